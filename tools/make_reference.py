@@ -13,8 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tpu_studio.wire.families import ModelSpec  # noqa: E402
 from tpu_studio.wire.keys import AUTO, Key  # noqa: E402
-from tpu_studio.wire.models import MODELS, ModelSpec  # noqa: E402
+from tpu_studio.wire.models import MODELS  # noqa: E402
 from tpu_studio.wire.schema import KEYS, TABLES  # noqa: E402
 
 PAGE = ROOT / "docs" / "job-file.md"

@@ -14,7 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import TRAINER, ThisPython
-from tpu_studio.app import compose, studio, warming
+from tpu_studio.app import studio, warming
+from tpu_studio.local import computer
 from tpu_studio.local.computer import Computer
 from tpu_studio.viewmodels import runs
 
@@ -62,7 +63,7 @@ def open_studio(qtbot: QtBot, home: Path, path: str = "") -> Iterator[OpenStudio
         return Computer(home, ThisPython(), trainer=argv, guardian=("--grace", "2"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compose, "Computer", counting)
+        patch.setattr(computer, "Computer", counting)
         patch.setattr(runs, "QUIET_EVERY_S", 0.2)  # what a test starts behind the window's back is on the list soon
         patch.setattr(runs, "LIVE_EVERY_S", 0.2)
         patch.setattr("tpu_studio.app.trouble.catch_everything", lambda tell: None)

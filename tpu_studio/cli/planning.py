@@ -14,7 +14,7 @@ from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import ask
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
@@ -393,7 +393,11 @@ def _rented_rows(made: Plan) -> list[list[str]]:
     rate = f"{figures.money(price['usd_per_hour'])} an hour" if price else "not known"
     if price.get("as_of"):
         rate += f" (as of {price['as_of']})"
-    spot = " Taken back, it waits at $0 an hour until this computer is on." if made.job.where.tier == "spot" else ""
+    spot = (
+        " Taken back, it waits at $0 an hour until this computer is on."
+        if loans.by_id(made.job.where.tier).spare
+        else ""
+    )
     return [
         ["Machine", f"{made.accelerator}, {made.job.where.tier}, in {', '.join(made.job.where.zones)}"],
         ["Price", rate],

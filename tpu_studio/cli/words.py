@@ -103,7 +103,7 @@ def _training(view: RunView, place: str, now: float) -> str:
     from tpu_studio.viewmodels.runrows import marked
 
     parts = [_PHASES.get(view.phase.value, view.phase.value), f"step {view.step:,} of {view.steps_planned:,}"]
-    loss = metrics.by_id(metrics.TRAINING_LOSS)
+    loss = metrics.training_loss()
     if loss.id in view.last:
         parts.append(f"{loss.row} {figures.figure(view.last[loss.id])}")
     main = next((task.metric for task in tasks.all_tasks() if task.metric in view.last), None)

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from tpu_studio.cloud.queues import QUEUE
 from tpu_studio.cloud.stops import resource
+from tpu_studio.wire import loans
 from tpu_studio.workflow.cloudruns.ports import Wanted
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -56,7 +57,7 @@ def script(
 
 def _queued_resource(wanted: Wanted, project: str, files: Mapping[str, str]) -> list[str]:
     ref = wanted.ref
-    alpha = ["alpha"] if wanted.tier == "flex-start" else []
+    alpha = ["alpha"] if loans.by_id(wanted.tier).waits else []
     words = [
         "gcloud",
         *alpha,
@@ -77,9 +78,9 @@ def _queued_resource(wanted: Wanted, project: str, files: Mapping[str, str]) -> 
         f"--labels={_pairs(wanted)}",
         f"--metadata-from-file={','.join(f'{key}={path}' for key, path in files.items())}",
     ]
-    if wanted.tier == "spot":
+    if loans.by_id(wanted.tier).spare:
         words.append("--spot")
-    if wanted.tier == "flex-start":
+    if loans.by_id(wanted.tier).waits:
         words += ["--provisioning-model=flex-start", f"--max-run-duration={round(wanted.run_s or 0)}s"]
     return words
 

@@ -14,7 +14,7 @@ from typing import Any
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, Catalogue, catalogue
-from tpu_studio.domain.loans import FLEX_START
+from tpu_studio.wire import loans
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
 from tpu_studio.workflow.livecheck.ways import USUAL, Ways
@@ -28,7 +28,6 @@ IMAGES = {
 DISK_GB, DISK_TYPE = 200, "hyperdisk-balanced"  # v6e takes no persistent disk
 DISK_IOPS, DISK_MB_S = 3000, 140
 """What the price of a Hyperdisk Balanced includes; left away, Google would choose, and charge what is more."""
-_MODELS = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 _FIELDS = "name,status,creationTimestamp,lastStartTimestamp,labels,scheduling/provisioningModel"
 _WAITING = ("PENDING",)  # a flex-start that waits: it has a creationTimestamp, and is neither there nor charged
 _COMING = ("PROVISIONING", "STAGING", "REPAIRING")
@@ -196,14 +195,14 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
         raise errors.make("type-not-in-zone", {"raw": raw, "zone": wanted.ref.zone, "accelerator": wanted.accelerator})
     zone = f"zones/{wanted.ref.zone}"
     scheduling: dict[str, Any] = {
-        "provisioningModel": _MODELS[wanted.tier],
+        "provisioningModel": loans.by_id(wanted.tier).model,
         "instanceTerminationAction": "DELETE",
         "onHostMaintenance": "TERMINATE",
         "automaticRestart": False,
     }
     if wanted.run_s is not None:
         scheduling["maxRunDuration"] = {"seconds": str(round(wanted.run_s))}
-    elif wanted.tier == "on-demand":
+    elif loans.by_id(wanted.tier).usual:
         del scheduling["instanceTerminationAction"]  # it needs a reason to act
     boot = {
         "sourceImage": IMAGES[generation.id],
@@ -228,7 +227,7 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
         "metadata": {"items": [{"key": key, "value": value} for key, value in wanted.metadata.items()]},
         "labels": dict(wanted.labels),
     }
-    if wanted.tier == "flex-start":
+    if loans.by_id(wanted.tier).waits:
         least, most = COMPUTE_FLEX_WAIT_S
         body["params"] = {"requestValidForDuration": {"seconds": str(round(min(most, max(least, wanted.valid_for_s))))}}
     return body
@@ -251,7 +250,7 @@ def seen(ref: Ref, instance: Mapping[str, Any]) -> MachineSeen:
     )
     model = str((instance.get("scheduling") or {}).get("provisioningModel", ""))
     created = instance.get("creationTimestamp")
-    if model == _MODELS[FLEX_START]:  # it may have waited for hours since
+    if model == loans.waiting().model:  # it may have waited for hours since
         created = instance.get("lastStartTimestamp") or created
     # One that still waits, or is taken away while it waits, was never there.
     never = state == "waiting" or (state in ("leaving", "preempted") and not instance.get("lastStartTimestamp"))

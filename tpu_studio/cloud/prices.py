@@ -17,16 +17,24 @@ from typing import Any
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import Api
 from tpu_studio.domain.catalogue import Catalogue, catalogue, region_of
-from tpu_studio.domain.loans import FLEX_START, ON_DEMAND, SPOT
+from tpu_studio.wire import loans
 from tpu_studio.wire.resources import resource_path
 
 TPU_SERVICE, COMPUTE_SERVICE = "E000-3F24-B8AA", "6F81-5844-456A"
 """The first holds v2, v3 and v4; the second v5e and newer."""
 
 _RULES = [
-    (re.compile(r"^Tpu(?P<family>V?\d\w*) running in\b"), ON_DEMAND, ("OnDemand",)),
-    (re.compile(r"^Tpu(?P<family>V?\d\w*) attached to Spot Preemptible VMs running in\b"), SPOT, ("Preemptible",)),
-    (re.compile(r"^DWS Defined Duration (?:Tpu)?(?P<family>V?\d\w*) running in\b"), FLEX_START, ("OnDemand",)),
+    (re.compile(r"^Tpu(?P<family>V?\d\w*) running in\b"), loans.usual().word, ("OnDemand",)),
+    (
+        re.compile(r"^Tpu(?P<family>V?\d\w*) attached to Spot Preemptible VMs running in\b"),
+        loans.spare().word,
+        ("Preemptible",),
+    ),
+    (
+        re.compile(r"^DWS Defined Duration (?:Tpu)?(?P<family>V?\d\w*) running in\b"),
+        loans.waiting().word,
+        ("OnDemand",),
+    ),
 ]
 _LEGACY = re.compile(r"^Tpu-(?P<family>v[234])\b(?P<rest>.*?) running in\b")
 _CHIPS_OF_8_CORES = 4
@@ -118,7 +126,7 @@ def _meaning(sku: Mapping[str, Any], known: Catalogue) -> tuple[str, str, int, i
             return None
         generation = known.generation(legacy["family"])
         rest = legacy["rest"].lower()
-        tier = SPOT if "preemptible" in rest else ON_DEMAND
+        tier = loans.spare().word if "preemptible" in rest else loans.usual().word
         smallest = min((part.chips for part in generation.slices), default=_CHIPS_OF_8_CORES)
         if "pod" not in rest:
             return generation.id, tier, smallest, _CHIPS_OF_8_CORES, _CHIPS_OF_8_CORES

@@ -20,7 +20,7 @@ from tpu_studio.cloud.queues import QUEUE
 from tpu_studio.cloud.session import PATIENT, Api, Patience, segment
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.domain.catalogue import Catalogue, catalogue
-from tpu_studio.domain.loans import FLEX_START, ON_DEMAND, SPOT
+from tpu_studio.wire import loans
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import Machines, Ref
 from tpu_studio.workflow.livecheck.ways import USUAL, Ways
@@ -217,16 +217,18 @@ class Sweep:
         try:
             for _, one in self._everywhere("queuedResources"):
                 for spec in (one.get("tpu") or {}).get("nodeSpec") or ():
-                    flex = one.get("provisioningModel") == "FLEX_START"
-                    tiers[spec.get("nodeId")] = "spot" if "spot" in one else FLEX_START if flex else ON_DEMAND
+                    tiers[spec.get("nodeId")] = _loan(one)
         except (CloudRefused, CloudUnclear):
             all_known = False  # the requests' own part says so
         for alpha, one in self._everywhere("nodes"):
             labels, state, zone = one.get("labels") or {}, str(one.get("state", "")), _zone(one)
             told = one.get("schedulingConfig") or {}
-            tier = "spot" if told.get("spot") or told.get("preemptible") else tiers.get(_name(one))
+            spare = told.get("spot") or told.get("preemptible")
+            tier = loans.spare().word if spare else tiers.get(_name(one))
             if tier is None:
-                tier = ON_DEMAND if all_known or not one.get("queuedResource") else ""  # "": it may be flex-start
+                tier = (
+                    loans.usual().word if all_known or not one.get("queuedResource") else ""
+                )  # "": it may be flex-start
             usd = 0.0 if state in _NOT_BILLED else self._rate(str(one.get("acceleratorType", "")), zone, tier)
             yield Item("node", _name(one), zone, _ours(labels), usd, state, str(labels.get("run-id", "")), alpha)
 
@@ -235,7 +237,7 @@ class Sweep:
             labels, state = one.get("labels") or {}, str(one.get("status", ""))
             machine = str(one.get("machineType", "")).rpartition("/")[2]
             model = str((one.get("scheduling") or {}).get("provisioningModel", "STANDARD"))
-            tier = {"SPOT": SPOT, "FLEX_START": FLEX_START}.get(model, ON_DEMAND)
+            tier = (loans.by_model(model) or loans.usual()).word
             usd = 0.0 if state in _NOT_BILLED else self._rate_of_machine(machine, zone, tier)
             yield Item("instance", str(one.get("name")), zone, _ours(labels), usd, state, str(labels.get("run-id", "")))
 
@@ -370,3 +372,9 @@ def _name(one: Mapping[str, Any]) -> str:
 def _zone(one: Mapping[str, Any]) -> str:
     parts = str(one.get("name", "")).split("/")
     return parts[3] if len(parts) > 4 else ""
+
+
+def _loan(request: Mapping[str, Any]) -> str:
+    """The kind of loan that a queued resource asks for."""
+    known = loans.spare() if "spot" in request else loans.by_model(str(request.get("provisioningModel")))
+    return (known if known and known.preemptible else loans.usual()).word

@@ -19,6 +19,7 @@ from typing import Any
 from tpu_studio.cloud import addresses, errors
 from tpu_studio.cloud.session import PATIENT, READ_S, SCOPES, Api, Patience, once, segment
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.wire import loans
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
 from tpu_studio.workflow.livecheck.ways import USUAL, Ways
@@ -70,7 +71,7 @@ class TpuMachines:
         """See `ports.Machines`. Sent once; whatever comes back unreadable is CloudUnclear."""
         about: dict[str, Any] = {"zone": wanted.ref.zone, "accelerator": wanted.accelerator, "name": wanted.ref.name}
         operation = once(
-            lambda: self._create_flex(wanted) if wanted.tier == "flex-start" else self._create(wanted), **about
+            lambda: self._create_flex(wanted) if loans.by_id(wanted.tier).waits else self._create(wanted), **about
         )
         with self._lock:
             self._operations[wanted.ref] = operation
@@ -361,7 +362,7 @@ def request_body(wanted: Wanted, project: str) -> dict[str, Any]:
     }
     spec = {"parent": f"projects/{project}/locations/{wanted.ref.zone}", "nodeId": wanted.ref.name, "node": node}
     body: dict[str, Any] = {"tpu": {"nodeSpec": [spec]}}
-    if wanted.tier == "spot":
+    if loans.by_id(wanted.tier).spare:
         body["spot"] = {}
     return body
 

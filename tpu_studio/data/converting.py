@@ -143,7 +143,7 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
         tuple(tasks),
         look,
         dict(images.describe(job, listing, shape)),
-        _features("images", look),
+        _features(look.kind, look),
         _settings(job, look),
         look.fingerprint,
         tuple(listing.classes),
@@ -161,7 +161,7 @@ def _file_tasks(
 ) -> list[ShardTask]:
     sizes = listing.sizes[chosen] + 256  # the record's own names and framing
     runs = _runs(sizes, shard_bytes)
-    classes = tuple(listing.classes)
+    classes, kind = tuple(listing.classes), kinds.first(lambda kind: kind.has_picture_files).id
     tasks = []
     for number, (start, end) in enumerate(runs):
         rows = chosen[start:end].tolist()
@@ -169,7 +169,7 @@ def _file_tasks(
         files = tuple((listing.path(row), listing.names[row], label) for row, label in zip(rows, labels, strict=True))
         tasks.append(
             ShardTask(
-                str(destination), split, number, len(runs), "images", classes, int(sizes[start:end].sum()), shape, files
+                str(destination), split, number, len(runs), kind, classes, int(sizes[start:end].sum()), shape, files
             )
         )
     return tasks
@@ -214,18 +214,17 @@ def _runs(sizes: Array, shard_bytes: int) -> list[tuple[int, int]]:
 
 
 def _features(kind: str, look: Look) -> dict[str, Any]:
-    match kinds.by_id(kind).example:
-        case "row":
-            target = "int64" if tasks.by_id(look.task).has_classes else "float32"
-            return {"x": {"dtype": "float32", "shape": list(look.input_shape)}, "y": {"dtype": target, "shape": [1]}}
-        case "text":
-            return {"text": {"dtype": "bytes", "shape": [1]}}
-        case _:
-            texts = ("image/encoded", "image/format", "image/class/text", "image/filename")
-            numbers = ("image/height", "image/width", "image/class/label")
-            return {name: {"dtype": "bytes", "shape": [1]} for name in texts} | {
-                name: {"dtype": "int64", "shape": [1]} for name in numbers
-            }
+    known = kinds.by_id(kind)
+    if known.has_rows:
+        target = "int64" if tasks.by_id(look.task).has_classes else "float32"
+        return {"x": {"dtype": "float32", "shape": list(look.input_shape)}, "y": {"dtype": target, "shape": [1]}}
+    if known.has_text:
+        return {"text": {"dtype": "bytes", "shape": [1]}}
+    texts = ("image/encoded", "image/format", "image/class/text", "image/filename")
+    numbers = ("image/height", "image/width", "image/class/label")
+    return {name: {"dtype": "bytes", "shape": [1]} for name in texts} | {
+        name: {"dtype": "int64", "shape": [1]} for name in numbers
+    }
 
 
 def _settings(job: Job, look: Look) -> dict[str, Any]:

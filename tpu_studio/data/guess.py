@@ -12,16 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import csvfile, encodings, tables, texts
+from tpu_studio.data import encodings
 from tpu_studio.data.described import NAME
-from tpu_studio.data.imaging import SUFFIXES
 from tpu_studio.data.paths import check_ordinary, path_error
-from tpu_studio.data.watching import Watch
+from tpu_studio.data.readers import of_kind
 from tpu_studio.wire import kinds, models
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
 
-_TABLES = {".csv", ".tsv", ".tab", ".psv"}
 _LOOKED_AT = 2000  # names in a folder
 
 
@@ -35,19 +33,20 @@ def guess(path: Path) -> dict[str, Any]:
     check_ordinary(path)
     if path.is_dir():
         return _folder(path)
+    kind = kinds.of_file(path.name)
     if path.name == NAME:
-        return {"data.kind": "tfrecord", "data.path": str(path.parent)}
-    if path.suffix.lower() in SUFFIXES:
+        return _is(kinds.first(lambda kind: kind.is_converted), path.parent)
+    if kind is not None and kind.has_picture_files:
         raise DataError("data-single-picture", path=str(path), folder=str(path.parent.parent))
-    if path.suffix.lower() in _TABLES:
-        return _table(path)
+    if kind is not None and kind.has_rows:
+        return _is(kind, path)
     encodings.detect(path)
-    if path.suffix.lower() in texts.SUFFIXES:
-        return {"data.kind": "text", "data.path": str(path)}
+    if kind is not None:
+        return _is(kind, path)
     try:
-        return _table(path)
+        return _is(kinds.first(lambda kind: kind.has_rows), path)
     except DataError:
-        return {"data.kind": "text", "data.path": str(path)}
+        return _is(kinds.first(lambda kind: kind.has_text), path)
 
 
 def guess_job(path: Path, *, name: str | None = None) -> Job:
@@ -65,30 +64,24 @@ def guess_job(path: Path, *, name: str | None = None) -> Job:
 
 def _folder(path: Path) -> dict[str, Any]:
     if (path / NAME).is_file():
-        return {"data.kind": "tfrecord", "data.path": str(path)}
-    counts = {"images": 0, "table": 0, "text": 0}
-    kinds = {
-        **dict.fromkeys(SUFFIXES, "images"),
-        **dict.fromkeys(_TABLES, "table"),
-        **dict.fromkeys(texts.SUFFIXES, "text"),
-    }
-    first: dict[str, Path] = {}
+        return _is(kinds.first(lambda kind: kind.is_converted), path)
+    found: dict[kinds.DataKind, list[str]] = {}
     seen = 0
     for name in islice(_files(path), _LOOKED_AT):
         seen += 1
-        kind = kinds.get(name[name.rfind(".") :].lower())
-        if kind:
-            counts[kind] += 1
-            first.setdefault(kind, Path(name))
-    if counts["images"]:
-        return {"data.kind": "images", "data.path": str(path)}
-    if counts["table"] == 1:
-        return _table(first["table"])
-    if counts["text"] and not counts["table"]:
-        return {"data.kind": "text", "data.path": str(path)}
+        if (kind := kinds.of_file(name)) is not None:
+            found.setdefault(kind, []).append(name)
+    for kind in found:
+        if kind.has_picture_files:
+            return _is(kind, path)
+    tables = [(kind, name) for kind, names in found.items() if kind.has_rows for name in names]
+    if len(tables) == 1:
+        return _is(tables[0][0], Path(tables[0][1]))
+    if found and not tables:
+        return _is(next(iter(found)), path)
     if not seen:
         raise DataError("data-empty", path=str(path), others=0)
-    raise DataError("data-unknown-kind", path=str(path), files=seen, tables=counts["table"])
+    raise DataError("data-unknown-kind", path=str(path), files=seen, tables=len(tables))
 
 
 def _files(path: Path) -> Iterator[str]:
@@ -103,8 +96,5 @@ def _files(path: Path) -> Iterator[str]:
                 yield os.path.join(root, name)
 
 
-def _table(path: Path) -> dict[str, Any]:
-    csvfile.sniff(path)
-    job = parse({"model": {"name": "mlp"}, "data": {"kind": "table", "path": str(path)}})
-    judged = tables.examine(path, job, Watch()).judged
-    return {"data.kind": "table", "data.path": str(path), "data.target": judged.target.name, "data.task": judged.task}
+def _is(kind: kinds.DataKind, path: Path) -> dict[str, Any]:
+    return {"data.kind": kind.id, "data.path": str(path), **of_kind(kind.id).more(path)}

@@ -30,6 +30,7 @@ from PIL import (
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.imagecost import AT_ONCE, MOST_BYTES, MOST_PIXELS, decoder_bytes, loaded_bytes
 from tpu_studio.data.quickheader import quick_header
+from tpu_studio.wire import kinds
 
 # Named by their plugins: Pillow knows a format only once its plugin is imported. JPEG's opens MPO as well.
 FORMATS = tuple(
@@ -44,9 +45,7 @@ FORMATS = tuple(
         PpmImagePlugin.PpmImageFile,
     )
 )
-SUFFIXES = frozenset(
-    {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
-)
+SUFFIXES = frozenset(kinds.first(lambda kind: kind.has_picture_files).endings)
 GRAY_MODES = frozenset({"1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N", "F"})
 _WRONG = (
     OSError,

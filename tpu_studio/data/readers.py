@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tpu_studio.data import described, digits, images, shards, tables, texts
 from tpu_studio.data.folders import list_images
@@ -27,16 +28,22 @@ class Reader:
         open: Its sources; arguments: the job, bytes that may be kept in memory, threads that decode, progress.
         fingerprint: What a look would take of the data at that path now.
         files: The files that it consists of, with their names below the data's folder.
+        more: What a job of the data at that path says besides its kind and path. Raises DataError.
     """
 
     look: Callable[[Job, Watch], Look]
     open: Callable[[Job, int, int, Watch], Opened]
     fingerprint: Callable[[Path], str]
     files: Callable[[Path], list[tuple[Path, str]]]
+    more: Callable[[Path], dict[str, Any]] = lambda path: {}
 
 
 def reader_of(job: Job) -> Reader:
-    return _READERS[job.data.kind]
+    return of_kind(job.data.kind)
+
+
+def of_kind(kind: str) -> Reader:
+    return _READERS[kind]
 
 
 def _picture_files(path: Path) -> list[tuple[Path, str]]:
@@ -76,6 +83,7 @@ _READERS = {
         lambda job, budget, _, watch: tables.open_table(job, budget=budget, watch=watch),
         _table_fingerprint,
         _text_files,
+        tables.guess,
     ),
     "text": Reader(
         texts.look,

@@ -94,14 +94,13 @@ def open_shards(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
         for shard in tree["splits"][split]["shards"]:
             _check_size(folder, shard)
     description = dict(tree["description"])
-    match kinds.by_id(tree["kind"]).example:
-        case "text":
-            return _open_text(job, tree, files, watch)
-        case "row":
-            sides = [ArraySource(_read_table(files[split], description, watch)) for split in SPLITS]
-            return Opened(tree["task"], sides[0], sides[1], description)
-        case _:
-            return _open_images(job, tree, files, description, budget, workers, watch)
+    kind = kinds.by_id(tree["kind"])
+    if kind.has_text:
+        return _open_text(job, tree, files, watch)
+    if kind.has_rows:
+        sides = [ArraySource(_read_table(files[split], description, watch)) for split in SPLITS]
+        return Opened(tree["task"], sides[0], sides[1], description)
+    return _open_images(job, tree, files, description, budget, workers, watch)
 
 
 def check_job(job: Job, tree: Mapping[str, Any]) -> None:

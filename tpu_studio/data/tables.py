@@ -29,9 +29,9 @@ from tpu_studio.data.opened import ArraySource, Opened
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
 from tpu_studio.data.watching import Watch
-from tpu_studio.wire import tasks
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.job import Job, parse
 
 LEAST_ROWS = 10
 _BLOCK = 20_000
@@ -357,3 +357,12 @@ def _findings(
     if job.data.target in (None, "auto"):
         found.append(Finding("target-proposed", "info", {"target": judged.target.name, "task": judged.task}))
     return found
+
+
+def guess(path: Path) -> dict[str, Any]:
+    """What the table at *path* seems to be for. Raises DataError."""
+    csvfile.sniff(path)
+    kind = kinds.by_id("table")
+    job = parse({"model": {"name": kind.model}, "data": {"kind": kind.id, "path": str(path)}})
+    judged = examine(path, job, Watch()).judged
+    return {"data.target": judged.target.name, "data.task": judged.task}

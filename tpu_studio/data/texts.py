@@ -22,14 +22,14 @@ from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
 from tpu_studio.data.paths import data_path, only_task, path_error
 from tpu_studio.data.tables import fingerprint
 from tpu_studio.data.watching import Watch
-from tpu_studio.wire import models
+from tpu_studio.wire import kinds, models
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
 VOCABULARY = 256
 SHORTEST_WINDOW = 8
 DEFAULT_WINDOW = 64
-SUFFIXES = (".txt", ".text", ".md")
+SUFFIXES = kinds.first(lambda kind: kind.has_text).endings
 _COUNTED = 64 * 2**20  # characters of larger texts are estimated from this many bytes
 
 

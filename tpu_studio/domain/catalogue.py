@@ -15,11 +15,11 @@ from datetime import date
 from functools import cache, cached_property
 from typing import Any
 
-from tpu_studio.domain.loans import LOANS
+from tpu_studio.wire import loans
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.resources import resource_path
 
-TIERS = tuple(loan.word for loan in LOANS)
+TIERS = tuple(loan.word for loan in loans.LOANS)
 COMPUTE_FLEX_WAIT_S = (90.0, 7200.0)
 """How long Compute Engine lets a flex-start request wait, at least and at most, says its own refusal."""
 FLEX_START_MOST_S = 7 * 86_400.0
@@ -307,17 +307,17 @@ class Catalogue:
 
     # ------------------------------------------------------------------------------------------------------ money
 
-    def price(self, generation: str, chips: int, where: str, tier: str = "on-demand") -> Price | None:
+    def price(self, generation: str, chips: int, where: str, tier: str = "") -> Price | None:
         """Per chip-hour in a zone or region; None: the price is unknown. Raises BadInput ``generation-unknown``."""
-        id, region = self.generation(generation).id, region_of(where)
+        id, region, tier = self.generation(generation).id, region_of(where), tier or loans.usual().word
         for price, row in self._prices_at.get((id, region, tier), ()):
             if row["min_chips"] <= chips <= row["max_chips"]:
                 return price
         return None
 
-    def prices(self, generation: str, chips: int, tier: str = "on-demand") -> list[Price]:
+    def prices(self, generation: str, chips: int, tier: str = "") -> list[Price]:
         """All regions', cheapest first."""
-        id = self.generation(generation).id
+        id, tier = self.generation(generation).id, tier or loans.usual().word
         found = [
             price
             for price, row in self._prices
@@ -418,7 +418,7 @@ class Catalogue:
         return Verdict("unproven", why)
 
     def _tier(self, found: Generation, tier: str, zone: str) -> Verdict:
-        if tier in ("", "on-demand"):
+        if not tier or loans.by_id(tier).usual:
             return Verdict("documented")
         if tier not in TIERS:
             return Verdict("impossible", f"There is no kind of loan called “{tier}”.")

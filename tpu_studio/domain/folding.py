@@ -84,7 +84,7 @@ def _metric(view: RunView, event: Event) -> RunView:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             continue
         last[name] = float(value)
-        if name == metrics.TRAINING_LOSS:
+        if name == metrics.training_loss().id:
             if view.step == 0 and not view.last:
                 happened = _and(happened, Happened(event.t, "first-step", {}))
             step = max(step, int(steps[-1]))

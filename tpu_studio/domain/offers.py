@@ -16,6 +16,7 @@ from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, Generation, catalogue
 from tpu_studio.domain.sentences import say
+from tpu_studio.wire import loans
 from tpu_studio.wire.errors import CloudUnclear
 
 FORMAT = 1
@@ -228,8 +229,9 @@ def _gone(one: Generation, offers: Offers, found: Mapping[str, Any]) -> list[str
 
 
 def _tiers(known: Catalogue, one: Generation, zone: str, chips: int) -> list[str]:
-    priced = [tier for tier in ("spot", "flex-start") if known.price(one.id, chips, zone, tier)]
-    return ["on-demand", *priced]
+    others = (loan.word for loan in loans.LOANS if not loan.usual)
+    priced = [tier for tier in others if known.price(one.id, chips, zone, tier)]
+    return [loans.usual().word, *priced]
 
 
 def _machine(row: Mapping[str, Any], offers: Offers) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue, region_of
+from tpu_studio.wire import loans
 
 MONTH_H = 730.0
 KEPT_H = 30 * 24.0  # the bucket's own rule deletes after 30 days
@@ -73,7 +74,7 @@ def disk_usd_per_hour(gb: float, where: str) -> float:
 
 def address_usd_per_hour(tier: str) -> float:
     """One external address in use."""
-    return float(_file()["address_usd_per_hour"]["spot" if tier == "spot" else "standard"])
+    return float(_file()["address_usd_per_hour"]["spot" if loans.by_id(tier).spare else "standard"])
 
 
 def source(name: str) -> tuple[str, str]:

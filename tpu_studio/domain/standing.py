@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, Slice, region_of
-from tpu_studio.domain.loans import ON_DEMAND, SPOT
 from tpu_studio.domain.quota import use_of_slice
+from tpu_studio.wire import loans
 
 FILE = "standing"
 
@@ -36,7 +36,7 @@ class Standing:
 
     def limit(self, part: Slice, tier: str, zone: str) -> int | None:
         """In chips; None: not known. Flex-start draws what spot draws first."""
-        drawn = ON_DEMAND if tier == ON_DEMAND else SPOT
+        drawn = loans.usual().word if loans.by_id(tier).usual else loans.spare().word
         found = self.limits.get((part.generation, use_of_slice(part), drawn, zone))
         return found // 2 if found is not None and part.generation in self.cores else found
 

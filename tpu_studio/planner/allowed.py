@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, catalogue_at, chips, region_of, title_of
-from tpu_studio.domain.loans import ON_DEMAND, SPOT
 from tpu_studio.domain.quota import use_of_slice
 from tpu_studio.domain.standing import Standing, standing_of
 from tpu_studio.planner.areas import areas, read_on
 from tpu_studio.planner.rented import Rented
+from tpu_studio.wire import loans
 from tpu_studio.wire.plan import Check
 
-_TIERS = (ON_DEMAND, SPOT)
+_TIERS = (loans.usual().word, loans.spare().word)
 
 
 def checks(rented: Rented, place: str) -> Iterator[Check]:

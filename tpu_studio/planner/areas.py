@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from tpu_studio.domain.catalogue import Catalogue, Slice, region_of
 from tpu_studio.domain.standing import Standing, standing_of
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 
 PRACTICE_ZONE = "us-west4-a"  # where the practice account has its bucket and queue while nobody chose another area
 
@@ -21,7 +21,7 @@ def areas(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, ..
     lending = [
         zone
         for zone in known.generation(part.generation).zones
-        if zone.lends(part.chips) and (tier == "on-demand" or tier in zone.tiers)
+        if zone.lends(part.chips) and (loans.by_id(tier).usual or tier in zone.tiers)
     ]
     lending = [zone for zone in lending if zone.listed] or lending  # Google's own list of zones before hearsay
     standing = standing_of(known)

@@ -15,9 +15,10 @@ from typing import Any, TypeVar, cast
 from tpu_studio.planner import rules
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.wire import families, frameworks, kinds, places, tasks
+from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.models import BY_NAME, ModelSpec, image_size
+from tpu_studio.wire.models import BY_NAME, image_size
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from tpu_studio.planner.facts import DataFacts
 from tpu_studio.planner.installed import importable
 from tpu_studio.planner.rented import Rented, cents_up
 from tpu_studio.planner.work import Memory
-from tpu_studio.wire import frameworks, kinds, places, tasks
+from tpu_studio.wire import frameworks, kinds, loans, places, tasks
 from tpu_studio.wire.extras import all_in_usd_per_hour, part_of, reserve_of
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
@@ -218,7 +218,7 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
     if refused_at(str(place), resolved.job.training.framework):
         facts = {"accelerator": title_of(resolved.job.where.accelerator), "place": str(place)}
         title = say_finding(NEEDS_JAX, facts).title
-        yield Check(NEEDS_JAX, "error", title, {"training.framework": "jax"}, facts)
+        yield Check(NEEDS_JAX, "error", title, {"training.framework": frameworks.for_chips().id}, facts)
     if rented is not None:
         if rented.problem:
             yield Check(
@@ -246,7 +246,7 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
                 elsewhere,
                 {"accelerator": title_of(part.accelerator_type)},
             )
-        if rented.tier == "spot":
+        if loans.by_id(rented.tier).spare:
             yield Check(
                 "spot-can-end",
                 "info",
@@ -310,7 +310,7 @@ def of_time_and_money(
             {"limits.wait_hours": 4},
             {"hours": hours},
         )
-    if rents and resolved.job.where.tier == "flex-start" and hours > FLEX_MOST_HOURS:
+    if rents and loans.by_id(resolved.job.where.tier).waits and hours > FLEX_MOST_HOURS:
         yield Check(
             "flex-start-too-long",
             "error",

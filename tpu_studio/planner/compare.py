@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 from tpu_studio.domain.catalogue import TIERS, Catalogue, catalogue, catalogue_at, title_of
-from tpu_studio.domain.loans import ON_DEMAND
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
@@ -21,7 +20,7 @@ from tpu_studio.planner.estimate import Estimate, plus
 from tpu_studio.planner.installing import environment_s
 from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.work import Memory, Work
-from tpu_studio.wire import frameworks, places
+from tpu_studio.wire import frameworks, loans, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Range
 
@@ -202,7 +201,7 @@ def _tpus(cloud: Drawn) -> Iterator[Way]:
 def _at(cloud: Drawn, resolved: Resolved, found: rented.Rented) -> Estimate:
     """As if nobody took it back."""
     mine = replace(cloud.mine, key="")
-    return rented.estimate(resolved, cloud.work, replace(found, tier=ON_DEMAND), cloud.estimate, mine)
+    return rented.estimate(resolved, cloud.work, replace(found, tier=loans.usual().word), cloud.estimate, mine)
 
 
 def _resolved_for(cloud: Drawn, devices: int) -> Resolved | None:
@@ -221,7 +220,7 @@ def _holds(found: rented.Rented, memory: Memory) -> bool:
 
 def _colab(cloud: Drawn) -> Way | None:
     framework = frameworks.by_id(cloud.resolved.job.training.framework)
-    found = loan(framework.id, assumed.COLAB_ACCELERATOR, ON_DEMAND) if framework.leads_on_chip else None
+    found = loan(framework.id, assumed.COLAB_ACCELERATOR, loans.usual().word) if framework.leads_on_chip else None
     if found is None or not _holds(found, cloud.memory):
         return None
     training = _at(cloud, cloud.resolved, found).training_s
@@ -237,7 +236,7 @@ def _gpu(cloud: Drawn) -> Way | None:
     work, resolved = cloud.work, cloud.resolved
     needed = rented.need_bytes(cloud.memory, 1)
     share = assumed.GPU_SHARE * (assumed.GPU_FLOAT32 if resolved.job.training.precision == "float32" else 1.0)
-    if found := loan(frameworks.for_chips().id, assumed.COLAB_ACCELERATOR, ON_DEMAND):
+    if found := loan(frameworks.for_chips().id, assumed.COLAB_ACCELERATOR, loans.usual().word):
         reached = work.flops * _at(cloud, resolved, found).examples_per_s.expected
         share = min(share, reached / catalogue().generation(found.slice.generation).peak_bf16_flops)
     for gpu in catalogue().gpus:
@@ -247,9 +246,9 @@ def _gpu(cloud: Drawn) -> Way | None:
         expected = work.flops * resolved.batch / (peak * 1e12 * share)
         around, start = assumed.GPU_AROUND, assumed.GPU_STEP_S
         step = plus(Range(expected / around.low, expected, expected / around.high), start)
-        setup = plus(plus(rented.BOOT_S, environment_s("jax")), rented.COMPILE_S)
+        setup = plus(plus(rented.BOOT_S, environment_s(frameworks.for_chips().id)), rented.COMPILE_S)
         time = plus(setup, plus(step.scaled(resolved.steps), rented.SAVE_S))
-        ways.append(Way(GPU, str(gpu["id"]), ON_DEMAND, time, time.scaled(usd / 3600), f"one {gpu['name']}"))
+        ways.append(Way(GPU, str(gpu["id"]), loans.usual().word, time, time.scaled(usd / 3600), f"one {gpu['name']}"))
     return min(ways, key=lambda way: way.burden_usd, default=None)
 
 

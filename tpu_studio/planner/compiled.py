@@ -15,7 +15,7 @@ from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.checks import TIGHT_SHARE
 from tpu_studio.planner.floor import not_below
 from tpu_studio.planner.rented import program_bytes
-from tpu_studio.wire import families, frameworks, models, places
+from tpu_studio.wire import families, frameworks, loans, models, places
 from tpu_studio.wire.plan import Check, Plan
 
 _MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
@@ -117,7 +117,7 @@ def larger_slice(plan: Plan, needs: int) -> str | None:
         if (
             one.control_plane != "cloud-tpu"
             or one.id in _NOT_COMPILED
-            or not known.possible(one.id, plan.framework, "on-demand").possible
+            or not known.possible(one.id, plan.framework, loans.usual().word).possible
         ):
             continue
         for part in one.slices:

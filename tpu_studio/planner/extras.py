@@ -15,6 +15,7 @@ from typing import Any
 from tpu_studio.domain import rates
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.planner.assumptions import SPOT_LASTS_H
+from tpu_studio.wire import loans
 from tpu_studio.wire.extras import Reserve
 
 # Requests an hour while somebody looks on, and not. Guardian (`trainer.guardian.vm.mailbox`): a range each 2 or 20 s
@@ -107,7 +108,7 @@ def extras_of(
 
 def attempts(loan: Loan, hours: float) -> int:
     """Machines that a run may have: on spot it is taken back now and then."""
-    return 1 + (math.ceil(hours / SPOT_LASTS_H.high) if loan.tier == "spot" else 0)
+    return 1 + (math.ceil(hours / SPOT_LASTS_H.high) if loans.by_id(loan.tier).spare else 0)
 
 
 # ---------------------------------------------------------------------------------------------------------------- parts

@@ -95,12 +95,8 @@ def _fix(finding: Finding, job: Job) -> Mapping[str, Any] | None:
 
 def _converted_kind(look: Look) -> str:
     if tasks.by_id(look.task).has_tokens:
-        return _folder_kind("text")
-    return _folder_kind("picture" if len(look.input_shape) == 3 else "row")
-
-
-def _folder_kind(example: kinds.Example) -> str:
-    return next(kind.id for kind in kinds.all_kinds() if kind.example == example)
+        return kinds.first(lambda kind: kind.has_text).id
+    return kinds.first(lambda kind: kind.has_pictures if len(look.input_shape) == 3 else kind.has_rows).id
 
 
 def _side(look: Look) -> int:

@@ -38,7 +38,7 @@ from tpu_studio.planner.own.likeness import Traits
 from tpu_studio.planner.throughput import Throughput, Workload
 from tpu_studio.planner.throughput import estimate as throughput
 from tpu_studio.planner.work import Memory, Work
-from tpu_studio.wire import kinds, places
+from tpu_studio.wire import frameworks, kinds, loans, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Range
@@ -267,7 +267,7 @@ def _throughput(workload: Workload) -> Throughput:
 
 def with_preemptions(found: Estimate, resolved: Resolved, tier: str) -> Estimate:
     """On spot also what is trained again after the machine was taken back, as often as `assumptions` has it."""
-    if tier != "spot":
+    if not loans.by_id(tier).spare:
         return found
     interval_s = resolved.job.training.checkpoint_every * resolved.batch / found.examples_per_s.expected
     why = f"{found.why} Counts on Google taking the machine back every {SPOT_LASTS_H.expected:.0f} hours."
@@ -316,7 +316,9 @@ def traits_of(resolved: Resolved, work: Work, devices: int, workload: Workload |
 def start_s(place: str) -> float:
     """Seconds from a machine's creation to its first step, at best."""
     return (
-        PRACTICE_SETUP_S.low if places.by_id(place).rehearses else BOOT_S.low + environment_s("jax").low + COMPILE_S.low
+        PRACTICE_SETUP_S.low
+        if places.by_id(place).rehearses
+        else BOOT_S.low + environment_s(frameworks.for_chips().id).low + COMPILE_S.low
     )
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_studio.domain import loans
 from tpu_studio.domain.sentences import advice as words
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.compare import Comparison, Way
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.plan import Plan
 
 
@@ -39,7 +38,7 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
     if plan.blocking:
         return Verdict(False, None, words.cannot_start(plan.blocking[0].title))
     tier = plan.job.where.tier
-    tpu = found.best_tpu(tier) or found.best_tpu("on-demand")
+    tpu = found.best_tpu(tier) or found.best_tpu(loans.usual().word)
     ways = [way for way in (found.here, found.colab, found.gpu, tpu) if way and way.cost_usd]
     if not ways:
         return Verdict(False, None, words.nothing_holds_it(int(plan.memory["device_bytes"])))

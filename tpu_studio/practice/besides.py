@@ -11,6 +11,7 @@ from __future__ import annotations
 from tpu_studio.domain import rates
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.wire import loans
 
 ADDRESS = "External IP Charge on a {} VM"
 DISK = "Balanced PD Capacity in {}"
@@ -22,7 +23,7 @@ STORAGE = "Standard Storage {}"
 def of_machine(cloud: Cloud, zone: str, tier: str, workers: int, *, compute: bool) -> dict[str, float]:
     """USD an hour by SKU, of all its workers."""
     more = rates.DEARER if cloud.doubts.way("prices-dated") == "dearer" else 1.0
-    kind = "Spot Preemptible" if tier == "spot" else "Standard"
+    kind = "Spot Preemptible" if loans.by_id(tier).spare else "Standard"
     told = {ADDRESS.format(kind): workers * rates.address_usd_per_hour(tier) * more}
     if not compute and cloud.doubts.way("tpu-address-charged") == "free":
         told = {}

@@ -15,12 +15,13 @@ from tpu_studio.practice import quota_limits
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
+from tpu_studio.wire import loans
 
 Record = dict[str, Any]
 
 KIND = "compute-instance"
 METADATA_BYTES = 262144
-TIERS = {"STANDARD": "on-demand", "SPOT": "spot", "FLEX_START": "flex-start"}
+TIERS = {loan.model: loan.word for loan in loans.LOANS}
 LONGEST_RUN_S, LONGEST_FLEX_S, SHORTEST_RUN_S = 120 * 86_400, 7 * 86_400, 30
 FLEX_WAITS_S = (90, 7200)  # "must be at least 90 and less or equal to 7200 seconds": field report
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -150,14 +151,14 @@ def seconds(duration: Record) -> float:
 
 def quota_error(cloud: Cloud, zone: str, offer: Offer, tier: str, held: list[Record]) -> Record | None:
     """An operation's error QUOTA_EXCEEDED; None: room. *held*: ``zone``, ``generation``, ``chips``, ``tier`` each."""
-    spot = tier != "on-demand"
+    spot = not loans.by_id(tier).usual
     for quota in quota_limits.applying(quota_limits.COMPUTE, offer.generation.id, spot=spot):
         where = zone if quota.per == "zone" else region_of(zone)
         used = sum(
             one["chips"]
             for one in held
             if one["generation"] == offer.generation.id
-            and (one["tier"] != "on-demand") == spot
+            and (not loans.by_id(one["tier"]).usual) == spot
             and where == (one["zone"] if quota.per == "zone" else region_of(one["zone"]))
         )
         dimensions = {quota.per: where} | ({"tpu_family": quota.family} if quota.family else {})
@@ -212,25 +213,25 @@ def _scheduling(cloud: Cloud, offer: Offer, zone: str, told: Record) -> tuple[st
     if told.get("onHostMaintenance") != "TERMINATE":
         why = "Instances with accelerators do not support live migration: it must be TERMINATE."
         raise invalid("resource.scheduling.onHostMaintenance", told.get("onHostMaintenance", ""), why)
-    if tier != "on-demand" and told.get("automaticRestart", False):
+    if not loans.by_id(tier).usual and told.get("automaticRestart", False):
         raise invalid("resource.scheduling.automaticRestart", "true", f"It must be false for {model}.")
-    if tier not in ("on-demand", *offer.zone.tiers):
+    if tier not in (loans.usual().word, *offer.zone.tiers):
         text = f'{model} provisioning model is not supported for accelerator type "{offer.name}" in location "{zone}"'
         raise GoogleError(400, "INVALID_ARGUMENT", text, reason="invalid")
     run_s = seconds(told["maxRunDuration"]) if "maxRunDuration" in told else 0.0
-    if run_s and tier == "on-demand" and cloud.doubts.way("compute-max-run-tiers"):
+    if run_s and loans.by_id(tier).usual and cloud.doubts.way("compute-max-run-tiers"):
         why = "It is only supported for SPOT and FLEX_START."
         raise invalid("resource.scheduling.maxRunDuration", f"{run_s:.0f}s", why)
-    longest = LONGEST_FLEX_S if tier == "flex-start" else LONGEST_RUN_S
+    longest = LONGEST_FLEX_S if loans.by_id(tier).waits else LONGEST_RUN_S
     if "maxRunDuration" in told and not SHORTEST_RUN_S <= run_s <= longest:
         why = f"It must be from {SHORTEST_RUN_S} to {longest} seconds."
         raise invalid("resource.scheduling.maxRunDuration", f"{run_s:.0f}s", why)
-    if tier == "flex-start" and not run_s:
+    if loans.by_id(tier).waits and not run_s:
         raise invalid("resource.scheduling.maxRunDuration", "", "FLEX_START needs a maxRunDuration.")
     action = told.get("instanceTerminationAction", "")
     if run_s and not action:
         raise invalid("resource.scheduling.instanceTerminationAction", "", "It must be set with maxRunDuration.")
-    if action and tier == "on-demand" and not run_s:
+    if action and loans.by_id(tier).usual and not run_s:
         why = "It can only be set for Spot VMs or with a time limit."
         raise invalid("resource.scheduling.instanceTerminationAction", action, why)
     return tier, run_s, action or "STOP"

@@ -19,6 +19,7 @@ from tpu_studio.practice.compute_checks import KIND, Wanted
 from tpu_studio.practice.compute_operations import ComputeOperations
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.vms import MachineSpec
+from tpu_studio.wire import loans
 
 Record = dict[str, Any]
 
@@ -55,7 +56,7 @@ class Instances:
         if error is not None:
             return begin(done_at=now + QUOTA_KNOWN_S, error=error)
         for_ever = self._cloud.faults.armed("stockout-for-ever", **about) is not None
-        waits = for_ever and wanted.tier == "flex-start"
+        waits = for_ever and loans.by_id(wanted.tier).waits
         if not waits and (
             for_ever
             or self._cloud.faults.take("stockout-at-submit", **about) is not None
@@ -151,7 +152,7 @@ class Instances:
             self._cloud.vms.start(name, self.spec(name, record))
         faults: Record = {}
         about = {"zone": record["zone"], "accelerator": record["accelerator"], "backend": "compute"}
-        if record["tier"] == "spot":
+        if loans.by_id(record["tier"]).spare:
             soon = self._cloud.faults.take("preempted", **about)
             at_step = self._cloud.faults.take("preempted-at-step", **about)
             if soon is not None:
@@ -243,7 +244,7 @@ class Instances:
             workers=1,
             service_account=record["account"],
             scopes=tuple(record["scopes"]),
-            spot=record["tier"] == "spot",
+            spot=loans.by_id(record["tier"]).spare,
             metadata=checks.metadata(record["body"]),
             labels=record["body"].get("labels", {}),
             run_at=record["created"],

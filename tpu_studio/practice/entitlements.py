@@ -10,6 +10,7 @@ from tpu_studio.domain.catalogue import Slice
 from tpu_studio.practice import quota_limits
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
+from tpu_studio.wire import loans
 
 DENIED = 7  # google.rpc.Code of PERMISSION_DENIED
 
@@ -33,7 +34,7 @@ def check(cloud: Cloud, zone: str, part: Slice, tier: str) -> str:
 
 def _is_entitled(cloud: Cloud, zone: str, part: Slice, tier: str) -> bool:
     """A new project is, on demand, where it has any quota of what the slice draws; spot is open to all."""
-    if not cloud.settings.new or tier != "on-demand":
+    if not cloud.settings.new or not loans.by_id(tier).usual:
         return True
     drawn = quota_limits.drawn(cloud, part, spot=False)
     return any(quota_limits.limit(cloud, one.quota_id, {"zone": zone}) for one in drawn if one.per == "zone")

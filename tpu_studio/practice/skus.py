@@ -13,6 +13,7 @@ import math
 from functools import cache
 from typing import Any
 
+from tpu_studio.wire import loans
 from tpu_studio.wire.resources import resource_path
 
 TPU_SERVICE = "services/E000-3F24-B8AA"
@@ -48,7 +49,7 @@ REGIONS: tuple[str, ...] = tuple(sorted(_CITY))
 _CHIPS_OF_8_CORES = 4  # the unit that v2, v3 and v4 are sold by
 _LEGACY = ("v2", "v3", "v4")
 _NO_GROUP = {("v6e", "asia-south1")}
-_NO_PRICE = {("v5p", "us-south1", "spot")}
+_NO_PRICE = {("v5p", "us-south1", loans.spare().word)}
 _EFFECTIVE = "2026-11-01T00:00:00Z"
 
 
@@ -83,19 +84,20 @@ def of_service(service: str) -> tuple[dict[str, Any], ...]:
         group = "" if (generation, region) in _NO_GROUP else "TPU"
         if generation in _LEGACY:
             pod = " Pod" if row["max_chips"] > 4 else ""
-            spot = " Preemptible" if tier == "spot" else ""
+            spot = " Preemptible" if loans.by_id(tier).spare else ""
             text = f"Tpu-{generation}{pod}{spot} running in {city}"
             if all(sku["description"] != text for sku in skus):  # pods of every size have one price
                 skus.append(_sku(service, text, region, per_chip * _CHIPS_OF_8_CORES))
             continue
         name = generation[0].upper() + generation[1:]
-        text, usage = {
-            "on-demand": (f"Tpu{name} running in {city}", "OnDemand"),
-            "spot": (f"Tpu{name} attached to Spot Preemptible VMs running in {city}", "Preemptible"),
-            "flex-start": (f"DWS Defined Duration {name} running in {city}", "OnDemand"),
-        }[tier]
+        loan = loans.by_id(tier)
+        text, usage = f"Tpu{name} running in {city}", "OnDemand"
+        if loan.spare:
+            text, usage = f"Tpu{name} attached to Spot Preemptible VMs running in {city}", "Preemptible"
+        elif loan.waits:
+            text = f"DWS Defined Duration {name} running in {city}"
         skus.append(_sku(service, text, region, per_chip, group=group, usage=usage))
-        if tier == "on-demand":
+        if loans.by_id(tier).usual:
             skus.append(
                 _sku(
                     service,

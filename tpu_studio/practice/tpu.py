@@ -31,6 +31,7 @@ from tpu_studio.practice.tpu_checks import (
 )
 from tpu_studio.practice.tpu_life import Life
 from tpu_studio.practice.tpu_show import NODE, QR
+from tpu_studio.wire import loans
 
 Record = dict[str, Any]
 
@@ -420,7 +421,7 @@ class _Nodes(_Part):
             raise exists(name)
         scheduling = body.get("schedulingConfig", {})
         spot = scheduling.get("spot") or scheduling.get("preemptible") or scheduling.get("provisioningModel") == "SPOT"
-        tier = "spot" if spot else "reserved" if scheduling.get("reserved") else "on-demand"
+        tier = (loans.spare() if spot else loans.reserved() if scheduling.get("reserved") else loans.usual()).word
         wanted = check_node(self._cloud, place, request.principal, id, body)
         check_tier(place, wanted.part, tier)
         if denied := admit(self._cloud, place, [wanted], tier, self._life):

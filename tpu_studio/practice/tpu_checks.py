@@ -13,6 +13,7 @@ from tpu_studio.practice.clock import parse_duration, parse_rfc3339
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
+from tpu_studio.wire import loans
 
 Record = dict[str, Any]
 
@@ -173,23 +174,23 @@ def tier_of(body: Record) -> str:
             raise bad("run_duration must be set for the FLEX_START provisioning model.")
         if run_until(body, 0.0) > FLEX_START_MOST_S and "maxRunDuration" in body["runDuration"]:
             raise bad("run_duration must be at most 7 days for the FLEX_START provisioning model.")
-        return "flex-start"
+        return loans.waiting().word
     if body.get("runDuration"):
         raise bad("run_duration is only supported for the FLEX_START provisioning model.")
     if "spot" in body or model == "SPOT" or "bestEffort" in body:
-        return "spot"
+        return loans.spare().word
     if body.get("reservationName") or (body.get("guaranteed") or {}).get("reserved") or model == "RESERVATION_BOUND":
-        return "reserved"
-    return "on-demand"
+        return loans.reserved().word
+    return loans.usual().word
 
 
 def check_tier(place: Place, part: Slice, tier: str) -> None:
-    if tier == "reserved":
+    if loans.by_id(tier).reserved:
         raise wrong_state("The reservation could not be found.")
-    if tier != "flex-start":
+    if not loans.by_id(tier).waits:
         return
     for zone in catalogue().generation(part.generation).zones:
-        if zone.zone == place.zone and "flex-start" in zone.tiers:
+        if zone.zone == place.zone and tier in zone.tiers:
             return
     raise GoogleError(
         400,
@@ -231,7 +232,7 @@ def check_quota(cloud: Cloud, place: Place, parts: list[Slice], tier: str, held:
     Raises:
         GoogleError: 429; retrying is useless.
     """
-    spot = tier in ("spot", "flex-start")
+    spot = loans.by_id(tier).preemptible
     for quota in quota_limits.drawn(cloud, parts[0], spot=spot):
         where = place.zone if quota.per == "zone" else region_of(place.zone)
         used = 0
@@ -239,7 +240,7 @@ def check_quota(cloud: Cloud, place: Place, parts: list[Slice], tier: str, held:
             there = one["zone"] if quota.per == "zone" else region_of(one["zone"])
             part = tpu_offer.by_type(one["accelerator"])
             alike = part is not None and quota in quota_limits.drawn(cloud, part, spot=spot)
-            if part is not None and alike and there == where and (one["tier"] in ("spot", "flex-start")) == spot:
+            if part is not None and alike and there == where and loans.by_id(one["tier"]).preemptible == spot:
                 used += draw(part, quota.unit)
         limit = quota_limits.limit(cloud, quota.quota_id, {quota.per: where})
         if used + sum(draw(part, quota.unit) for part in parts) > limit:

@@ -9,6 +9,7 @@ from typing import Any
 from tpu_studio.practice import tpu_offer
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.discovery import schemas
+from tpu_studio.wire import loans
 
 Record = dict[str, Any]
 
@@ -57,7 +58,7 @@ def node(clock: Clock, name: str, record: Record) -> Record:
         shown["networkEndpoints"] = ends
     if record["qr"]:
         shown["queuedResource"] = record["qr"]
-    if record["tier"] == "spot":
+    if loans.by_id(record["tier"]).spare:
         shown["schedulingConfig"] = {"spot": True, "preemptible": True}
     if record.get("maintenance"):
         shown["upcomingMaintenance"] = record["maintenance"]

@@ -13,6 +13,7 @@ from tpu_studio.practice import tpu_offer
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.tpu_show import NODE
 from tpu_studio.practice.vms import MachineSpec
+from tpu_studio.wire import loans
 
 Record = dict[str, Any]
 
@@ -106,7 +107,7 @@ class Machines:
             workers=part.vms,
             service_account=record["account"],
             runtime_version=record["body"]["runtimeVersion"],
-            spot=record["tier"] == "spot",
+            spot=loans.by_id(record["tier"]).spare,
             scopes=tuple(record["scopes"]),
             metadata=record["body"].get("metadata", {}),
             labels=record["body"].get("labels", {}),

@@ -228,7 +228,7 @@ def _key_metric(plan: Plan, view: RunView) -> tuple[str, float] | None:
 
 
 def _losses(follower: Follower) -> tuple[float, ...]:
-    curve = follower.curve(metrics.TRAINING_LOSS)
+    curve = follower.curve(metrics.training_loss().id)
     bounds = curve.bounds()
     if bounds is None:
         return ()

@@ -248,7 +248,7 @@ class Loop:
         call = self._in_flight.popleft()
         piece, values = call.piece, self.steps.fetch(call.handle)
         self._watch_pace(call)
-        good = np.isfinite(values[metrics.TRAINING_LOSS]) & np.isfinite(values["grad_norm"])
+        good = np.isfinite(values[metrics.training_loss().id]) & np.isfinite(values["grad_norm"])
         values["learning_rate"] = self.schedule.rates(piece.first, piece.count)
         if good.all():
             self.reports.add(piece.first, values)
@@ -403,9 +403,7 @@ class Loop:
         """The metrics that the result has: of the best check where that is taken, else the last ones."""
         values = {**self.reports.latest, **((self.progress.best or {}) if self.takes_best else {})}
         return {
-            name: value
-            for name, value in values.items()
-            if math.isfinite(value) and name not in ("learning_rate", "grad_norm")
+            name: value for name, value in values.items() if math.isfinite(value) and not metrics.by_id(name).course
         }
 
     def close(self) -> None:

@@ -89,7 +89,7 @@ class Course:
         for name, values in event.fields.items():
             if name != "step" and isinstance(values, list) and values and isinstance(values[-1], (int, float)):
                 self.last[name] = float(values[-1])
-        for step, loss in zip(steps, event.get(metrics.TRAINING_LOSS) or (), strict=False):
+        for step, loss in zip(steps, event.get(metrics.training_loss().id) or (), strict=False):
             self.losses[int(step)] = float(loss)
             self.step = max(self.step, int(step))
 

@@ -85,7 +85,10 @@ class Reports:
     def _send_metrics(self, compiles: int) -> None:
         names = list(self._columns[0][1])
         steps = np.concatenate(
-            [np.arange(first + 1, first + 1 + len(values[metrics.TRAINING_LOSS])) for first, values in self._columns]
+            [
+                np.arange(first + 1, first + 1 + len(values[metrics.training_loss().id]))
+                for first, values in self._columns
+            ]
         )
         columns = {name: np.concatenate([values[name] for _, values in self._columns]) for name in names}
         self._columns.clear()

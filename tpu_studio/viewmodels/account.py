@@ -18,7 +18,7 @@ from tpu_studio.viewmodels.accountpeople import People
 from tpu_studio.viewmodels.accountside import AccountSide
 from tpu_studio.viewmodels.accountview import AccountView, Person, groups, rows_of
 from tpu_studio.viewmodels.problem import problem_of
-from tpu_studio.wire import places
+from tpu_studio.wire import kinds, places
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.job import Job
 from tpu_studio.workflow.account.naming import project_id
@@ -374,7 +374,7 @@ def test_loan(place: str) -> Job:
         {
             "name": "test-loan",
             "model.name": "small-cnn",
-            "data.kind": "digits",
+            "data.kind": kinds.first(lambda kind: kind.is_built_in).id,
             "training.steps": 60,
             "where.place": place,
             "where.accelerator": "v5litepod-1",

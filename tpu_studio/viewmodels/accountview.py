@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tpu_studio.domain import loans
 from tpu_studio.domain.quota import SERVING, TRAINING, sizes
 from tpu_studio.domain.sentences.account import FIXES, say_account
 from tpu_studio.viewmodels.problem import Problem
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.workflow.account.ports import (
     Allowance,
     BillingAccount,
@@ -138,7 +137,7 @@ def request_words(one: QuotaRequest) -> str:
     what = f"{one.generation} {one.unit}" if one.generation else one.quota_id
     if one.use:
         what += f" for TPUs of {sizes(one.generation, one.use)}"
-    kind = ", spot," if one.tier == "spot" else ""
+    kind = ", spot," if loans.by_id(one.tier).spare else ""
     return f"{many} {what}{kind} in {' and '.join(one.dimensions.values()) or 'every area'}"
 
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tpu_studio.wire import kinds
+from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, check, job_of, number_of
 from tpu_studio.wire.keys import AUTO, Key
-from tpu_studio.wire.models import BY_NAME, MODELS, ModelSpec
+from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import BY_PATH, KEYS
 

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tpu_studio.wire import runfolder
+from tpu_studio.wire import kinds, runfolder
 
 Kind = Literal["job", "run", "data", "missing", "unknown"]
 
 JOB_SUFFIX = ".tpujob"
 ARCHIVE = ".zip"  # of a run folder, from a Colab notebook
-TABLES = (".csv", ".tsv", ".tab")
-TEXTS = (".txt", ".md", ".text")
-PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 DATA_SET = "dataset.json"
 RUN_PARTS = ("events", "claims", "checkpoints", "result")
 
@@ -54,16 +51,15 @@ def what_is(path: Path) -> Opened:
             if path.name == runfolder.PLAN:
                 return Opened("run", path.parent)
             if path.name == DATA_SET:
-                return Opened("data", path.parent, "tfrecord")
-            if suffix in TABLES:
-                return Opened("data", path, "table")
-            if suffix in TEXTS:
-                return Opened("data", path, "text")
+                return Opened("data", path.parent, kinds.first(lambda kind: kind.is_converted).id)
+            kind = kinds.of_file(path.name)
+            if kind is not None and not kind.has_picture_files:
+                return Opened("data", path, kind.id)
             return Opened("unknown", path)
         if (path / runfolder.PLAN).is_file():
             return Opened("run", path)
         if (path / DATA_SET).is_file():
-            return Opened("data", path, "tfrecord")
+            return Opened("data", path, kinds.first(lambda kind: kind.is_converted).id)
         if sum((path / part).is_dir() for part in RUN_PARTS) > 1:
             return Opened("run", path)  # which has lost its plan: taking it in says so
         return Opened("data", path, _folder_kind(path))
@@ -73,17 +69,16 @@ def what_is(path: Path) -> Opened:
 
 def _folder_kind(folder: Path) -> str:
     """A folder with folders or pictures in it holds pictures; with texts only, text; else the look will tell."""
-    names = []
-    for index, inside in enumerate(sorted(folder.iterdir())):
+    pictures = kinds.first(lambda kind: kind.has_picture_files)
+    inside: list[kinds.DataKind | None] = []
+    for index, one in enumerate(sorted(folder.iterdir())):
         if index >= 200:
             break
-        if inside.name.startswith("."):
+        if one.name.startswith("."):
             continue
-        if inside.is_dir() or inside.suffix.lower() in PICTURES:
-            return "images"
-        names.append(inside.suffix.lower())
-    if names and all(suffix in TEXTS for suffix in names):
-        return "text"
-    if len(names) == 1 and names[0] in TABLES:
-        return "table"
-    return "images"
+        if one.is_dir() or kinds.of_file(one.name) == pictures:
+            return pictures.id
+        inside.append(kinds.of_file(one.name))
+    first = inside[0] if inside else None
+    alike = first is not None and all(kind == first for kind in inside)
+    return first.id if first and alike and (first.has_text or len(inside) == 1) else pictures.id

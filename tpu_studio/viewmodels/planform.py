@@ -14,9 +14,10 @@ from tpu_studio.viewmodels.planwords import noun_of
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.families import Option
 from tpu_studio.wire.job import Job, check
 from tpu_studio.wire.keys import AUTO, Key
-from tpu_studio.wire.models import BY_NAME, Option
+from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.numerals import readings, spelled
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import BY_PATH, GROUPS, KEYS, concerns

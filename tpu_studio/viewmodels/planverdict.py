@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_studio.domain import figures, loans
+from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import moved
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan, Range
 

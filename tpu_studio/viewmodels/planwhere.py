@@ -6,11 +6,11 @@ What cannot work stays in its list, disabled, with the reason (`domain.catalogue
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tpu_studio.domain import figures, loans
+from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import (
     COMPUTE_ENGINE_LENDS,
     Catalogue,
@@ -24,7 +24,7 @@ from tpu_studio.domain.catalogue import chips as chips
 from tpu_studio.domain.catalogue import title_of as title_of
 from tpu_studio.domain.offers import day_words
 from tpu_studio.viewmodels import draft, planwords
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
@@ -77,7 +77,7 @@ class WhereView:
     sizes: tuple[Option, ...] = ()
     size: str = ""
     tiers: tuple[Option, ...] = ()
-    tier: str = "on-demand"
+    tier: str = field(default_factory=lambda: loans.usual().word)
     regions: tuple[Option, ...] = ()
     region: str = ""
     zones: tuple[Option, ...] = ()
@@ -145,7 +145,7 @@ def _generations(known: Catalogue, framework: str, tier: str) -> tuple[Option, .
 def _size(known: Catalogue, part: Slice, framework: str, tier: str) -> Option:
     words = chips(part.chips) + (f", {part.vms} machines" if part.vms > 1 else "")
     zones = [zone for zone in known.generation(part.generation).zones if zone.lends(part.chips)]
-    if tier != "on-demand":
+    if not loans.by_id(tier).usual:
         zones = [zone for zone in zones if tier in zone.tiers]
     verdict = known.possible(part.generation, framework, tier, "", part.chips)
     why = verdict.why or ("" if zones else f"No area lends {chips(part.chips)} of {part.generation} like that.")
@@ -165,7 +165,7 @@ def _regions(known: Catalogue, generation: Generation, part: Slice, tier: str) -
     for region in dict.fromkeys(zone.region for zone in generation.zones):
         zones = [zone for zone in generation.zones if zone.region == region]
         fitting = [zone for zone in zones if zone.lends(part.chips)]
-        offered = [zone for zone in fitting if tier == "on-demand" or tier in zone.tiers]
+        offered = [zone for zone in fitting if loans.by_id(tier).usual or tier in zone.tiers]
         price = known.price(generation.id, part.chips, region, tier)
         words = f"{region} · {figures.money(price.usd_per_hour(part.chips))} an hour" if price else region
         why = "" if offered else f"Not lent like that in {region}."

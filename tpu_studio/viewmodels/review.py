@@ -16,7 +16,7 @@ from tpu_studio.planner.report import besides
 from tpu_studio.planner.report.worst import WorstCase, worst_case
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import chips, price_age, price_words, title_of
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.stops import OFFSETS_S
@@ -325,7 +325,7 @@ def _end(plan: Plan, practice: bool, tier: str) -> tuple[str, ...]:
         f"The results stay in {whose} bucket for 30 days, then its own rule deletes them there; what that {costs} is "
         "counted above."
     )
-    if tier == "spot":
+    if loans.by_id(tier).spare:
         told.append(
             "If Google takes the machine back, the model is saved; the run goes on with the next one while this app "
             "is open, and waits at no cost while it is closed."

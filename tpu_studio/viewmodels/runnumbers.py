@@ -50,7 +50,7 @@ def _yet(view: RunView, when: str) -> str:
 
 
 def _loss(view: RunView) -> Number:
-    value = view.last.get(metrics.TRAINING_LOSS)
+    value = view.last.get(metrics.training_loss().id)
     if value is None:
         return Number("Loss", "–", "", _yet(view, "appears with the first step"), "trending-down")
     if not math.isfinite(value):
@@ -124,20 +124,17 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
     if kept is not None:
         better = best and figures.metric(name, best[0]) != said
         context = f"the model you have; {context}" if better else "the model you have"
-    more, hover = _off(facts, view)
+    more, hover = _beside(facts, view)
     return Number(label, said, "", context, "award", more=more, more_icon="activity", hover=hover)
 
 
-def _off(facts: RunFacts, view: RunView) -> tuple[str, str]:
-    """How far the answers of a regression lie from the truth, and what that means; "" where nothing was measured."""
-    others = tasks.by_id(facts.task).others
-    value = last_metric(view, others[0]) if others else None
-    if value is None:
-        return "", ""
-    what = facts.target or "the target"
-    return f"{figures.figure(value)} off on average", (
-        f"Mean absolute error: by how much its answers miss {what} on unseen rows, on average, in the unit of {what}."
-    )
+def _beside(facts: RunFacts, view: RunView) -> tuple[str, str]:
+    """What else is measured of the task, and what that means; "" where nothing was."""
+    found = [(one, last_metric(view, one.id)) for one in map(metrics.by_id, tasks.by_id(facts.task).others)]
+    told = [(one, figures.metric(one.id, value)) for one, value in found if value is not None]
+    means = (one.means.format(target=facts.target or "the target") for one, _ in told)
+    said = (one.said.format(row=one.row, value=value) for one, value in told)
+    return ", ".join(said), " ".join(filter(None, means))
 
 
 def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) -> Number:

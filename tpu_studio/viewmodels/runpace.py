@@ -8,7 +8,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, Range
 
@@ -75,7 +75,7 @@ def notice(plan: Plan, view: RunView, found: Forecast | None) -> Sentence | None
         cap = _cap(plan, found)
         planned = figures.figure(view.steps_planned / plan.steps_per_epoch, 3)
         meaning += f" {cap} comes first, after {epochs_between(found.epochs)} of {planned} times through the data."
-        meaning += " What is trained by then is kept." if plan.job.where.tier != "spot" else ""
+        meaning += " What is trained by then is kept." if not loans.by_id(plan.job.where.tier).spare else ""
         action = "Stop it and keep the model, let it run to the limit, or plan it again with a higher limit."
     elif found.waiting_share >= 0.3:
         waits = figures.share(found.waiting_share)

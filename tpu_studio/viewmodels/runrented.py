@@ -8,7 +8,7 @@ from typing import Any, Literal
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
@@ -95,14 +95,14 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     more = f"{figures.duration(left)} more at most"
     supply = "This is about supply, not about your account. " if why == "no-capacity" else ""
     ways = [Way("Keep waiting", "It is asked again by itself. You need not stay.", "")]
-    if plan.job.where.tier == "on-demand":
+    if loans.by_id(plan.job.where.tier).usual:
         ways.append(
             Way(
                 "Try spot",
                 "Spare capacity: cheaper, and another queue. Google may take the TPU back; the model is saved first. "
                 "Your place in this queue is lost once that run starts.",
                 "Try spot",
-                (("where.tier", "spot"), ("where.zones", None)),
+                (("where.tier", loans.spare().word), ("where.zones", None)),
             )
         )
     ways.append(

@@ -7,9 +7,47 @@ nothing knows a data set by name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpu_studio.wire.kinds import Example, all_kinds
 
 ALL = float("inf")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a model: its default, its inclusive bounds, and what it is in plain words."""
+
+    name: str
+    default: Any
+    minimum: float | None = None
+    maximum: float | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model of the catalogue.
+
+    Attributes:
+        examples: What one example of its data can be.
+        tasks: What it can learn.
+    """
+
+    name: str
+    title: str
+    family: str
+    examples: tuple[Example, ...]
+    tasks: tuple[str, ...]
+    help: str
+    options: tuple[Option, ...] = field(default_factory=tuple)
+    sequence_length: int | None = None
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Kinds of data it can learn from; what was converted counts as what it was."""
+        return tuple(kind.id for one in self.examples for kind in all_kinds() if kind.example == one)
 
 
 @dataclass(frozen=True)
@@ -35,6 +73,8 @@ class Family:
         looks_at_pixels: Takes each pixel of a picture by itself.
         convolves: Slow in XLA on a processor, and one step a call there.
         pads_width: Its width is worth being a multiple of the chip's matrix unit.
+        builder: The module of ``trainer.models`` that builds it, by its function ``build``.
+        models: Those that come with TPU Studio.
         own: The person's own file, of which nothing is known until it was measured.
     """
 
@@ -60,6 +100,18 @@ class Family:
     convolves: bool = False
     pads_width: bool = False
     own: bool = False
+    builder: str = ""
+    models: tuple[ModelSpec, ...] = ()
+
+
+def _gpt(layers: int, width: int, heads: int, vocabulary: int, dropout: float) -> tuple[Option, ...]:
+    return (
+        Option("layers", layers, 1, 96, "Transformer blocks, one after the other."),
+        Option("width", width, 16, 12_288, "Numbers that stand for one token inside the model; a multiple of heads."),
+        Option("heads", heads, 1, 128, "Attention heads in each block."),
+        Option("vocabulary", vocabulary, 256, 1_000_000, "Different tokens the model knows."),
+        Option("dropout", dropout, 0.0, 0.9, "Share of values switched off at random while training."),
+    )
 
 
 _FAMILIES = (
@@ -79,6 +131,22 @@ _FAMILIES = (
         image_sizes=(32,),
         looks_at_pixels=True,
         pads_width=True,
+        builder="dense",
+        models=(
+            ModelSpec(
+                "mlp",
+                "Simple network",
+                "mlp",
+                ("row", "picture"),
+                ("classification", "regression"),
+                "Learns from columns of numbers and words. The first choice for tables.",
+                (
+                    Option("layers", 3, 1, 20, "Hidden layers."),
+                    Option("width", 256, 4, 8192, "Neurons in each."),
+                    Option("dropout", 0.0, 0.0, 0.9, "Share of neurons switched off at random while training."),
+                ),
+            ),
+        ),
     ),
     Family(
         "cnn",
@@ -96,6 +164,22 @@ _FAMILIES = (
         steps_per_call=1,
         chip_steps=32,
         convolves=True,
+        builder="convolution",
+        models=(
+            ModelSpec(
+                "small-cnn",
+                "Small picture network",
+                "cnn",
+                ("picture",),
+                ("classification",),
+                "Looks for shapes, small ones first (a CNN). A few hundred pictures are enough.",
+                (
+                    Option("blocks", 4, 1, 6, "Convolution blocks; each halves the picture."),
+                    Option("width", 32, 4, 512, "Channels of the first block; doubled in each next."),
+                    Option("dropout", 0.2, 0.0, 0.9, "Share of features switched off before the answer."),
+                ),
+            ),
+        ),
     ),
     Family(
         "gpt",
@@ -112,6 +196,40 @@ _FAMILIES = (
         steps_per_call=32,
         reads_tokens=True,
         pads_width=True,
+        builder="gpt",
+        models=(
+            ModelSpec(
+                "gpt-nano",
+                "Tiny GPT",
+                "gpt",
+                ("text",),
+                ("language-model",),
+                "Learns to write like your text, character by character. Minutes on a laptop.",
+                _gpt(3, 128, 4, 256, 0.0),
+                64,
+            ),
+            ModelSpec(
+                "gpt-mini",
+                "Small GPT",
+                "gpt",
+                ("text",),
+                ("language-model",),
+                "Writes better than Tiny GPT and learns longer: an evening on a laptop, minutes on a TPU.",
+                _gpt(6, 384, 6, 256, 0.1),
+                256,
+            ),
+            ModelSpec(
+                "gpt-124m",
+                "GPT-2 small",
+                "gpt",
+                ("text",),
+                ("language-model",),
+                "GPT-2 small: 12 layers of 768, 12 heads, 1,024 tokens at once. For TPUs. It reads bytes, of which "
+                "there are 256; a vocabulary of 50,257, as GPT-2's, makes it 124 million weights instead of 86.",
+                _gpt(12, 768, 12, 256, 0.0),
+                1024,
+            ),
+        ),
     ),
     Family(
         "file",

@@ -5,6 +5,7 @@ How a kind is looked at, read, encoded and converted: ``data``. Which model take
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,7 +28,8 @@ class DataKind:
         question: What a trained model of it is asked with on the command line.
         drop: Title, hint and button of the place to drop it on.
         files: The filter of the file dialog, "" where folders are chosen.
-        suffixes: Of its files, left out of a title.
+        endings: Of the names of its files, in small letters.
+        suffixes: Those that are left out of a title.
         model: The model to begin with.
     """
 
@@ -46,6 +48,7 @@ class DataKind:
     question: str = ""
     drop: tuple[str, str, str] = ("", "", "")
     files: str = ""
+    endings: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
     model: str = ""
 
@@ -90,6 +93,7 @@ _KINDS = (
         tasks=("classification",),
         question="image",
         drop=("Drop a folder of pictures here", "One folder inside it for each kind of thing.", "Choose a folder…"),
+        endings=(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm"),
         model="small-cnn",
     ),
     DataKind(
@@ -110,6 +114,7 @@ _KINDS = (
             "A .csv file: a line for each example, a column for each measure.",
             "Choose a file…",
         ),
+        endings=(".csv", ".tsv", ".tab", ".psv"),
         files="Tables (*.csv *.tsv *.tab *.txt);;All files (*)",
         suffixes=(".csv", ".txt"),
         model="mlp",
@@ -129,6 +134,7 @@ _KINDS = (
         few_items="characters",
         question="prompt",
         drop=("Drop a text here", "A plain .txt file, or a folder of them. Any language.", "Choose a file…"),
+        endings=(".txt", ".text", ".md"),
         files="Texts (*.txt *.md *.text);;All files (*)",
         suffixes=(".csv", ".txt"),
         model="gpt-nano",
@@ -162,6 +168,17 @@ _KINDS = (
 )
 _BY_ID = {kind.id: kind for kind in _KINDS}
 IDS = tuple(_BY_ID)
+
+
+def first(holds: Callable[[DataKind], bool]) -> DataKind:
+    """The first kind of which that is true: `first(lambda kind: kind.has_text)`."""
+    return next(kind for kind in _KINDS if holds(kind))
+
+
+def of_file(name: str) -> DataKind | None:
+    """The kind that a file of that name is of, by how the name ends."""
+    ending = name[name.rfind(".") :].lower()
+    return next((kind for kind in _KINDS if ending in kind.endings), None)
 
 
 def all_kinds() -> tuple[DataKind, ...]:

@@ -26,7 +26,10 @@ class Metric:
             logarithms of a perplexity; ``number`` is as it is.
         better: Which way is better.
         unseen: Measured on unseen data, at checks, rather than at each step of training.
+        course: Tells how training goes, not how good the model is.
+        beside: Tasks that show it on unseen data, beside their own.
         headline: Stands in the one line that tells how far a run is.
+        said: Beside the metric that people look at, with *row* and ``value``; *means* explains it, with ``target``.
         context: What a figure of it means, in a line.
     """
 
@@ -37,9 +40,13 @@ class Metric:
     unit: Unit = "number"
     better: Literal["higher", "lower"] = "lower"
     unseen: bool = False
+    course: bool = False
+    beside: tuple[str, ...] = ()
     headline: bool = False
     context: str = ""
     report: str = ""
+    said: str = "{row} {value}"
+    means: str = ""
 
     @property
     def percent(self) -> bool:
@@ -84,8 +91,12 @@ _METRICS = (
         "mean error",
         "Typical error",
         unseen=True,
+        beside=("regression",),
         context="mean absolute error, in the column's own unit",
         report="Typical error",
+        said="{value} off on average",
+        means="Mean absolute error: by how much its answers miss {target} on unseen rows, on average, in the unit of "
+        "{target}.",
     ),
     Metric(
         "val_nats_per_token",
@@ -97,11 +108,15 @@ _METRICS = (
         headline=True,
         report="Nats a character on unseen text",
     ),
-    Metric("learning_rate", "Learning rate", "learning rate", "Learning rate"),
-    Metric("grad_norm", "Size of the gradient", "size of the gradient", "Size of the gradient"),
+    Metric("learning_rate", "Learning rate", "learning rate", "Learning rate", course=True),
+    Metric("grad_norm", "Size of the gradient", "size of the gradient", "Size of the gradient", course=True),
 )
 _BY_ID = {metric.id: metric for metric in _METRICS}
-TRAINING_LOSS = _METRICS[0].id
+
+
+def training_loss() -> Metric:
+    """What every run makes smaller, at each step."""
+    return _METRICS[0]
 
 
 def all_metrics() -> tuple[Metric, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal
 
-from tpu_studio.wire import frameworks, kinds, places, tasks
+from tpu_studio.wire import frameworks, kinds, loans, places, tasks
 from tpu_studio.wire.keys import AUTO, A, Auto, Key, key, keys_of
 from tpu_studio.wire.stops import MOST_HOURS
 
@@ -287,7 +287,9 @@ class Where(Generic[A]):
 
     place: str = key(places.IDS[0], "Where", choices=places.IDS, affects="machine")
     accelerator: str | A = key(AUTO, "Accelerator", affects="machine")
-    tier: Literal["on-demand", "spot", "flex-start"] = key("on-demand", "Kind of loan", affects="result")
+    tier: str = key(
+        loans.usual().word, "Kind of loan", choices=tuple(loan.word for loan in loans.LOANS), affects="result"
+    )
     zones: Sequence[str] = key([], "Areas", term="zones", affects="result")
     backend: Literal["tpu-api", "compute-engine"] | None = key(
         None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tpu_studio.wire.metrics import all_metrics
+
 
 @dataclass(frozen=True)
 class Task:
@@ -19,7 +21,6 @@ class Task:
         unseen: Where its main metric was measured, when the data's own noun does not say it.
         loss: Id of the loss on unseen data that stands beside the training loss.
         quality: Ids of the curves of the second plot, the one on training data first where there is one.
-        others: Ids of what the report draws beside them.
     """
 
     id: str
@@ -32,7 +33,6 @@ class Task:
     quality: tuple[str, ...]
     loss: str = "val_loss"
     unseen: str = ""
-    others: tuple[str, ...] = ()
 
     @property
     def has_classes(self) -> bool:
@@ -45,6 +45,11 @@ class Task:
     @property
     def has_tokens(self) -> bool:
         return self.answers == "tokens"
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Ids of what is shown beside them, of unseen data."""
+        return tuple(metric.id for metric in all_metrics() if self.id in metric.beside)
 
     @property
     def metric(self) -> str:
@@ -73,7 +78,6 @@ _TASKS = (
         ("val_r2", "val_mae", "val_loss", "loss"),
         ("val_r2",),
         unseen="on unseen rows",
-        others=("val_mae",),
     ),
     Task(
         "language-model",

@@ -10,7 +10,7 @@ from tpu_studio.wire import families, frameworks, kinds, models, tasks
 
 
 @pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
-def test_a_model_names_only_what_is_declared(model: models.ModelSpec) -> None:
+def test_a_model_names_only_what_is_declared(model: families.ModelSpec) -> None:
     assert not families.by_id(model.family).own
     assert set(model.takes) <= set(kinds.IDS) and set(model.tasks) <= set(tasks.IDS)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
 from tests.fakes.making import make_plan
-from tpu_studio.wire import models
+from tpu_studio.wire import families, models
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import dumps, from_json, loads
 
@@ -29,7 +29,9 @@ def test_a_plan_carries_all_options_of_its_model():
 
 def test_another_default_of_a_later_version_changes_no_frozen_plan(monkeypatch: pytest.MonkeyPatch):
     tree = frozen()
-    later = models.ModelSpec("gpt-124m", "", "gpt", ("text",), ("language-model",), "", models._gpt(9, 64, 4, 999, 0.5))
+    later = families.ModelSpec(
+        "gpt-124m", "", "gpt", ("text",), ("language-model",), "", families._gpt(9, 64, 4, 999, 0.5)
+    )
     monkeypatch.setitem(models.BY_NAME, "gpt-124m", later)
     read = from_json(tree)
     assert (read.options["layers"], read.options["vocabulary"], read.options["dropout"]) == (12, 256, 0.0)

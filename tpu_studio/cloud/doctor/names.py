@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tpu_studio.domain.loans import ON_DEMAND, SPOT
 from tpu_studio.domain.quota import SERVING, TRAINING
+from tpu_studio.wire import loans
 
 SERVICES = (
     "tpu.googleapis.com",
@@ -117,6 +117,7 @@ QUEUE_PERMISSIONS = (
     "cloudtasks.tasks.list",
     "cloudtasks.tasks.delete",
 )
+
 """What moving its own outside stops takes: granted on our queue, by its own policy, and nowhere else."""
 
 STOPPER_ROLE = "tpuStudioStopper"
@@ -172,7 +173,7 @@ class QuotaId:
 QUOTAS = (
     QuotaId(
         "v5e",
-        ON_DEMAND,
+        loans.usual().word,
         "TPUV5sLitepodServingPerProjectPerZoneForTPUAPI",
         "TPUV5sLitepodServingPerProjectPerRegionForTPUAPI",
         use=SERVING,
@@ -180,7 +181,7 @@ QUOTAS = (
     ),
     QuotaId(
         "v5e",
-        SPOT,
+        loans.spare().word,
         "TPUV5sPreemptibleLitepodServingPerProjectPerZoneForTPUAPI",
         "TPUV5sPreemptibleLitepodServingPerProjectPerRegionForTPUAPI",
         use=SERVING,
@@ -188,37 +189,39 @@ QUOTAS = (
     ),
     QuotaId(
         "v5e",
-        ON_DEMAND,
+        loans.usual().word,
         "TPUV5sLitepodPerProjectPerZoneForTPUAPI",
         "TPUV5sLitepodPerProjectPerRegionForTPUAPI",
         use=TRAINING,
     ),
     QuotaId(
         "v5e",
-        SPOT,
+        loans.spare().word,
         "TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI",
         "TPUV5sPreemptibleLitepodPerProjectPerRegionForTPUAPI",
         use=TRAINING,
     ),
-    QuotaId("v6e", ON_DEMAND, "TPUV6EPerProjectPerZoneForTPUAPI", "TPUV6EPerProjectPerRegionForTPUAPI"),
+    QuotaId("v6e", loans.usual().word, "TPUV6EPerProjectPerZoneForTPUAPI", "TPUV6EPerProjectPerRegionForTPUAPI"),
     QuotaId(
         "v6e",
-        SPOT,
+        loans.spare().word,
         "TPUV6EPreemptiblePerProjectPerZoneForTPUAPI",
         "TPUV6EPreemptiblePerProjectPerRegionForTPUAPI",
     ),
-    QuotaId("v5p", ON_DEMAND, "TPUV5PPerProjectPerZoneForTPUAPI", "TPUV5PPerProjectPerRegionForTPUAPI", "cores"),
-    QuotaId("v5p", SPOT, "TPUV5PPreemptiblePerProjectPerZoneForTPUAPI", "", "cores"),
+    QuotaId(
+        "v5p", loans.usual().word, "TPUV5PPerProjectPerZoneForTPUAPI", "TPUV5PPerProjectPerRegionForTPUAPI", "cores"
+    ),
+    QuotaId("v5p", loans.spare().word, "TPUV5PPreemptiblePerProjectPerZoneForTPUAPI", "", "cores"),
     QuotaId(
         "v4",
-        SPOT,
+        loans.spare().word,
         "TPUV4sPreemptiblePodPerProjectPerZoneForTPUAPI",
         "TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI",
         "cores",
     ),
     QuotaId(
         "v2",
-        SPOT,
+        loans.spare().word,
         "TPUV2sPreemptiblePodPerProjectPerZoneForTPUAPI",
         "TPUV2sPreemptiblePodPerProjectPerRegionForTPUAPI",
         "cores",

@@ -15,8 +15,8 @@ from typing import Any
 
 from tpu_studio.cloud.doctor.names import QUOTAS, QuotaId
 from tpu_studio.cloud.session import Api, segment
-from tpu_studio.domain.loans import ON_DEMAND
 from tpu_studio.domain.quota import TRAINING, use_of
+from tpu_studio.wire import loans
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.account.ports import Allowance, QuotaRequest
 
@@ -155,7 +155,7 @@ def _used(tpu: Api, project: str) -> dict[Draw, int] | None:
         if (request.get("state") or {}).get("state") == "DELETING":
             continue
         zone = str(request.get("name", "")).split("/locations/")[-1].split("/")[0]
-        tier = "spot" if "spot" in request else ON_DEMAND
+        tier = (loans.spare() if "spot" in request else loans.usual()).word
         for spec in (request.get("tpu") or {}).get("nodeSpec") or ():
             generation, number = drawn(str((spec.get("node") or {}).get("acceleratorType", "")))
             if generation:

@@ -19,6 +19,7 @@ from tpu_studio.cloud.livecheck.asking import Answer, Side
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.cloud.tpu import TpuMachines, request_body
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.wire import loans
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns.ports import Ref, Wanted
@@ -48,7 +49,7 @@ _MACHINE = "machine"
 
 def usd_at_most(zone: str) -> float:
     """What `PRICED_S` of it cost, with its disk and address."""
-    price = catalogue().price("v5e", 1, zone, "spot")
+    price = catalogue().price("v5e", 1, zone, loans.spare().word)
     rate = 1.2 if price is None else price.usd_per_hour(1)
     return round((rate + 0.03) * PRICED_S / 3600.0, 2)
 
@@ -115,7 +116,7 @@ class Renting:
             request_id="",
             accelerator=ACCELERATOR,
             runtime=startup.runtime("jax", "v5e"),
-            tier="spot",
+            tier=loans.spare().word,
             valid_for_s=COMES_S,
             run_s=None,
             metadata=metadata,

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.loans import ON_DEMAND
 from tpu_studio.domain.sentences import cloud, reaching
 from tpu_studio.domain.sentences.sentence import Facts, Sentence, tell
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 
 _FREE = "Looking costs nothing."
 _ALL_THE_SAME = "Check again in a moment. A run may work all the same."
@@ -164,7 +163,7 @@ _PASS: dict[str, Entry] = {
     "quota": lambda f: Sentence(
         "",
         f"{'All ' + f.text('limit') if f.raw('left') == 0 else f.text('left')} {f.text('unit', 'chips')} "
-        f"{f.text('generation')} ({f.text('tier') or ON_DEMAND}) in "
+        f"{f.text('generation')} ({f.text('tier') or loans.usual().word}) in "
         f"{f.text('zone')}{' are in use now' if f.raw('left') == 0 else ''}{_slices(f)}.",
         "",
     ),
@@ -224,7 +223,7 @@ _FAIL: dict[str, Entry] = {
         Sentence(
             "",
             f"In {f.text('region', 'this area')} the limit is zero; in {f.text('to')} it is {f.text('limit')} "
-            f"{f.text('unit', 'chips')} {f.text('generation')}{' (spot)' if f.raw('tier') == 'spot' else ''}"
+            f"{f.text('unit', 'chips')} {f.text('generation')}{' (spot)' if loans.by_id(f.raw('tier')).spare else ''}"
             f"{_slices(f)}.",
             f"Use {f.text('to')}: results and plans are then for that area. What is kept elsewhere stays.",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain.sentences.renting import lender, spent, what, zone
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire import loans
 from tpu_studio.wire.reasons import Reason
 
 
@@ -29,7 +30,7 @@ def quota_page(f: Facts, service: str = "tpu.googleapis.com") -> str:
 def _not_entitled(f: Facts) -> Sentence:
     tier = f.text("tier")
     how = f" as {tier}" if tier else ""
-    other = "as on-demand" if tier == "spot" else "as spot"
+    other = "as on-demand" if loans.by_id(tier).spare else "as spot"
     return Sentence(
         f"{lender(f)} does not lend {what(f)} to this project{how}{zone(f)}",
         "This is neither your role nor a shortage: the project is not entitled to this type of TPU, kind of loan and area, "
@@ -69,7 +70,7 @@ CHECKS: dict[str, Entry] = {
     "place-quota": lambda f: Sentence(
         f"Google allows you too few chips for {f.text('accelerator', 'this TPU')} there",
         f"In {f.text('zones', 'these areas')} the limit is {f.text('limit', '0')}"
-        f"{' as spot' if f.text('tier') == 'spot' else ''}{_for_use(f)}{f.text('read') and ' ' + f.text('read')}. "
+        f"{' as spot' if loans.by_id(f.text('tier')).spare else ''}{_for_use(f)}{f.text('read') and ' ' + f.text('read')}. "
         f"Asked for like this, Google would refuse it. {NOTHING_CHARGED}",
         "Take what is allowed, or ask Google for more on the account page.",
     ),

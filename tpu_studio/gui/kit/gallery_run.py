@@ -77,7 +77,7 @@ def run_page() -> QWidget:
     upper, lower = QHBoxLayout(), QHBoxLayout()
     for line in (upper, lower):
         line.setSpacing(Space.gap)
-    for key, stretch in (("loss", 6), ("accuracy", 5)):
+    for key, stretch in (("curve", 6), ("quality", 5)):
         card = Card(margins=(19, 14, 19, 12))
         card.body.addWidget(plots[key])
         upper.addWidget(card, stretch)

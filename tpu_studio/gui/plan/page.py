@@ -41,7 +41,7 @@ from tpu_studio.viewmodels.planstart import waived
 from tpu_studio.viewmodels.planstate import PlanView, Step
 from tpu_studio.viewmodels.review import Review, review_of
 from tpu_studio.viewmodels.shell import PlanRequest
-from tpu_studio.wire import places
+from tpu_studio.wire import kinds, places
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.colab import ColabViewModel
@@ -152,7 +152,9 @@ class PlanPage(QWidget):
         elif request.draft is not None:
             self._model.open_draft(request.draft, request.leaving, request.unstoppable)
         elif request.data is not None:
-            self._model.open_data(request.data, request.data_kind or "images")
+            self._model.open_data(
+                request.data, request.data_kind or kinds.first(lambda kind: kind.has_picture_files).id
+            )
         else:
             self._model.new()
             if request.place:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from tpu_studio.domain import loans
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import clear_layout
 from tpu_studio.gui.kit.choose import CheckBox, ChoiceCard, ChoiceGroup, Segmented
@@ -19,6 +18,7 @@ from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.planwhere import LENDER_WORDS, LENDERS, TIERS, Option, SliceChoice, WhereView
+from tpu_studio.wire import loans
 
 
 class RentedBox(QWidget):
@@ -33,7 +33,7 @@ class RentedBox(QWidget):
         self.generation.chosen.connect(model.set_generation)
         self.size_box = ComboBox(name="Size")
         self.size_box.chosen.connect(model.set_slice)
-        self.tier = Segmented(TIERS, "on-demand", name="Kind of loan")
+        self.tier = Segmented(TIERS, loans.usual().word, name="Kind of loan")
         self.tier.changed.connect(model.set_tier)
         self.region = ComboBox(name="Region")
         self.region.chosen.connect(model.set_region)

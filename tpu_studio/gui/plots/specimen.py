@@ -58,4 +58,4 @@ def specimen_plots(points: int = 1200) -> dict[str, Plot]:
     cost.set_curves([Curve("spent", "spent", spent, fill=True)])
     cost.set_limits([Limit(5, "stops at $5.00", "bad", below=True)])
     cost.set_forecast(Forecast(18.6 * 60 * 1.4, 1.84, 40 * 60, 2.5, 2.75, 3.0, "$2.50 – 3.00"))
-    return {"loss": loss, "accuracy": accuracy, "speed": speed, "cost": cost}
+    return {"curve": loss, "quality": accuracy, "speed": speed, "cost": cost}

@@ -83,14 +83,14 @@ class Charts:
         later = "Waits for the first check on unseen data."
         main = metrics.by_id(task.metric)
         scale, top = (PERCENT, 1.0) if main.percent else (PLAIN, None)
-        self.loss = Plot(metrics.by_id(metrics.TRAINING_LOSS).title, TIME, PLAIN, waits_for=soon, log=True)
+        self.loss = Plot(metrics.training_loss().title, TIME, PLAIN, waits_for=soon, log=True)
         self.quality = Plot(main.title, TIME, scale, waits_for=later, y_top=top, log=top is None)
         self.speed = Plot("Speed", TIME, COUNT, waits_for=soon)
         self.split = Plot("Time in a step", TIME, PERCENT, waits_for=soon, y_top=1.0)
         self.split.set_explained(SPLIT_HERE if places.by_id(facts.place).on_this_computer else SPLIT_ON_CHIPS)
         as_perplexity = main.unit == "nats"
         self._wanted: dict[Plot, tuple[Wanted, ...]] = {
-            self.loss: (_curve_of(metrics.TRAINING_LOSS, unseen), _curve_of(task.loss, unseen)),
+            self.loss: (_curve_of(metrics.training_loss().id, unseen), _curve_of(task.loss, unseen)),
             self.quality: tuple(_curve_of(name, "on unseen", perplexity=as_perplexity) for name in task.quality),
             self.speed: (Wanted("examples_per_s", f"{facts.noun} a second", "s3", "noisy", fill=True),),
             self.split: (
@@ -129,7 +129,7 @@ class Charts:
             ]
             self._set(plot, curves, origin, cuts, state.over)
         view = state.view
-        loss = metrics.TRAINING_LOSS
+        loss = metrics.training_loss().id
         self.loss.set_values({loss: view.last[loss]} if loss in view.last else {})  # as the big numbers say it
         if loss in view.last and any(one.metric == loss for one in self._wanted[self.quality]):
             self.quality.set_values({loss: metrics.perplexity(view.last[loss])})  # the same loss, as perplexity

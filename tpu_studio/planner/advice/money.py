@@ -12,7 +12,7 @@ from tpu_studio.planner.advice.situation import Advice, Situation
 from tpu_studio.planner.compare import Way
 from tpu_studio.planner.estimate import SAVE_BYTES_PER_S
 from tpu_studio.planner.work import FLOAT
-from tpu_studio.wire import frameworks, places
+from tpu_studio.wire import frameworks, loans, places
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Range
 
@@ -74,10 +74,10 @@ def kind_of_loan(s: Situation) -> Iterator[Advice]:
     best = min(ways, key=_usd, default=None)
     hours, least = round(assumed.SPOT_LASTS_H.expected), max(assumed.CLEARLY_USD, assumed.CLEARLY * own)
     if best is not None and best.tier != tier and own - _usd(best) >= least:
-        facts: dict[str, Any] = {"hours": hours} if best.tier == "spot" else {}
+        facts: dict[str, Any] = {"hours": hours} if loans.by_id(best.tier).spare else {}
         yield Advice(f"advice-{best.tier}", _where(s, **{"where.tier": best.tier}), facts, measure=True)
-    spot = next((way for way in ways if way.tier == "spot"), None)
-    if tier == "on-demand" and spot is not None and own - _usd(spot) < least:
+    spot = next((way for way in ways if loans.by_id(way.tier).spare), None)
+    if loans.by_id(tier).usual and spot is not None and own - _usd(spot) < least:
         yield Advice("advice-no-spot", None, {"hours": hours, "usd": own, "spot_usd": _usd(spot)})
 
 
@@ -107,7 +107,7 @@ def region(s: Situation) -> Iterator[Advice]:
 
 def checkpoint_interval(s: Situation) -> Iterator[Advice]:
     """Young and Daly's interval on spot: what a copy costs against what a loss costs."""
-    if not s.charged or s.value("where.tier") != "spot":
+    if not s.charged or not loans.by_id(s.value("where.tier")).spare:
         return
     saving_s = 0.05 + s.work.params * FLOAT * 3 / SAVE_BYTES_PER_S
     lasts_s = assumed.SPOT_LASTS_H.expected * 3600

@@ -30,7 +30,7 @@ WELL = 2.2  # high over low of runs that agree: no wider than a single one of th
 # The words of a described workload in those of our own plans.
 _PRECISIONS = {"bf16": "bfloat16", "fp32": "float32"}
 _KINDS = {family.throughput: family.id for family in families.all_families() if family.throughput}
-_KINDS["resnet"] = _KINDS["cnn"]
+_KINDS["resnet"] = next(family.id for family in families.all_families() if family.convolves)
 
 
 @dataclass(frozen=True)

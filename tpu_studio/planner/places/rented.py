@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, catalogue_at
-from tpu_studio.domain.loans import FLEX_START
 from tpu_studio.planner import allowed, areas, checks, rented, work
 from tpu_studio.planner.estimate import Estimate, limit_hours, limit_usd
 from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.planner.own import Mine
 from tpu_studio.planner.places import USUAL_HOURS, USUAL_USD, Limits, unlimited
 from tpu_studio.planner.rented import Rented
+from tpu_studio.wire import loans
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check
 from tpu_studio.wire.stops import beyond_s
@@ -46,7 +46,7 @@ class RentedPlanner:
     def limits(self, parts: Parts) -> Limits:
         found, tpu = unlimited(parts), parts.sized.tpu
         resolved, price, practice = found.resolved, found.usd_per_hour, parts.question.place.rehearses
-        most = {"most": checks.FLEX_MOST_HOURS} if tpu.tier == FLEX_START else {}
+        most = {"most": checks.FLEX_MOST_HOURS} if loans.by_id(tpu.tier).waits else {}
         hours = limit_hours(parts.estimate.time_s, float(resolved.job.limits.wait_hours), **most)
         more = max(hours, rented.PRACTICE_HOURS_LEAST) if practice else hours
         resolved.put("limits.hours", more, f"{rented.PRACTICE_LIMIT_WHY if more > hours else USUAL_HOURS}.")
@@ -94,7 +94,7 @@ def _extras(parts: Parts, limits: Limits, money: float | None) -> dict[str, Any]
 def _more(parts: Parts) -> dict[str, Any]:
     found, job = parts.sized.tpu, parts.resolved.job
     wait_hours = float(job.limits.wait_hours)
-    own = found.tier == FLEX_START or found.backend == "compute-engine"
+    own = loans.by_id(found.tier).waits or found.backend == "compute-engine"
     return {
         "wait_hours": wait_hours,
         **_wait_away(found, wait_hours),
@@ -108,7 +108,7 @@ def _more(parts: Parts) -> dict[str, Any]:
 def _wait_away(found: Rented, wait_hours: float) -> dict[str, float]:
     """How long the request waits with nobody at a computer, where that is less than it shall wait."""
     most = COMPUTE_FLEX_WAIT_S[1] / 3600.0
-    ends_early = found.tier == FLEX_START and found.backend == "compute-engine" and wait_hours > most
+    ends_early = loans.by_id(found.tier).waits and found.backend == "compute-engine" and wait_hours > most
     return {"wait_hours_away": most} if ends_early else {}
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tpu_studio.domain import figures, loans
+from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.advice import about
@@ -19,7 +19,7 @@ from tpu_studio.planner.report.besides import besides
 from tpu_studio.planner.report.cap import cap, nets
 from tpu_studio.planner.report.frame import FRAME
 from tpu_studio.planner.report.plot import Point, plot
-from tpu_studio.wire import places
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.wire.schema import KEYS, concerns
 

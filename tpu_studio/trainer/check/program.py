@@ -148,7 +148,7 @@ class _Check:
             {
                 **told,
                 "answer": "traced",
-                "framework": "tensorflow",
+                "framework": self.plan.framework,
                 "params": _params(traced.model),
                 "programs": 2,
                 "seconds": round(time.monotonic() - begun, 2),

@@ -326,7 +326,7 @@ class Keeper:
                     if name != "step" and isinstance(values, list) and values
                 }
             )
-            self._step = max(self._step, int(steps[-1])) if metrics.TRAINING_LOSS in said.fields else self._step
+            self._step = max(self._step, int(steps[-1])) if metrics.training_loss().id in said.fields else self._step
 
     # ------------------------------------------------------------------------------------------------------ obeying
 

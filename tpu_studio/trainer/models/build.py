@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 import keras
 
-from tpu_studio.trainer.models import attention, convolution, dense, gpt
-from tpu_studio.trainer.models.shapes import shapes
+from tpu_studio.trainer.models import attention
+from tpu_studio.trainer.models.shapes import Shapes, shapes
+from tpu_studio.wire import families
 from tpu_studio.wire import models as catalogue
 from tpu_studio.wire.plan import Plan
 
+Builder = Callable[[Shapes, Mapping[str, Any], int, Plan], keras.Model]
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
 
@@ -33,14 +36,11 @@ def build(plan: Plan, description: Mapping[str, Any]) -> keras.Model:
         from tpu_studio.trainer.models import own  # reads and runs a person's file: only when asked to
 
         return own.build(own.path_of(plan), plan.consent, own.own_job(plan, sizes))
-    chosen, family = plan.options, catalogue.spec(plan.job.model.id).family
+    chosen, family = plan.options, families.by_id(catalogue.spec(plan.job.model.id).family)
     keras.utils.clear_session()  # names of layers, hence of weights, must not depend on what was built before
     with precision(plan.job.training.precision):
-        if family == "mlp":
-            return dense.mlp(sizes, chosen, seed)
-        if family == "cnn":
-            return convolution.small_cnn(sizes, chosen, seed)
-        return gpt.gpt(sizes, chosen, seed, rematerialize=plan.job.training.rematerialize is True)
+        build: Builder = import_module(f"{__package__}.{family.builder}").build
+        return build(sizes, chosen, seed, plan)
 
 
 def count_params(model: keras.Model) -> int:

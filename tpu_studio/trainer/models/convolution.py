@@ -13,8 +13,13 @@ import keras
 
 from tpu_studio.trainer.models import initial
 from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.wire.plan import Plan
 
 MOMENTUM = 0.9  # of the running means: small data sets make few steps, and 0.99 would still remember the start
+
+
+def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
+    return small_cnn(shapes, options, seed)
 
 
 def small_cnn(shapes: Shapes, options: Mapping[str, Any], seed: int) -> keras.Model:

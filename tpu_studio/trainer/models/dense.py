@@ -9,6 +9,11 @@ import keras
 
 from tpu_studio.trainer.models import initial
 from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.wire.plan import Plan
+
+
+def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
+    return mlp(shapes, options, seed)
 
 
 def mlp(shapes: Shapes, options: Mapping[str, Any], seed: int) -> keras.Model:

@@ -16,9 +16,14 @@ from keras import layers, ops
 
 from tpu_studio.trainer.models import initial, remat
 from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.wire.plan import Plan
 
 EPSILON = 1e-5
 NOT_SEEN = -1e9  # added to the score of a later token; finite, so that bfloat16 and float32 behave the same
+
+
+def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
+    return gpt(shapes, options, seed, rematerialize=plan.job.training.rematerialize is True)
 
 
 def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize: bool) -> keras.Model:

@@ -99,7 +99,7 @@ def _numbers(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happ
     for metric in map(metrics.by_id, (task.metric, *task.others)):
         if metric.id in final:
             found.append(_measured(metric, final[metric.id], points))
-    loss, unseen = metrics.by_id(metrics.TRAINING_LOSS), final.get(task.loss)
+    loss, unseen = metrics.training_loss(), final.get(task.loss)
     if loss.id in final:
         context = f"on unseen data {_short(unseen)}" if unseen is not None else "while training"
         found.append((loss.title, _short(final[loss.id]), context))
@@ -133,7 +133,7 @@ def _curves(plan: Plan, points: Points) -> list[str]:
         return picture(title, lines, _percent if known[-1].unit == "share" else _short)
 
     task = tasks.by_id(plan.task)
-    pictures = [drawn(metrics.by_id(metrics.TRAINING_LOSS).title, (metrics.TRAINING_LOSS, "val_loss"))]
+    pictures = [drawn(metrics.training_loss().title, (metrics.training_loss().id, task.loss))]
     for shown in (task.quality, *((name,) for name in task.others)):
         if metrics.by_id(shown[-1]).unit != "nats":  # the curve of the loss shows it
             pictures.append(drawn(metrics.by_id(shown[-1]).title, shown))

@@ -48,7 +48,7 @@ def write_saved_model(result: Path, to: Path, model: keras.Model) -> dict[str, A
 
 def _by_a_second_process(result: Path, to: Path) -> dict[str, Any]:
     environment = ownpython.environment() | {
-        "KERAS_BACKEND": "tensorflow",
+        "KERAS_BACKEND": next(one.id for one in frameworks.all_frameworks() if one.writes_saved_model),
         "CUDA_VISIBLE_DEVICES": "-1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
     }

@@ -21,7 +21,7 @@ import numpy as np
 
 from tpu_studio.trainer.result import card as cards
 from tpu_studio.trainer.result import files, happenings, points, report, savedmodel, table, tensorboard
-from tpu_studio.wire import frameworks
+from tpu_studio.wire import frameworks, metrics
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import result_folder
@@ -90,7 +90,7 @@ def _final(
     nearest = max((at for at in evaluated if at <= last), default=None)
     if nearest is not None:
         values |= {name: float(value) for name, value in evaluated[nearest].items() if name != "step"}
-    return {name: value for name, value in values.items() if name not in ("learning_rate", "grad_norm")}, last
+    return {name: value for name, value in values.items() if not metrics.by_id(name).course}, last
 
 
 def _wait_for_events(run: Path) -> None:

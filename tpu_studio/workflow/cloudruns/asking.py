@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpu_studio.domain.catalogue import FLEX_START_MOST_S, catalogue
+from tpu_studio.wire import loans
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.stops import times
@@ -25,7 +26,7 @@ def rules_of(plan: Plan, limits: Limits) -> Rules:
     return Rules(
         zones=tuple(plan.job.where.zones),
         backend="compute" if compute else "tpu",
-        alpha=not compute and plan.job.where.tier == "flex-start",
+        alpha=not compute and loans.by_id(plan.job.where.tier).waits,
         wait_s=plan.job.limits.wait_hours * 3600.0,
         silence_s=SILENCE_S + 120.0,
         boot_s=BOOT_S,
@@ -55,7 +56,7 @@ def stay_s(limits: Limits, used_s: float) -> float:
 
 def _run_s(wanted: float, tier: str) -> float:
     """A run that was given more time may go beyond what flex-start lends: Google ends the machine, not the run."""
-    return min(wanted, FLEX_START_MOST_S) if tier == "flex-start" else wanted
+    return min(wanted, FLEX_START_MOST_S) if loans.by_id(tier).waits else wanted
 
 
 def labels_of(run: str, install: str) -> Mapping[str, str]:
@@ -154,7 +155,7 @@ def wanted(
 ) -> Wanted:
     slice_ = catalogue().slice(plan.accelerator)
     tier = plan.job.where.tier
-    own_stop = tier == "flex-start" or machine.ref.backend == "compute"
+    own_stop = loans.by_id(tier).waits or machine.ref.backend == "compute"
     return Wanted(
         ref=machine.ref,
         request_id=machine.request_id,

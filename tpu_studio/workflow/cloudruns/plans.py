@@ -12,8 +12,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from tpu_studio.wire import frameworks, kinds
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire import tasks
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.job import parse_resolved
@@ -31,10 +31,9 @@ _log = logging.getLogger(__name__)
 
 def any_plan(place: str) -> Plan:
     """Enough of a plan to reach *place* with."""
-    job = parse_resolved(
-        {"name": "any", "model": {"name": "mlp"}, "data": {"kind": "digits"}, "where": {"place": place}}
-    )
-    return Plan(job, tasks.IDS[0], "jax", place=place)
+    kind = kinds.first(lambda kind: kind.is_built_in)
+    told = {"name": "any", "model": {"name": kind.model}, "data": {"kind": kind.id}, "where": {"place": place}}
+    return Plan(parse_resolved(told), kind.tasks[0], frameworks.for_chips().id, place=place)
 
 
 def is_damaged(folder: Path) -> bool:

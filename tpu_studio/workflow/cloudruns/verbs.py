@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from tpu_studio.planner.checks import NEEDS_JAX, refused_at
 from tpu_studio.planner.rented import start_s
-from tpu_studio.wire import controls
+from tpu_studio.wire import controls, loans
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, RunError, StudioError
 from tpu_studio.wire.limits import limits_of
@@ -241,7 +241,7 @@ class CloudVerbs:
         if state.waived(plan.limits):
             return
         side = self.driver.side_of(folder.name, plan)
-        if plan.job.where.tier == "flex-start" or machine.ref.backend == "compute":
+        if loans.by_id(plan.job.where.tier).waits or machine.ref.backend == "compute":
             raise RunError("past-platform-limit", run=folder.name, limit_s=float(plan.limits["hours"]) * 3600.0)
         limits = believed.limits(folder, plan, records)
         number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import tpu_studio
-from tpu_studio.domain import loans
 from tpu_studio.domain.catalogue import TIERS, catalogue
 from tpu_studio.viewmodels import planwhere
+from tpu_studio.wire import loans
 from tpu_studio.wire.schema import KEYS
 
 ROOT = Path(tpu_studio.__file__).parent
@@ -19,7 +19,7 @@ OTHER_WORDS = re.compile(
     r"\bon demand\b|\bflex(ible)? start|\bspot tier\b|\bspare capacity \(|, standard\b|\(standard\)",
     re.IGNORECASE,
 )
-TABLE = ROOT / "domain" / "loans.py"
+TABLE = ROOT / "wire" / "loans.py"
 
 
 def sentences(file: Path) -> list[str]:
