@@ -54,6 +54,7 @@ class Work:
         widest: Numbers of one example in the widest array that the model makes; None: not known (`wire.evaluating`).
         seen_bytes: What evaluation holds of one example at its fullest.
         recomputed: How many times the model's own operations *flops* are.
+        is_guess: Nothing has been counted: there is no formula, and the engine has not looked yet.
     """
 
     params: int
@@ -64,6 +65,7 @@ class Work:
     widest: int | None = None
     seen_bytes: int = 0
     recomputed: float = 1.0
+    is_guess: bool = False
 
     @property
     def model_flops(self) -> float:

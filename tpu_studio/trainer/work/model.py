@@ -13,6 +13,7 @@ from jax.extend import core
 
 from tpu_studio.trainer import recipe, state
 from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.trainer.models.widest import widest
 from tpu_studio.trainer.step_jax import JaxFormulas
 from tpu_studio.trainer.work.live import live_bytes
 from tpu_studio.trainer.work.walk import count, inner
@@ -32,7 +33,8 @@ def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: i
     Returns:
         ``params``; ``flops`` of training, forward and backward; ``model_flops``, the same without what is worked out
         again to save memory; ``forward_flops`` of evaluation; ``convolutions``: whether these are most of it;
-        ``activation_bytes`` and ``evaluation_bytes``, held at a time (`live`); ``unclear``: what was not counted.
+        ``activation_bytes`` and ``evaluation_bytes``, held at a time (`live`); ``widest`` (`models.widest`);
+        ``unclear``: what was not counted.
     """
     formulas = JaxFormulas(model, replace(constants, accumulate=1), state.layout(model, constants))
     weights, others = _shapes(model.trainable_variables), _shapes(model.non_trainable_variables)
@@ -53,6 +55,7 @@ def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: i
         "convolutions": 2 * counted.convolved > counted.products,
         "activation_bytes": live_bytes(training) / batch,
         "evaluation_bytes": live_bytes(evaluation) / batch,
+        "widest": widest(model),
         "unclear": sorted(counted.unclear | forward.unclear),
     }
 
