@@ -180,7 +180,7 @@ class Preflight:
         told["versions"] = {} if missing else {name: state.versions.get(name, "") for name in (*known, "libtpu")}
         damaged = (told.get("compiled") or {}).get("problem") == "compiler-damaged"  # not for long
         done = target is None or "compiled" in told or not _may_compile(told.get("traced") or {})
-        if work := (told.get("traced") or {}).get("work"):
+        if (work := (told.get("traced") or {}).get("work")) and self._models.of(plan) is None:
             self._models.keep(plan, work)
         if "traced" in told and done and not damaged:
             with suppress(OSError):  # a full disk: then it is asked again next time

@@ -153,15 +153,14 @@ def inspect(path: Path) -> int:
 
 
 def described(plan: Plan, out: int) -> dict[str, Any]:
-    """``params``, ``layers``, and what its programs work and hold for one example (`work.model.count_model`).
+    """``params``, ``layers``, and what its programs work and hold for one example (`trainer.work`).
 
-    A model of ours is the same in every framework, and built in the one whose programs can be traced. A person's may
-    only work in the plan's; where that one is not traced, no work is told.
+    A model of ours is the same in every framework, and is built in the one that tells most; a person's may work in the
+    plan's only.
     """
     own = Path(str(plan.job["model.file"])) if plan.job.has_own_model else None
-    traced = next(one for one in frameworks.all_frameworks() if one.is_traced)
     if own is None:
-        plan = replace(plan, framework=traced.id)
+        plan = replace(plan, framework=next(one.id for one in frameworks.all_frameworks() if one.is_traced))
     backend.begin(plan)
     from tpu_studio.trainer.guard import BuildWatch
     from tpu_studio.trainer.models import count_params, initial
@@ -181,23 +180,22 @@ def described(plan: Plan, out: int) -> dict[str, Any]:
         {"name": layer.name, "kind": type(layer).__name__, "params": int(layer.count_params())}
         for layer in model.layers
     ]
-    told |= {"params": count_params(model), "layers": layers}
-    return told | _counted(plan, model, own) if plan.framework == traced.id else told
+    return told | {"params": count_params(model), "layers": layers} | _counted(plan, model, own)
 
 
 def _counted(plan: Plan, model: Any, own: Path | None) -> dict[str, Any]:
     """The work of *model*, or the ``problem`` for which it cannot be trained."""
     from tpu_studio.trainer import recipe
     from tpu_studio.trainer.check.tracing import problem_of, whole_tracebacks
-    from tpu_studio.trainer.models.shapes import shapes
+    from tpu_studio.trainer.frameworks import running
+    from tpu_studio.trainer.models.shapes import example_of, shapes
     from tpu_studio.trainer.parts import description_of
-    from tpu_studio.trainer.work.model import count_model, example_of
 
     part = int(plan.job["training.global_batch"]) // int(plan.job["training.accumulate"])
     example = example_of(shapes(plan, description_of(plan)))
     try:
         with whole_tracebacks():
-            return count_model(model, recipe.from_plan(plan), example, part)
+            return running().count_model(model, recipe.from_plan(plan), example, part)
     except Exception as error:
         if own is None:
             raise

@@ -27,8 +27,8 @@ from programs_plans import PICTURES, ROWS, TEXT, plan
 from tpu_studio.trainer import recipe
 from tpu_studio.trainer.check import programs
 from tpu_studio.trainer.models import build, initial
-from tpu_studio.trainer.models.shapes import shapes
-from tpu_studio.trainer.work.model import count_model, example_of
+from tpu_studio.trainer.models.shapes import example_of, shapes
+from tpu_studio.trainer.work.model import count_model
 from tpu_studio.trainer.work.walk import count
 
 sys.path.insert(0, str(Path(__file__).parent))

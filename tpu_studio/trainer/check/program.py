@@ -144,6 +144,8 @@ class _Check:
         told = traced.answer(max(1, self.batch // (self.target.devices if self.target else 1)), lower=lowers)
         if places.by_id(self.plan.place).local:
             told["operations"] = []  # a processor has them all
+        if not told["problems"]:
+            told["work"] = self.count(traced.model, traced.example)
         self._say(
             {
                 **told,
@@ -155,6 +157,13 @@ class _Check:
             }
         )
         return not told["problems"] and not any(one["level"] == "error" for one in told["operations"])
+
+    def count(self, model: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """What *model* works for one example, for plans to come."""
+        from tpu_studio.trainer import frameworks, recipe
+
+        part = max(1, self.batch // int(self.plan.job["training.accumulate"]))
+        return frameworks.running().count_model(model, recipe.from_plan(self.plan), spec, part)
 
     def _cannot(self, error: Exception) -> None:
         words = str(error)[: compiling.WORDS]
@@ -293,16 +302,10 @@ class _Traced:
             told["problems"] = [tracing.problem_of(error, self.check.file)]
             return told
         self.loops = {"train": programs_of.loops(jaxpr), "evaluate": programs_of.loops(evaluation)}
-        told["work"] = self._work()
+        told["work"] = self.check.count(self.model, self.spec)
         told["operations"] = operations.findings(jaxpr, self.check.file, matrix_unit=self.check.matrix_unit)
         told["programs"] = len(self.loops)  # partial batches are filled to the one shape
         return told
-
-    def _work(self) -> dict[str, Any]:
-        from tpu_studio.trainer.work.model import count_model
-
-        part = max(1, self.check.batch // self.parts)
-        return count_model(self.model, self.formulas._recipe, self.spec, part)
 
     def compiler(self, devices: list[Any]) -> compiling.StepCompiler:
         return compiling.StepCompiler(

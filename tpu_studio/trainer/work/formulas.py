@@ -24,7 +24,7 @@ def of_convolution(equation: Any) -> float:
     kernel = equation.invars[1].aval.shape
     outgoing = max(1, kernel[equation.params["dimension_numbers"].rhs_spec[0]])
     spread = math.prod(equation.params["lhs_dilation"])
-    return 2.0 * numbers(equation.outvars[0]) * math.prod(kernel) / outgoing / spread
+    return float(2 * numbers(equation.outvars[0]) * math.prod(kernel) / outgoing / spread)
 
 
 PRODUCTS: dict[str, Callable[[Any], float]] = {
@@ -70,7 +70,7 @@ def numbers(variable: Any) -> int:
 
 def _of_contraction(equation: Any, contracting: Any) -> float:
     left = equation.invars[0].aval.shape
-    return 2.0 * numbers(equation.outvars[0]) * math.prod(left[axis] for axis in contracting)
+    return float(2 * numbers(equation.outvars[0]) * math.prod(left[axis] for axis in contracting))
 
 
 def _spreads(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:

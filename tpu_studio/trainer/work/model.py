@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,23 +12,17 @@ import numpy as np
 from jax.extend import core
 
 from tpu_studio.trainer import recipe, state
-from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.trainer.frameworks import Example
 from tpu_studio.trainer.models.widest import widest
 from tpu_studio.trainer.step_jax import JaxFormulas
 from tpu_studio.trainer.work.live import live_bytes
 from tpu_studio.trainer.work.walk import count, inner
-from tpu_studio.wire import tasks
 
-Example = Mapping[str, tuple[tuple[int, ...], Any]]
 _RECOMPUTED = "remat2"
 
 
 def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: int) -> dict[str, Any]:
     """Of one example, of text one sequence.
-
-    Args:
-        example: Shape and number format by name: "x", "y" and, where examples weigh differently, "weight".
-        batch: So many are traced at once: a person's model may be made for just that many.
 
     Returns:
         ``params``; ``flops`` of training, forward and backward; ``model_flops``, the same without what is worked out
@@ -57,16 +51,6 @@ def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: i
         "evaluation_bytes": live_bytes(evaluation) / batch,
         "widest": widest(model),
         "unclear": sorted(counted.unclear | forward.unclear),
-    }
-
-
-def example_of(sizes: Shapes) -> Example:
-    """As the data hands it over: whole labels, one for each token of a text, or one number."""
-    learns = tasks.by_id(sizes.task)
-    labels = np.dtype(np.float32 if learns.has_number else np.int32)
-    return {
-        "x": (sizes.input, np.dtype(sizes.dtype)),
-        "y": (sizes.input if learns.has_tokens else (), labels),
     }
 
 

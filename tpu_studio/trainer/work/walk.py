@@ -58,8 +58,14 @@ class Count:
         )
 
     def times(self, many: float) -> Count:
-        parts = (self.products, self.convolved, self.elementwise, self.known, self.hidden)
-        return Count(*(many * one for one in parts), self.unclear)
+        return Count(
+            many * self.products,
+            many * self.convolved,
+            many * self.elementwise,
+            many * self.known,
+            many * self.hidden,
+            self.unclear,
+        )
 
 
 def count(jaxpr: Any, *, by_trips: bool = True) -> Count:
@@ -140,8 +146,10 @@ def _trips(equation: Any) -> int | None:
         limit = inputs[condition.invars.index(limit)]
     begin, within = inputs[before + at], body.invars[params["body_nconsts"] + at]
     raised = next((one for one in body.eqns if one.outvars[0] is body.outvars[at]), None)
-    by_one = raised is not None and raised.primitive.name == "add" and raised.invars[0] is within
-    if not by_one or not all(is_literal(one) for one in (begin, limit, raised.invars[1])) or raised.invars[1].val != 1:
+    if raised is None or raised.primitive.name != "add" or raised.invars[0] is not within:
+        return None
+    by = raised.invars[1]
+    if not all(is_literal(one) for one in (begin, limit, by)) or by.val != 1:
         return None
     return max(0, int(limit.val) - int(begin.val))
 
