@@ -1,4 +1,4 @@
-"""Points of our models' options at which formula and trace are compared; no framework here."""
+"""Points of our models' options at which formula and trace are compared; a framework only where one is built."""
 
 from __future__ import annotations
 
@@ -40,3 +40,22 @@ _POINTS = (
     Point("gpt-nano", (1024,), 50_257, {"layers": 12, "width": 768, "heads": 12, "vocabulary": 50_257}),
 )
 GRID = {point.name: point for point in _POINTS}
+
+
+def built(point: Point) -> tuple[Any, Any, Any]:
+    """The model of *point*, the constants of its step, and shape and number format of an example. In the engine."""
+    from programs_plans import PICTURES, ROWS, TEXT, plan
+
+    from tpu_studio.trainer import recipe
+    from tpu_studio.trainer.models import build, initial
+    from tpu_studio.trainer.models.shapes import example_of, shapes
+
+    data = {"mlp": ROWS, "small-cnn": PICTURES, "gpt-nano": TEXT}[point.model]
+    description = {**data, "input_shape": list(point.input), "outputs": point.outputs}
+    description |= {"classes": [str(number) for number in range(point.outputs)]}
+    given = plan(point.model, description, options=point.options, **point.training)
+    if description["kind"] == "text":
+        given.job.values["data.sequence_length"] = point.input[0]
+    with initial.without_weights():
+        model = build(given, description)
+    return model, recipe.Recipe(str(description["task"])), example_of(shapes(given, description))

@@ -22,17 +22,13 @@ import numpy as np
 from jax.experimental import pallas as pl
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "models"))
-from programs_plans import PICTURES, ROWS, TEXT, plan
+sys.path.insert(0, str(Path(__file__).parent))
+from grid import GRID, built
 
 from tpu_studio.trainer import recipe
 from tpu_studio.trainer.check import programs
-from tpu_studio.trainer.models import build, initial
-from tpu_studio.trainer.models.shapes import example_of, shapes
 from tpu_studio.trainer.work.model import count_model
 from tpu_studio.trainer.work.walk import count
-
-sys.path.insert(0, str(Path(__file__).parent))
-from grid import GRID
 
 SIDE = 4  # a product of two such squares is 128 operations
 Squares = jax.Array
@@ -153,25 +149,15 @@ def counted() -> dict[str, Any]:
     return found
 
 
-DATA = {"mlp": ROWS, "small-cnn": PICTURES, "gpt-nano": TEXT}
-
-
 def of_models() -> dict[str, Any]:
     """Each point of the grid, and the seconds that building and tracing took."""
     found: dict[str, Any] = {}
     for name, point in GRID.items():
-        description = {**DATA[point.model], "input_shape": list(point.input), "outputs": point.outputs}
-        description |= {"classes": [str(number) for number in range(point.outputs)]}
-        given = plan(point.model, description, options=point.options, **point.training)
-        if point.model.startswith("gpt"):
-            given.job.values["data.sequence_length"] = point.input[0]
         begun = time.monotonic()
-        with initial.without_weights():
-            model = build(given, description)
-        built = time.monotonic()
-        example = example_of(shapes(given, description))
-        one = count_model(model, recipe.Recipe(str(description["task"])), example, point.batch)
-        found[name] = one | {"build_s": built - begun, "trace_s": time.monotonic() - built}
+        model, constants, example = built(point)
+        ready = time.monotonic()
+        one = count_model(model, constants, example, point.batch)
+        found[name] = one | {"build_s": ready - begun, "trace_s": time.monotonic() - ready}
     return found
 
 

@@ -26,6 +26,12 @@ def told() -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def graphs() -> dict[str, Any]:
+    found: dict[str, Any] = run_in_engine(HERE / "program_graph.py", backend="tensorflow")
+    return found
+
+
 @pytest.mark.parametrize(
     ("program", "flops"),
     [
@@ -98,6 +104,34 @@ def test_formula_and_trace_count_the_same_work(told: dict[str, Any], name: str) 
     assert found["model_flops"] == pytest.approx(counted.model_flops, rel=1e-6)
     assert found["convolutions"] == counted.convolutions
     assert found["unclear"] == []
+
+
+@pytest.mark.parametrize("name", [name for name in GRID if not name.startswith("gpt-nano 1024")])
+def test_a_graph_of_tensorflow_counts_the_same_work(told: dict[str, Any], graphs: dict[str, Any], name: str) -> None:
+    found, traced = graphs["models"][name], told["models"][name]
+    for what in ("params", "flops", "forward_flops"):
+        assert found[what] == pytest.approx(traced[what], rel=1e-6)
+    assert (found["convolutions"], found["unclear"]) == (traced["convolutions"], [])
+
+
+@pytest.mark.parametrize(
+    ("layer", "forward"),
+    [
+        ("SimpleRNN", 5 * (3 * 6 + 6 * 6) + 6 * 2),
+        ("LSTM", 4 * 5 * (3 * 6 + 6 * 6) + 6 * 2),
+        ("attention", 3 * 16 * 8 * 16 + 2 * 2 * 16 * 16 * 8 + 16 * 16 * 8 + 8 * 2),
+        ("convolutions", 16 * 9 * 3 * 4 + 16 * 9 * 4 + 4 * 2),
+    ],
+)
+def test_layers_that_people_use_are_counted_in_a_graph(graphs: dict[str, Any], layer: str, forward: int) -> None:
+    found = graphs["own"][layer]
+    assert found["forward_flops"] == 2 * forward
+    assert 2 * 2 * forward < found["flops"] <= 3 * 2 * forward
+    assert found["unclear"] == []
+
+
+def test_a_loop_without_a_number_is_named_in_a_graph_too(graphs: dict[str, Any]) -> None:
+    assert graphs["own"]["halting"]["unclear"] == ["while"]
 
 
 @pytest.mark.parametrize("name", list(GRID))
