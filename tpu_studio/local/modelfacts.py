@@ -35,7 +35,7 @@ class ModelFacts:
 
     def keep(self, plan: Plan, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """*facts* with their ``key`` and the number format they were counted in, kept where something was counted."""
-        facts = {**facts, "key": key_of_plan(plan), "precision": plan.job["training.precision"]}
+        facts = {**facts, "key": key_of_plan(plan), "precision": plan.job.training.precision}
         if "flops" in facts:
             with suppress(OSError):  # a full disk: then it is counted again next time
                 write_atomically(self._file(plan), json.dumps(facts).encode() + b"\n")

@@ -124,7 +124,7 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
 
 def of_work(job: Job, work: Work, consent: str, *, measured: bool) -> Iterator[Check]:
     """Whether anything is known of the model's work. A file that may not run says so by itself."""
-    if work.is_guess and not measured and (consent or not job.has_own_model):
+    if work.is_guess and not measured and (consent or not job.model.is_own):
         yield Check("model-not-counted", "info", say_finding("model-not-counted", {}).title)
 
 

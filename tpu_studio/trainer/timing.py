@@ -158,7 +158,7 @@ def described(plan: Plan, out: int) -> dict[str, Any]:
     A model of ours is the same in every framework, and is built in the one that tells most; a person's may work in the
     plan's only.
     """
-    own = Path(str(plan.job["model.file"])) if plan.job.has_own_model else None
+    own = Path(str(plan.job.model.file)) if plan.job.model.is_own else None
     if own is None:
         plan = replace(plan, framework=next(one.id for one in frameworks.all_frameworks() if one.is_traced))
     backend.begin(plan)
@@ -191,7 +191,7 @@ def _counted(plan: Plan, model: Any, own: Path | None) -> dict[str, Any]:
     from tpu_studio.trainer.models.shapes import example_of, shapes
     from tpu_studio.trainer.parts import description_of
 
-    part = int(plan.job["training.global_batch"]) // int(plan.job["training.accumulate"])
+    part = plan.job.training.global_batch // plan.job.training.accumulate
     example = example_of(shapes(plan, description_of(plan)))
     try:
         with whole_tracebacks():

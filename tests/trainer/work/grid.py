@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -55,7 +55,7 @@ def built(point: Point) -> tuple[Any, Any, Any]:
     description |= {"classes": [str(number) for number in range(point.outputs)]}
     given = plan(point.model, description, options=point.options, **point.training)
     if description["kind"] == "text":
-        given.job.values["data.sequence_length"] = point.input[0]
+        given = replace(given, job=given.job.with_values({"data.sequence_length": point.input[0]}))
     with initial.without_weights():
         model = build(given, description)
     return model, recipe.Recipe(str(description["task"])), example_of(shapes(given, description))

@@ -63,7 +63,7 @@ def test_without_a_formula_the_plan_says_that_the_engine_counts(monkeypatch: pyt
     key = modelwork.key_of_plan(plan)
     seen = planned(CNN, model_facts=counted(391_466, 1e8, key=key, activation_bytes=1e6))
     assert "model-not-counted" not in ids(seen)
-    assert seen.memory["parts"]["activations"] == 1_000_000 * int(seen.job["training.global_batch"])
+    assert seen.memory["parts"]["activations"] == 1_000_000 * seen.job.training.global_batch
     assert seen.examples_per_s is not None and plan.examples_per_s is not None
     assert seen.examples_per_s.high / seen.examples_per_s.low < plan.examples_per_s.high / plan.examples_per_s.low / 5
 
@@ -81,5 +81,5 @@ def test_memory_counted_under_bfloat16_is_twice_that_in_float32() -> None:
     own = job(None, "images", model={"file": "model.py"})
     facts = {"sha256": "aa", **counted(1000, 6e3, activation_bytes=1000.0, precision="bfloat16")}
     plan = planned(own, model_facts=facts, consent="aa")
-    assert plan.job["training.precision"] == "float32"
-    assert plan.memory["parts"]["activations"] == 2000 * int(plan.job["training.global_batch"])
+    assert plan.job.training.precision == "float32"
+    assert plan.memory["parts"]["activations"] == 2000 * plan.job.training.global_batch

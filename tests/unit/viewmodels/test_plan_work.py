@@ -111,4 +111,4 @@ def test_another_model_is_built_after_the_one_that_is_given_up(file: Path) -> No
     tasks.finish_all()
     world.pause()
     tasks.finish_all()
-    assert [plan.job.options for plan in world.stopwatch.built] == [{}, {"width": 9}]
+    assert [plan.job.model.options for plan in world.stopwatch.built] == [{}, {"width": 9}]

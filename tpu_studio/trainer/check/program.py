@@ -162,7 +162,7 @@ class _Check:
         """What *model* works for one example, for plans to come."""
         from tpu_studio.trainer import frameworks, recipe
 
-        part = max(1, self.batch // int(self.plan.job["training.accumulate"]))
+        part = max(1, self.batch // self.plan.job.training.accumulate)
         return frameworks.running().count_model(model, recipe.from_plan(self.plan), spec, part)
 
     def _cannot(self, error: Exception) -> None:
