@@ -14,6 +14,7 @@ from typing import Any
 
 from tpu_studio.local.computer import package_folder
 from tpu_studio.planner.modelwork import key_of_plan
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -28,7 +29,7 @@ class ModelFacts:
     def of(self, plan: Plan) -> Mapping[str, Any] | None:
         """What was counted in the model of *plan*, if it ever was, with the ``key`` by which plans know it again."""
         try:
-            found = json.loads(self._file(plan).read_bytes())
+            found = read_json(self._file(plan))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) and "flops" in found else None
