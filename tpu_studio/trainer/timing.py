@@ -23,7 +23,7 @@ from typing import Any
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.guardian.child import give_way
 from tpu_studio.trainer.words import Command, Events, take_stdout
-from tpu_studio.wire import frameworks, owncode
+from tpu_studio.wire import frameworks, owncode, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
@@ -186,6 +186,7 @@ def described(plan: Plan, out: int) -> dict[str, Any]:
 def _counted(plan: Plan, model: Any, own: Path | None) -> dict[str, Any]:
     """The work of *model*, or the ``problem`` for which it cannot be trained."""
     from tpu_studio.trainer import recipe
+    from tpu_studio.trainer.check.standing_in import as_on_a_tpu
     from tpu_studio.trainer.check.tracing import problem_of, whole_tracebacks
     from tpu_studio.trainer.frameworks import running
     from tpu_studio.trainer.models.shapes import example_of, shapes
@@ -193,8 +194,9 @@ def _counted(plan: Plan, model: Any, own: Path | None) -> dict[str, Any]:
 
     part = plan.job.training.global_batch // plan.job.training.accumulate
     example = example_of(shapes(plan, description_of(plan)))
+    on_a_chip = frameworks.by_id(plan.framework).is_traced and not places.by_id(plan.place).local
     try:
-        with whole_tracebacks():
+        with whole_tracebacks(), as_on_a_tpu() if on_a_chip else nullcontext():
             return running().count_model(model, recipe.from_plan(plan), example, part)
     except Exception as error:
         if own is None:

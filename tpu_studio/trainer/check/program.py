@@ -298,11 +298,11 @@ class _Traced:
             with tracing.whole_tracebacks(), as_on_a_tpu():
                 jaxpr = jax.make_jaxpr(self._step)(*self._arguments(self.check.batch))
                 evaluation = jax.make_jaxpr(self.formulas.run_evaluate)(*self._unseen_arguments())
+                told["work"] = self.check.count(self.model, self.spec)
         except Exception as error:  # noqa: BLE001  a person's own layers may raise anything; it becomes an answer
             told["problems"] = [tracing.problem_of(error, self.check.file)]
             return told
         self.loops = {"train": programs_of.loops(jaxpr), "evaluate": programs_of.loops(evaluation)}
-        told["work"] = self.check.count(self.model, self.spec)
         told["operations"] = operations.findings(jaxpr, self.check.file, matrix_unit=self.check.matrix_unit)
         told["programs"] = len(self.loops)  # partial batches are filled to the one shape
         return told
