@@ -70,3 +70,20 @@ def with_finding(look: Look, finding: Finding) -> Look:
     from dataclasses import replace
 
     return replace(look, findings=(*look.findings, finding))
+
+
+def counted(params: int, flops: float, **more: Any) -> dict[str, Any]:
+    """What the engine tells of a model that it has looked at (``trainer.work.model``)."""
+    return {
+        "params": params,
+        "flops": flops,
+        "model_flops": flops,
+        "forward_flops": flops / 3,
+        "convolutions": False,
+        "activation_bytes": 40_000.0,
+        "evaluation_bytes": 20_000.0,
+        "widest": None,
+        "unclear": [],
+        "precision": "float32",
+        **more,
+    }

@@ -20,16 +20,26 @@ LOOKS = {"digits": DIGITS, "images": HANDS, "table": DIAMONDS, "text": PLAYS}
 TOLD = {"step_time_s": 0.05, "compile_s": 3.0, "setup_s": 5.0, "examples_per_s": 640.0}
 
 
-class Stopwatch:
-    """Gives TOLD, or raises *trouble*; what was `remembered` is known at once."""
+class Engine:
+    """Gives TOLD, or raises *trouble*; what was `remembered` is known at once. *seen*: in the models that it builds."""
 
     def __init__(self) -> None:
         self.timed: list[Plan] = []
+        self.built: list[Plan] = []
+        self.kept: Mapping[str, Any] | None = None
+        self.seen: Mapping[str, Any] = {}
         self.remembered: Mapping[str, Any] | None = None
         self.trouble: Exception | None = None
 
     def known(self, plan: Plan) -> Mapping[str, Any] | None:
         return self.remembered
+
+    def counted(self, plan: Plan) -> Mapping[str, Any] | None:
+        return self.kept
+
+    def inspect(self, plan: Plan, cancelled: Callable[[], bool]) -> Mapping[str, Any]:
+        self.built.append(plan)
+        return self.seen
 
     def time(self, plan: Plan, seconds: float, cancelled: Callable[[], bool]) -> Mapping[str, Any]:
         self.timed.append(plan)
@@ -47,7 +57,7 @@ class World:
         self.consented: dict[tuple[str, str], str] = {}
         self.trouble: Exception | None = None
         self.launch_trouble: Exception | None = None
-        self.stopwatch = Stopwatch()
+        self.stopwatch = Engine()
         self.picture_s: float | None = None  # seconds that a picture takes to be read
         self.started: list[tuple[str, str]] = []
         self.engine = EngineViewModel(self.tasks)

@@ -27,11 +27,11 @@ sys.path.insert(0, str(Path(__file__).parent / "models"))
 from programs_plans import PICTURES, ROWS, TEXT, plan
 
 from tpu_studio.trainer import backend, recipe, state
-from tpu_studio.trainer.check.programs import inner, trips
 from tpu_studio.trainer.check.standing_in import as_on_a_tpu
 from tpu_studio.trainer.models import attention, build
 from tpu_studio.trainer.models.widest import widest
 from tpu_studio.trainer.step_jax import JaxSteps
+from tpu_studio.trainer.work.walk import inner
 
 BATCH, INPUTS, WIDTH, STEPS = 2048, 32, 64, 3
 
@@ -238,17 +238,11 @@ def on_the_first_chip() -> int:
     return sum({shard.data.unsafe_buffer_pointer(): shard.data.nbytes for shard in shards}.values())
 
 
-def looped(x: Any) -> Any:
-    """One product, and one of the same size in a loop of seven."""
-    return jax.lax.scan(lambda carry, _: (carry @ x, None), x @ x, length=7)[0]
-
-
 asked = [(1, 1), (1, 8), (4, 1), (4, 8)]
 assert len(jax.devices()) == 8
 answer: dict[str, Any] = {"attention": attended(), "unseen": unseen()}
 answer["held"] = held()
 answer["copied"] = copied()
-answer["trips"] = trips(jax.make_jaxpr(looped)(np.ones((4, 4))))
 answer["parts"] = {f"{parts} parts, {devices} chips": told(parts, devices) for parts, devices in asked}
 json.dump(answer, sys.stdout)
 print()

@@ -6,7 +6,6 @@ import os
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.workflow import ownfile
 from tpu_studio.workflow.ownfile import OwnFile
-from tpu_studio.workflow.planning import Bucket, Draft, Planning, Sources, plan_job, wants_timing
+from tpu_studio.workflow.planning import Bucket, Draft, Planning, Sources, plan_job, wants_count, wants_timing
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
@@ -142,7 +141,7 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     planning = steps.plan(advise=False)
     if planning.plan.blocking:
         return steps.plan().plan
-    if steps.draft.consent and checked:
+    if checked and wants_count(steps.draft, planning.plan):
         steps.inspect(planning.plan)
         planning = steps.plan(advise=False)
     if measure:
@@ -158,11 +157,13 @@ class _Steps:
         self._services, self._output, self._asks_check = services, output, asks_check
         self._own_runs, self._now = services.own_runs(), time.time()
         self._picture_s: float | None = None
+        self._seen: Mapping[str, Any] | None = None
 
     def plan(self, *, advise: bool = True) -> Planning:
         """With all that is known by now."""
         sources = Sources(
             timing=self._timing,
+            model=lambda plan: self._seen or self._services.stopwatch.counted(plan),
             picture_s=lambda plan: self._picture_s,
             checked=self._checked,
             bucket=self._bucket,
@@ -171,17 +172,16 @@ class _Steps:
         return plan_job(self.draft, sources, self._now, advise=advise)
 
     def inspect(self, plan: Plan) -> None:
-        """What the person's own model is made of, as far as the engine can tell now."""
+        """What the model is made of and what it works, as far as the engine can tell now."""
         self._output.progress(None, "Building the model …")
         try:
-            found: Mapping[str, Any] = self._services.stopwatch.inspect(plan)
+            self._seen = self._services.stopwatch.inspect(plan)
         except NotReady:
             return  # without an engine nothing is built; the launch itself says so
         except RunError as error:
-            if error.id != "timing-failed":
+            if error.id != "timing-failed" or not plan.job.model.is_own:
                 raise
-            found = {"problem": "model-ended", "facts": {**error.facts, "file": str(plan.job.model.file)}}
-        self.draft = replace(self.draft, inspected=found)
+            self._seen = {"problem": "model-ended", "facts": {**error.facts, "file": str(plan.job.model.file)}}
 
     def measure(self, planning: Planning) -> None:
         """A few real steps, where they tell something; how quickly pictures are read, where a TPU may wait for them."""

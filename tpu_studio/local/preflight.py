@@ -25,8 +25,9 @@ from typing import IO, Any, Protocol
 
 import psutil
 
-from tpu_studio.local.computer import package_folder, trainer_environment
+from tpu_studio.local.computer import trainer_environment
 from tpu_studio.local.engine import EngineState
+from tpu_studio.local.modelfacts import ModelFacts, source_sha256
 from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
@@ -50,6 +51,7 @@ WORDS = 100_000  # of the last that a check wrote
 _SOURCES = (
     "trainer/check",
     "trainer/models",
+    "trainer/work",
     "trainer/step_jax.py",
     "trainer/step_tf.py",
     "trainer/maths.py",
@@ -126,7 +128,7 @@ class Preflight:
         bounds: Bounds | None = None,
         command: Sequence[str] = ("-P", "-m", "tpu_studio.trainer.check"),
     ) -> None:
-        self._folder, self._engine = home / "checks", engine
+        self._folder, self._engine, self._models = home / "checks", engine, ModelFacts(home)
         self._compiler, self._tf_compiler = compiler, tf_compiler
         self._bounds, self._command = bounds or Bounds(), tuple(command)
 
@@ -178,6 +180,8 @@ class Preflight:
         told["versions"] = {} if missing else {name: state.versions.get(name, "") for name in (*known, "libtpu")}
         damaged = (told.get("compiled") or {}).get("problem") == "compiler-damaged"  # not for long
         done = target is None or "compiled" in told or not _may_compile(told.get("traced") or {})
+        if (work := (told.get("traced") or {}).get("work")) and self._models.of(plan) is None:
+            self._models.keep(plan, work)
         if "traced" in told and done and not damaged:
             with suppress(OSError):  # a full disk: then it is asked again next time
                 write_atomically(self._file(plan, target), json.dumps(told).encode() + b"\n")
@@ -205,7 +209,7 @@ class Preflight:
             plan.data.get("fingerprint"),
             target.to_json() if target else None,
             versions,
-            _source_sha256(),
+            source_sha256(_SOURCES),
         ]
         text = json.dumps(content, sort_keys=True, default=str)
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
@@ -385,13 +389,3 @@ def _environment() -> dict[str, str]:
     found = trainer_environment()
     others = [name for name in found if name.startswith(("TPU_", "LIBTPU_")) and not name.startswith("TPU_STUDIO_")]
     return {name: value for name, value in found.items() if name not in others}
-
-
-def _source_sha256() -> str:
-    root = package_folder() / "tpu_studio"
-    digest = hashlib.sha256()
-    for name in _SOURCES:
-        path = root / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.local.computer import NICE, EngineLike, trainer_environment
+from tpu_studio.local.modelfacts import ModelFacts
 from tpu_studio.wire.claims import this_machine
 from tpu_studio.wire.errors import ModelError, RunError, StudioError
 from tpu_studio.wire.plan import Plan, dumps
@@ -38,6 +39,7 @@ class Stopwatch:
         self, home: Path, engine: EngineLike, *, command: Sequence[str] = ("-P", "-m", "tpu_studio.trainer")
     ) -> None:
         self._folder, self._engine, self._command = home / "timings", engine, tuple(command)
+        self._models = ModelFacts(home)
 
     def time(self, plan: Plan, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, Any]:
         """Time real steps for about *seconds*, compiling and start-up aside; the trainer's one JSON object.
@@ -60,8 +62,13 @@ class Stopwatch:
         return found if isinstance(found, dict) else None
 
     def inspect(self, plan: Plan, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, Any]:
-        """Build the plan's model only: ``params``, or ``problem`` with ``facts``. Raises as `time`."""
-        return self._ask(plan, ["inspect"], cancelled)
+        """Build the plan's model only: what it is made of and what it works (``trainer.work``), or ``problem`` with
+        ``facts``. What was counted in the same model before is not counted again. Raises as `time`."""
+        return self._models.of(plan) or self._models.keep(plan, self._ask(plan, ["inspect"], cancelled))
+
+    def counted(self, plan: Plan) -> Mapping[str, Any] | None:
+        """What `inspect` or a check has counted in the plan's model before."""
+        return self._models.of(plan)
 
     def _file(self, plan: Plan) -> Path:
         depends = step_values(plan.job.values)

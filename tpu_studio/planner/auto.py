@@ -82,7 +82,7 @@ def resolve(
 
     Args:
         options: All options of the model, defaults filled in (``wire.models.options``).
-        params: Weights of the model, 0 when unknown (the user's own, not yet looked into).
+        params: Weights of the model, 0 when unknown.
         step_time_s: Measured time of a step, None before it is known.
     """
     model = BY_NAME.get(job.model.id)
@@ -228,9 +228,10 @@ def _length(r: Resolved, facts: DataFacts, params: int) -> None:
             tokens_a_step = r.batch * r.job.data.sequence_length
             by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / tokens_a_step
             by_text = rules.GPT_TIMES_THROUGH * r.steps_per_epoch
+            by_weights = by_weights or by_text  # of a size that nobody knows yet
             steps = two_figures(max(rules.GPT_LEAST_STEPS, min(by_weights, by_text)))
             why = f"About {rules.GPT_TIMES_THROUGH} times through the text; beyond that it would learn it by heart."
-            if by_weights <= by_text:
+            if params and by_weights <= by_text:
                 why = f"About {rules.GPT_TOKENS_PER_WEIGHT} tokens for each weight of the model."
             r.set("training.steps", steps, why)
         else:

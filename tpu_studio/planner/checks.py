@@ -21,7 +21,7 @@ from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.planner.installed import importable
 from tpu_studio.planner.rented import Rented, cents_up
-from tpu_studio.planner.work import Memory
+from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import frameworks, kinds, loans, places, tasks
 from tpu_studio.wire.extras import all_in_usd_per_hour, part_of, reserve_of
 from tpu_studio.wire.job import Job
@@ -120,6 +120,12 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
     if problem := model_facts.get("problem"):
         why = dict(model_facts.get("facts") or {})
         yield Check(str(problem), "error", say_finding(str(problem), why).title, None, why)
+
+
+def of_work(job: Job, work: Work, consent: str, *, measured: bool) -> Iterator[Check]:
+    """Whether anything is known of the model's work. A file that may not run says so by itself."""
+    if work.is_guess and not measured and (consent or not job.model.is_own):
+        yield Check("model-not-counted", "info", say_finding("model-not-counted", {}).title)
 
 
 def _of_text(job: Job, model_facts: Mapping[str, Any]) -> Iterator[Check]:

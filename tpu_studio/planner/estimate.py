@@ -111,6 +111,8 @@ def estimate(
         training = plus(training, part)
     if timing:
         why = "From a short timing of real steps on this computer. Other programs can slow it down."
+    elif work.is_guess:
+        why = "From the size of the data only. The model's work is counted when the engine has looked at it."
     else:
         why = "From the size of the model and the data only. A short timing of real steps makes it much narrower."
     if lesson:
@@ -160,7 +162,7 @@ def _modelled_step_s(resolved: Resolved, work: Work, computer: Computer) -> Rang
     operations = work.flops * resolved.batch * slower / computer.cores
     per_call = resolved.job.training.steps_per_call
     overhead = framework.step_overhead_s * (1.0 if per_call == 1 else 0.2)
-    unknown = 5.0 if resolved.rule.own else 1.0  # a model nobody has counted
+    unknown = 5.0 if work.is_guess else 1.0
     return Range(
         (operations / rate.high + overhead / 2) / unknown,
         operations / rate.expected + overhead,

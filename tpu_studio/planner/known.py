@@ -18,8 +18,9 @@ class Known:
     Attributes:
         timing: From the trainer's `time` mode, for this model, batch and data; without it the estimate is wide.
         here: Timing of the same job on this computer, to compare a rented place with.
-        model_facts: Of the user's own file: ``sha256``, ``missing``, ``secret_line``, ``params``,
-            ``flops_per_example``, ``activation_bytes``, ``problem`` with ``facts``.
+        model_facts: Of the user's own file: ``sha256``, ``missing``, ``secret_line``, ``params``, ``problem`` with
+            ``facts``. Of any model that the engine has looked at, ours too: what `trainer.work.model` counts, and
+            ``key``, of what it depends on (`planner.modelwork.model_key`), and ``precision``.
         consent: sha256 of the user's own file that was agreed to, or "".
         computer: None: this one.
         bucket_region: Where results of rented runs are kept; "" when not known.

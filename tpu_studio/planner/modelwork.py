@@ -1,20 +1,93 @@
-"""The work of a planned model, by the formula of its family: one row for each id of ``wire.families``."""
+"""The work of a planned model: as the engine counted it, else by its family's formula, else a guess.
+
+A formula, one row for an id of ``wire.families``, gives a figure at once; a family needs none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
+from tpu_studio.data.looked import Look
 from tpu_studio.planner import work
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.wire import tasks
+from tpu_studio.wire.models import BY_NAME
+from tpu_studio.wire.plan import Plan
+
+_GUESS = work.Work(1_000_000, 6e6, 8 << 20, is_guess=True)
+# Beside its options, what a model's work for one example depends on.
+_DEPENDS = (
+    "data.image_size",
+    "data.sequence_length",
+    "data.task",
+    "model.name",
+    "training.rematerialize",
+)
 
 
-def work_of(resolved: Resolved, facts: DataFacts) -> work.Work | None:
-    """Weights, operations and memory of one example; None for a person's own file, which no formula knows."""
+def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], params: int = 0) -> work.Work:
+    """Weights, operations and memory of one example.
+
+    Args:
+        counted: By the engine in this very model (``trainer.work.model``); empty where it has not looked.
+        params: Its weights, 0 where that is not known either.
+    """
     formula = _FORMULAS.get(resolved.family)
-    answers = facts.answers if tasks.by_id(resolved.job.data.task).has_classes else 1
-    return formula(resolved, facts, answers) if formula else None
+    known = formula(resolved, facts, _answers(resolved, facts)) if formula else _guess(counted, params)
+    if "flops" not in counted:
+        return known
+    counts = replace(
+        known,
+        params=int(counted["params"]),
+        flops=float(counted["flops"]),
+        recomputed=float(counted["flops"]) / float(counted["model_flops"]) if counted["model_flops"] else 1.0,
+        convolutions=bool(counted["convolutions"]),
+        is_guess=False,
+    )
+    if formula:
+        return counts  # a formula knows better what a TPU's compiler keeps
+    in_float32 = 2 if counted["precision"] == "bfloat16" else 1
+    return replace(
+        counts,
+        activation_bytes=int(counted["activation_bytes"] * in_float32),
+        widest=counted["widest"],
+        seen_bytes=int(counted["evaluation_bytes"]),
+    )
+
+
+def model_key(values: Mapping[str, Any], options: Mapping[str, Any], look: Look, consent: str) -> str:
+    """Of all that the model's work for one example depends on.
+
+    Args:
+        values: Of the job, "auto" resolved.
+        consent: sha256 of a person's own file.
+    """
+    seen = [look.kind, look.input_shape, look.outputs, len(look.classes)]
+    content = [{path: values[path] for path in _DEPENDS}, options, consent if values["model.file"] else "", seen]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def key_of_plan(plan: Plan) -> str:
+    return model_key(plan.job.values, plan.options, Look.from_json(plan.data), plan.consent)
+
+
+def needs_engine(plan: Plan) -> bool:
+    """Whether only the engine can count this model's work."""
+    return plan.job.model.is_own or BY_NAME[plan.job.model.id].family not in _FORMULAS
+
+
+def _guess(counted: Mapping[str, Any], params: int) -> work.Work:
+    params = int(counted.get("params") or params)
+    return replace(_GUESS, params=params, flops=6.0 * params) if params else _GUESS
+
+
+def _answers(resolved: Resolved, facts: DataFacts) -> int:
+    return facts.answers if tasks.by_id(resolved.job.data.task).has_classes else 1
 
 
 def _pixels(resolved: Resolved) -> int:

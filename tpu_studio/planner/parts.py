@@ -14,20 +14,17 @@ from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate
 from tpu_studio.planner.facts import DataFacts, facts_of
 from tpu_studio.planner.known import Known
-from tpu_studio.planner.modelwork import work_of
+from tpu_studio.planner.modelwork import model_key, work_of
 from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.own.likeness import key_of
 from tpu_studio.planner.paths import whole_job
 from tpu_studio.planner.places import PlacePlanner, planner_of
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
-from tpu_studio.wire import families, kinds, places
+from tpu_studio.wire import kinds, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.models import options as model_options
-
-_UNSEEN = Work(1_000_000, 6e6, 8 << 20)  # the user's own model before anybody has looked into it
 
 
 @dataclass(frozen=True)
@@ -62,9 +59,10 @@ class Question:
         """
         asked, timing = job or self.job, self.known.timing
         step_time = timing.step_time_s if timing else step_s
-        resolved = resolve(
-            asked, self.facts, self.options, params=self._weights(asked), devices=devices, step_time_s=step_time
-        )
+        resolved = resolve(asked, self.facts, self.options, params=0, devices=devices, step_time_s=step_time)
+        if resolved.rule.reads_tokens and not (counted := self.count_work(resolved)).is_guess:
+            params = counted.params  # its size decides how long it trains, and how far its batch may grow
+            resolved = resolve(asked, self.facts, self.options, params=params, devices=devices, step_time_s=step_time)
         if self.known.picture_s and decoded_bytes(self.facts, resolved) > assumed.IN_MEMORY_BYTES:
             resolved.read_s = self.known.picture_s
         return resolved
@@ -73,25 +71,12 @@ class Question:
         """With the learning rate that is recommended."""
         return self.resolve(devices, job=self.job.with_values({"training.learning_rate": AUTO}))
 
-    def _weights(self, job: Job) -> int:
-        """Of a model whose size decides its settings; 0 of others."""
-        if job.model.is_own or not families.by_id(BY_NAME[job.model.id].family).reads_tokens:
-            return 0
-        unset = job.data.sequence_length == AUTO
-        length = BY_NAME[job.model.id].sequence_length if unset else job.data.sequence_length
-        return work.gpt(self.options, tokens=int(length or 64)).params
-
     def count_work(self, resolved: Resolved) -> Work:
-        return work_of(resolved, self.facts) or self._own_work()
-
-    def _own_work(self) -> Work:
-        told, timing = self.known.model_facts, self.known.timing
-        params = int(told.get("params") or (timing.params if timing else 0)) or _UNSEEN.params
-        return Work(
-            params,
-            float(told.get("flops_per_example") or 6.0 * params),
-            int(told.get("activation_bytes") or _UNSEEN.activation_bytes),
-        )
+        facts, timing = self.known.model_facts, self.known.timing
+        options = self.options or self.job.model.options
+        if "key" in facts and facts["key"] != model_key(resolved.values, options, self.look, self.known.consent):
+            facts = {}  # of another model than this one, which a person is advised to take perhaps
+        return work_of(resolved, self.facts, facts, params=timing.params if timing else 0)
 
     def count_memory(self, resolved: Resolved, counted: Work) -> Memory:
         training = resolved.job.training

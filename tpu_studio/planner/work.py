@@ -1,7 +1,8 @@
-"""Weights, floating-point work and memory of our own models, counted by hand rather than measured.
+"""Weights, floating-point work and memory of our own models by formula: figures that are there at once.
 
-The formulas follow the builders in ``trainer.models`` layer by layer; sources stand with each. The user's own model is
-counted by the trainer's `inspect` instead. B examples a step, T tokens, W width, L layers, V vocabulary, C answers.
+The formulas follow the builders in ``trainer.models`` layer by layer; sources stand with each. What the engine counts
+in the traced program (``trainer.work``) goes before them, and they are held to it (tests/trainer/work). B examples a
+step, T tokens, W width, L layers, V vocabulary, C answers.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Work:
         widest: Numbers of one example in the widest array that the model makes; None: not known (`wire.evaluating`).
         seen_bytes: What evaluation holds of one example at its fullest.
         recomputed: How many times the model's own operations *flops* are.
+        is_guess: Nothing has been counted: there is no formula, and the engine has not looked yet.
     """
 
     params: int
@@ -63,6 +65,7 @@ class Work:
     widest: int | None = None
     seen_bytes: int = 0
     recomputed: float = 1.0
+    is_guess: bool = False
 
     @property
     def model_flops(self) -> float:
@@ -74,7 +77,8 @@ def mlp(options: Mapping[str, Any], *, inputs: int, answers: int) -> Work:
     """Dense layers with biases: in → width → … → answers.
 
     A multiply-add counts as two operations; the backward pass costs twice the forward pass
-    (Kaplan et al. 2020, Scaling Laws, section 2.1), hence 6 for each weight of a matrix and example.
+    (Kaplan et al. 2020, Scaling Laws, section 2.1), hence 6 for each weight of a matrix and example, and 4 in the first
+    layer: nobody needs the gradient of the data.
     """
     layers, width = int(options["layers"]), int(options["width"])
     matrices = inputs * width + (layers - 1) * width * width + width * answers
@@ -82,12 +86,16 @@ def mlp(options: Mapping[str, Any], *, inputs: int, answers: int) -> Work:
     remembered = inputs + 2 * layers * width + answers  # before and after each activation function
     share = MLP_SHARE * layers * width  # after each activation function
     kept, widest = Kept(share * FLOAT, share * HALF), max(inputs, width, answers)
-    work = Work(matrices + biases, 6.0 * matrices, FLOAT * 2 * remembered, kept=kept)
+    flops = 6.0 * matrices - 2.0 * inputs * width
+    work = Work(matrices + biases, flops, FLOAT * 2 * remembered, kept=kept)
     return replace(work, widest=widest, seen_bytes=EVALUATED * FLOAT * widest)
 
 
 def small_cnn(options: Mapping[str, Any], *, size: int, channels: int, answers: int) -> Work:
-    """Blocks of convolution 3 × 3 without bias, normalisation, ReLU, halving; then the mean and one dense layer."""
+    """Blocks of convolution 3 × 3 without bias, normalisation, ReLU, halving; then the mean and one dense layer.
+
+    Operations as of `mlp`: the first convolution needs no gradient of the pictures.
+    """
     width, cells, incoming = int(options["width"]), size, channels
     params, multiplies, remembered, convolved = 0, 0.0, size * size * channels, 0
     for block in range(blocks_that_fit(int(options["blocks"]), size)):
@@ -101,7 +109,8 @@ def small_cnn(options: Mapping[str, Any], *, size: int, channels: int, answers: 
     multiplies += incoming * answers
     kept = Kept(CNN_SHARE * FLOAT * convolved, CNN_SHARE * HALF * convolved)
     widest = size * size * max(channels, width)
-    work = Work(params, 6.0 * multiplies, FLOAT * 2 * remembered, convolutions=True, kept=kept)
+    flops = 6.0 * multiplies - 2.0 * 9 * channels * width * size * size
+    work = Work(params, flops, FLOAT * 2 * remembered, convolutions=True, kept=kept)
     return replace(work, widest=widest, seen_bytes=EVALUATED * FLOAT * widest)
 
 
@@ -117,7 +126,7 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     token: 6 a weight that multiplies plus 12·L·W·T for attention (Chowdhery et al. 2022, PaLM, appendix B); tied, the
     token table multiplies once, as the output. Remembered: 34·T·W + 5·heads·T² bytes a block in half precision
     (Korthikanti et al. 2022, section 4.1), doubled for float32, or one T·W a block when recomputed, and the scores
-    over the vocabulary, twice.
+    over the vocabulary, twice. Recomputed are the products of each block but the last, which nothing after it needs.
     """
     layers, width, heads, vocabulary = (int(options[name]) for name in ("layers", "width", "heads", "vocabulary"))
     block = 12 * width * width + 13 * width
@@ -126,7 +135,8 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     flops_per_token = 6.0 * multiplying + 12.0 * layers * width * tokens
     one_block = (34 * tokens * width + 5 * heads * tokens * tokens) * 2
     remembered = layers * tokens * width * FLOAT + one_block if rematerialize else layers * one_block
-    recomputed = 4 / 3 if rematerialize else 1.0
+    again = layers * (16.0 * width * width + 4.0 * width * tokens) if rematerialize else 0.0
+    recomputed = 1.0 + again / flops_per_token
     logits = FLOAT * tokens * vocabulary
     remembered += 2 * logits
     one = _one_block(tokens, width, heads, dropped=float(options.get("dropout") or 0) > 0)

@@ -15,13 +15,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.guardian.child import give_way
 from tpu_studio.trainer.words import Command, Events, take_stdout
-from tpu_studio.wire import owncode
+from tpu_studio.wire import frameworks, owncode, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
@@ -151,39 +153,56 @@ def inspect(path: Path) -> int:
 
 
 def described(plan: Plan, out: int) -> dict[str, Any]:
+    """``params``, ``layers``, and what its programs work and hold for one example (`trainer.work`).
+
+    A model of ours is the same in every framework, and is built in the one that tells most; a person's may work in the
+    plan's only.
+    """
+    own = Path(str(plan.job.model.file)) if plan.job.model.is_own else None
+    if own is None:
+        plan = replace(plan, framework=next(one.id for one in frameworks.all_frameworks() if one.is_traced))
     backend.begin(plan)
     from tpu_studio.trainer.guard import BuildWatch
-    from tpu_studio.trainer.models import count_params
+    from tpu_studio.trainer.models import count_params, initial
     from tpu_studio.trainer.parts import build_model, description_of
 
     told: dict[str, Any] = {}
-    if plan.job.model.is_own:
-        told["sha256"] = hashlib.sha256(owncode.read(Path(str(plan.job.model.file))) or b"").hexdigest()
+    if own is not None:
+        told["sha256"] = hashlib.sha256(owncode.read(own) or b"").hexdigest()
 
     def stuck(facts: dict[str, Any]) -> None:
         _say(out, told | {"problem": "model-stuck", "facts": facts})
         os._exit(0)
 
-    with BuildWatch(stuck) as watch:
+    with BuildWatch(stuck) as watch, initial.without_weights() if own is None else nullcontext():
         model = build_model(plan, description_of(plan), watch)
     layers = [
         {"name": layer.name, "kind": type(layer).__name__, "params": int(layer.count_params())}
         for layer in model.layers
     ]
-    numbers = sum(_numbers(layer) for layer in model.layers)
-    return told | {"params": count_params(model), "layers": layers, "activation_bytes": 4 * numbers}
+    return told | {"params": count_params(model), "layers": layers} | _counted(plan, model, own)
 
 
-def _numbers(layer: Any) -> int:
-    """Numbers that a layer gives for one example; unknown sizes count as one."""
-    total = 0
-    shapes = getattr(layer, "output", None)
-    for tensor in shapes if isinstance(shapes, (list, tuple)) else [shapes]:
-        count = 1
-        for size in (getattr(tensor, "shape", None) or ())[1:]:
-            count *= int(size or 1)
-        total += count
-    return total
+def _counted(plan: Plan, model: Any, own: Path | None) -> dict[str, Any]:
+    """The work of *model*, or the ``problem`` for which it cannot be trained."""
+    from tpu_studio.trainer import recipe
+    from tpu_studio.trainer.check.standing_in import as_on_a_tpu
+    from tpu_studio.trainer.check.tracing import problem_of, whole_tracebacks
+    from tpu_studio.trainer.frameworks import running
+    from tpu_studio.trainer.models.shapes import example_of, shapes
+    from tpu_studio.trainer.parts import description_of
+
+    part = plan.job.training.global_batch // plan.job.training.accumulate
+    example = example_of(shapes(plan, description_of(plan)))
+    on_a_chip = frameworks.by_id(plan.framework).is_traced and not places.by_id(plan.place).local
+    try:
+        with whole_tracebacks(), as_on_a_tpu() if on_a_chip else nullcontext():
+            return running().count_model(model, recipe.from_plan(plan), example, part)
+    except Exception as error:
+        if own is None:
+            raise
+        problem = problem_of(error, own)  # a person's own layers may raise anything; it becomes an answer
+        return {"problem": problem["id"], "facts": problem["facts"]}
 
 
 def _say(fd: int, told: dict[str, Any]) -> None:

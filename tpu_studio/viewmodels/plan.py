@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tpu_studio.viewmodels import draft, planwhere, planwords, thumbnails
 from tpu_studio.viewmodels.plancheck import PlanChecks, Preflight, described
@@ -21,6 +21,7 @@ from tpu_studio.viewmodels.planstart import Launcher, Starting
 from tpu_studio.viewmodels.planstate import ModelChoice
 from tpu_studio.viewmodels.plantiming import StepTimes, Stopwatch
 from tpu_studio.viewmodels.planverdict import verdict_of
+from tpu_studio.viewmodels.planwork import Inspector, ModelWork
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Tasks
 
 PAUSE_S = 1.5  # after the last edit, before real steps are timed
+
+
+class Engine(Stopwatch, Inspector, Protocol):
+    """What is asked of the training engine."""
 
 
 class PlanViewModel(Editing, Starting):
@@ -61,6 +66,7 @@ class PlanViewModel(Editing, Starting):
         self._now = now
         self._looks = Looks(tasks, look, clock, self._looked, self._not_looked)
         self._times = StepTimes(tasks, self._plan, self._not_timed)
+        self._work = ModelWork(tasks, self._plan)
         self._paces = Paces(tasks, self._plan, pace)
         self._checks = PlanChecks(tasks, self._check_changed)
         self._edited_at = clock()
@@ -75,12 +81,13 @@ class PlanViewModel(Editing, Starting):
         self,
         launcher: Launcher,
         consents: Consents,
-        stopwatch: Stopwatch | None,
+        asked: Engine | None,
         preflight: Preflight | None = None,
         compiler: EngineViewModel | None = None,
     ) -> None:
-        """Give what is built after the first picture: launching, remembered consents, timing, the check."""
-        self._launcher, self._consents, self._times.stopwatch = launcher, consents, stopwatch
+        """Give what is built after the first picture: launching, remembered consents, the engine, the check."""
+        self._launcher, self._consents = launcher, consents
+        self._times.stopwatch = self._work.inspector = asked
         if preflight is not None and compiler is not None:
             self._checks.connect(preflight, compiler)
             self._may_check = True
@@ -95,6 +102,7 @@ class PlanViewModel(Editing, Starting):
     def leave(self) -> None:
         """The page is not shown any more: nothing is timed for it."""
         self._times.cancel()
+        self._work.cancel()
 
     def _take(self, job: Job) -> None:
         """Make *job* the draft: look at its data if it is other data, read its own file, plan. All is told at once."""
@@ -218,6 +226,7 @@ class PlanViewModel(Editing, Starting):
         region, kept_days = self._bucket
         return Sources(
             timing=self._times.of,
+            model=self._work.of,
             picture_s=self._paces.of,
             checked=self._checks.of,  # with the TPU compiler's answer where there is one: that very plan is launched
             bucket=lambda place: Bucket(region if places.by_id(place).charges else "", kept_days.get(place, 0)),
@@ -315,10 +324,21 @@ class PlanViewModel(Editing, Starting):
             self._draw(look_slow=progress[0], look_done=progress[1], look_total=progress[2])
         self._checks.tick()
         if self._clock() - self._edited_at >= PAUSE_S:
-            self._time_if_useful()
+            self._count_if_needed()
+            if not self._work.under_way:  # two at once would slow each other down
+                self._time_if_useful()
             if (plan := self.state.value.plan) is not None and not plan.blocking:
                 self._checks.look_up(plan)
                 self._paces.want(plan)
+
+    def _count_if_needed(self) -> None:
+        from tpu_studio.workflow.planning import Draft, wants_count
+
+        view = self.state.value
+        if view.plan is None or view.look is None or view.stale or view.looking or view.starting or view.plan.blocking:
+            return
+        may_build = view.engine.ready and not view.running
+        self._work.want(view.plan, build=may_build and wants_count(Draft(view.job, view.look, view.own), view.plan))
 
     def measure(self) -> None:
         """Time real steps now, also when an earlier try failed or another run is training."""

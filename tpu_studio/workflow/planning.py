@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
 from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.make import make_plan, plan_with_parts
+from tpu_studio.planner.modelwork import needs_engine
 from tpu_studio.planner.outlook import HERE
 from tpu_studio.planner.own import OwnRuns
 from tpu_studio.planner.parts import Parts
@@ -34,6 +35,7 @@ class Sources:
 
     Attributes:
         timing: Of real steps on this computer.
+        model: What the engine saw in the plan's model: its work (``planner.known``), or a problem.
         picture_s: What one core takes to read a picture.
         checked: The answer of the TPU compiler to this very plan.
         bucket: Of the person's bucket at a place.
@@ -41,6 +43,7 @@ class Sources:
     """
 
     timing: Callable[[Plan], Timing | None] = lambda plan: None
+    model: Callable[[Plan], Mapping[str, Any] | None] = lambda plan: None
     picture_s: Callable[[Plan], float | None] = lambda plan: None
     checked: Callable[[Plan], Mapping[str, Any] | None] = lambda plan: None
     bucket: Callable[[str], Bucket] = lambda place: Bucket()
@@ -49,12 +52,11 @@ class Sources:
 
 @dataclass(frozen=True)
 class Draft:
-    """A job, the look at its data, and its own model file with what was seen when it was built, if it has one."""
+    """A job, the look at its data, and its own model file, if it has one."""
 
     job: Job
     look: Look
     own: OwnFile | None = None
-    inspected: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def place(self) -> places.Place:
@@ -91,6 +93,9 @@ def plan_job(draft: Draft, sources: Sources, now: float, *, advise: bool = True)
     """
     known = _known(draft, sources)
     bare = make_plan(draft.job, draft.look, known, now=now, advise=False)
+    if seen := sources.model(bare):
+        known = replace(known, model_facts={**known.model_facts, **seen})
+        bare = make_plan(draft.job, draft.look, known, now=now, advise=False)
     known = replace(known, picture_s=sources.picture_s(bare))
     if draft.place.on_this_computer:
         known = replace(known, timing=sources.timing(bare))
@@ -115,13 +120,18 @@ def wants_timing(draft: Draft, planning: Planning) -> bool:
     )
 
 
+def wants_count(draft: Draft, plan: Plan) -> bool:
+    """Whether only the engine can tell the work of its model, and may build it."""
+    return needs_engine(plan) and draft.may_build and not plan.blocking
+
+
 def _known(draft: Draft, sources: Sources) -> Known:
     own, bucket = draft.own, sources.bucket(draft.place.id) if draft.place.rents else Bucket()
     facts: dict[str, Any] = {}
     if own:
         facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
     return Known(
-        model_facts={**facts, **draft.inspected},
+        model_facts=facts,
         consent=draft.consent,
         bucket_region=bucket.region,
         kept_days=bucket.kept_days,

@@ -12,9 +12,12 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.fakes.looks import HANDS, NOW, counted, job
+from tests.fakes.making import make_plan
 from tests.fakes.plans import plan
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.local.engine import EngineState
+from tpu_studio.local.modelfacts import ModelFacts
 from tpu_studio.local.preflight import TAG, Bounds, Preflight, Slice
 from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.wire.errors import NotReady, StudioError
@@ -77,6 +80,17 @@ def test_an_answer_is_kept_for_the_same_question_only(tmp_path: Path) -> None:
     assert asked.known(plan(), Slice("v5litepod-1", "v5e", "1x1", 1)) is None
     assert asked.known(plan(), None) is None
     assert preflight(tmp_path, "", compiler="missing").known(plan(), ONE_CHIP) is None
+
+
+def test_what_a_check_counted_in_the_model_is_known_to_later_plans(tmp_path: Path) -> None:
+    first, later = (
+        make_plan(job("small-cnn", "images", training={"global_batch": batch}), HANDS, now=NOW) for batch in (32, 64)
+    )
+    program = f"tell(answer='traced', problems=[], operations=[], work={counted(5, 6.0)!r})\n"
+    preflight(tmp_path, program).ask(first, None)
+    found = ModelFacts(tmp_path).of(later)
+    assert found is not None
+    assert (found["params"], found["flops"]) == (5, 6.0)
 
 
 def test_a_damaged_answer_is_asked_again(tmp_path: Path) -> None:

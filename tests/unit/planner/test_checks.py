@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job, with_finding
+from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, counted, job, with_finding
 from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.domain.sentences import say_check
@@ -142,7 +142,7 @@ def test_findings_of_the_data_become_checks_with_words():
 def test_an_own_model_waits_for_consent_and_a_missing_file_is_refused():
     own = job(None, "images", model={"file": "model.py"})
     assert check(planned(own, HANDS, model_facts={"sha256": "aa"}), "model-file-consent").level == "warning"
-    agreed = planned(own, HANDS, model_facts={"sha256": "aa"}, consent="aa")
+    agreed = planned(own, HANDS, model_facts={"sha256": "aa", **counted(1000, 6e3)}, consent="aa")
     assert [found.id for found in agreed.checks] == []
     assert agreed.consent == "aa"
     changed = planned(own, HANDS, model_facts={"sha256": "bb"}, consent="aa")

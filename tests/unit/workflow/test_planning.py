@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.looks import DIGITS, HANDS, NOW, job
+from tests.fakes.looks import DIGITS, HANDS, NOW, counted, job
 from tpu_studio.planner.timing import Timing
 from tpu_studio.viewmodels import planwhere, planwords
 from tpu_studio.wire.plan import Plan
@@ -60,9 +60,9 @@ def test_only_a_place_that_rents_is_asked_for_its_bucket_and_each_for_its_own() 
 def test_cards_of_other_slices_rest_on_what_the_plan_rests_on() -> None:
     """They once knew nothing of a model of one's own: another time beside the same machine."""
     own = OwnFile(Path("/jobs/model.py"), "a" * 64, agreed=frozenset({"cloud"}))
-    large = {"params": 300_000_000, "flops_per_example": 6e10}
-    draft = Draft(job(None, "images", model={"file": "/jobs/model.py"}, where={"place": "cloud"}), HANDS, own, large)
-    planning = plan_job(draft, Sources(), NOW)
+    large = counted(300_000_000, 6e10)
+    draft = Draft(job(None, "images", model={"file": "/jobs/model.py"}, where={"place": "cloud"}), HANDS, own)
+    planning = plan_job(draft, Sources(model=lambda plan: large), NOW)
     first = planwhere.choices(draft.job, planning, HANDS, NOW)[0]
     assert planning.plan.time_s is not None
     assert first.accelerator == planning.plan.accelerator

@@ -18,6 +18,11 @@ CHECKS: dict[str, Entry] = {
         "The file travels as it is: into the result, which you may share, and to the place where it trains.",
         "Take it out: to build a model needs none. If others have the file already, have a new key made.",
     ),
+    "model-not-counted": lambda f: Sentence(
+        "The model's work is counted when the engine has looked at it",
+        "Until then its size, time, memory and price are rough guesses.",
+        "It looks by itself once the training engine is there and you stop editing; nothing is trained for it.",
+    ),
     "model-sets-backend": lambda f: Sentence(
         f"{f.file(default='Your model file')} names KERAS_BACKEND{_line(f)}, which changes nothing here",
         "The framework of the plan is chosen before the file is read.",

@@ -42,7 +42,7 @@ class TfTraced:
         from tpu_studio.trainer import recipe, state
         from tpu_studio.trainer.step_tf import TfFormulas
 
-        self.plan, self.model, self._example, self._file = plan, model, example, file
+        self.plan, self.model, self.example, self._file = plan, model, example, file
         constants = recipe.from_plan(plan)
         shape = state.layout(model, constants)
         self._formulas = TfFormulas(model, constants, shape)
@@ -93,7 +93,7 @@ class TfTraced:
 
         state = [tf.TensorSpec(size, kind) for size, kind in self.state]
         steps, whole = self.per_call, tf.TensorSpec((), tf.int32)
-        stack = {name: tf.TensorSpec((steps, batch, *size), kind) for name, (size, kind) in self._example.items()}
+        stack = {name: tf.TensorSpec((steps, batch, *size), kind) for name, (size, kind) in self.example.items()}
         arguments = (state, stack, tf.TensorSpec((steps,), tf.float32), whole, whole)
         return lowering.Graph(self._formulas.run_many, arguments).lower()
 
@@ -116,7 +116,7 @@ class TfTraced:
     def _arguments(self, batch: int, state: list[Spec]) -> tuple[list[Any], dict[str, Any]]:
         import tensorflow as tf
 
-        examples = {name: tf.TensorSpec((batch, *size), kind) for name, (size, kind) in self._example.items()}
+        examples = {name: tf.TensorSpec((batch, *size), kind) for name, (size, kind) in self.example.items()}
         return [tf.TensorSpec(size, kind) for size, kind in state], examples
 
 

@@ -25,7 +25,7 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,8 @@ class _Check:
         told = traced.answer(max(1, self.batch // (self.target.devices if self.target else 1)), lower=lowers)
         if places.by_id(self.plan.place).local:
             told["operations"] = []  # a processor has them all
+        if not told["problems"]:
+            told["work"] = self.count(traced.model, traced.example)
         self._say(
             {
                 **told,
@@ -155,6 +157,13 @@ class _Check:
             }
         )
         return not told["problems"] and not any(one["level"] == "error" for one in told["operations"])
+
+    def count(self, model: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """What *model* works for one example, for plans to come."""
+        from tpu_studio.trainer import frameworks, recipe
+
+        part = max(1, self.batch // self.plan.job.training.accumulate)
+        return frameworks.running().count_model(model, recipe.from_plan(self.plan), spec, part)
 
     def _cannot(self, error: Exception) -> None:
         words = str(error)[: compiling.WORDS]
@@ -179,7 +188,7 @@ class _Check:
             if self.also:
                 return
             first = compiler.verdict(self.batch, limit)
-            programs, hardest = {"train": programs_of.told(first, limit)}, first
+            programs, hardest = {"train": programs_of.told(first, limit, devices=self.target.devices)}, first
             if traced is not None:
                 evaluated = compiler.evaluation(*traced.evaluation, limit)
                 programs = traced.programs(first, evaluated, limit)
@@ -233,6 +242,7 @@ class _Check:
 
     def _build(self) -> tuple[Any, dict[str, Any]]:
         from tpu_studio.trainer.check.tracing import problem_of, whole_tracebacks
+        from tpu_studio.trainer.models.initial import without_weights
         from tpu_studio.trainer.parts import build_model
 
         if self.file is not None:
@@ -244,7 +254,7 @@ class _Check:
 
             own.LIMIT_S = self.build_limit_s
         try:
-            with whole_tracebacks(), _without_weights(self.file is None):
+            with whole_tracebacks(), without_weights() if self.file is None else contextlib.nullcontext():
                 return build_model(self.plan, self.description, None), {}
         except ModelError as error:
             if error.id == "model-raises" and error.__cause__ is not None:
@@ -288,12 +298,13 @@ class _Traced:
             with tracing.whole_tracebacks(), as_on_a_tpu():
                 jaxpr = jax.make_jaxpr(self._step)(*self._arguments(self.check.batch))
                 evaluation = jax.make_jaxpr(self.formulas.run_evaluate)(*self._unseen_arguments())
+                told["work"] = self.check.count(self.model, self.spec)
         except Exception as error:  # noqa: BLE001  a person's own layers may raise anything; it becomes an answer
             told["problems"] = [tracing.problem_of(error, self.check.file)]
             return told
-        self.trips = {"train": programs_of.trips(jaxpr), "evaluate": programs_of.trips(evaluation)}
+        self.loops = {"train": programs_of.loops(jaxpr), "evaluate": programs_of.loops(evaluation)}
         told["operations"] = operations.findings(jaxpr, self.check.file, matrix_unit=self.check.matrix_unit)
-        told["programs"] = len(self.trips)  # partial batches are filled to the one shape
+        told["programs"] = len(self.loops)  # partial batches are filled to the one shape
         return told
 
     def compiler(self, devices: list[Any]) -> compiling.StepCompiler:
@@ -316,9 +327,11 @@ class _Traced:
     def programs(self, train: compiling.Compiled, evaluate: compiling.Compiled, limit: int) -> dict[str, Any]:
         weights = sum(math.prod(one.shape) for one in self.model.trainable_variables)
         update = programs_of.update_bytes(weights, len(self.formulas._shape.slots))
+        assert self.check.target is not None
+        devices = self.check.target.devices
         return {
-            "train": programs_of.told(train, limit, self.trips["train"], update),
-            "evaluate": programs_of.told(evaluate, limit, self.trips["evaluate"]),
+            "train": programs_of.told(train, limit, devices=devices, loops=self.loops["train"], update_bytes=update),
+            "evaluate": programs_of.told(evaluate, limit, devices=devices, loops=self.loops["evaluate"]),
         }
 
     def _unseen_arguments(self) -> tuple[list[Any], dict[str, Any]]:
@@ -344,41 +357,6 @@ class _Traced:
 
         state, examples = self._arguments(max(1, batch // self.parts))
         return remembered_bytes(self.formulas, state, examples)
-
-
-@contextlib.contextmanager
-def _without_weights(ours: bool) -> Iterator[None]:
-    """Models of ours get zeros for initial weights: 124 million random numbers take longer than all else here.
-
-    A person's own model is built as always: it may look at its weights.
-    """
-    if not ours:
-        yield
-        return
-    from keras.src.backend.common.variables import Variable as Base
-
-    from tpu_studio.trainer.models import initial
-
-    fill, initialize = initial.fill, Base._initialize_with_initializer
-
-    def zeros(self: Any, initializer: Any) -> None:
-        import numpy as np
-
-        self._initialize(self._convert_to_tensor(np.zeros(self._shape, np.float32), dtype=self._dtype))
-
-    initial.fill = lambda model, seed, scale: None
-    if frameworks.by_id(_backend()).is_traced:
-        Base._initialize_with_initializer = zeros
-    try:
-        yield
-    finally:
-        initial.fill, Base._initialize_with_initializer = fill, initialize
-
-
-def _backend() -> str:
-    import keras
-
-    return str(keras.backend.backend())
 
 
 def _params(model: Any) -> int:

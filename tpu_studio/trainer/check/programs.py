@@ -1,38 +1,42 @@
 """What is told of each program of a run: memory, work, time of compiling; the work with loops counted by their trips.
 
-The compiler counts the inside of a loop once. How often it runs is read from the traced program: the products of its
-matrices (2·m·k·n operations each) once and by their trips, which is what the compiler's figures are multiplied by.
+The compiler counts the inside of a loop once, and of a kernel nothing. Both are read from the traced program: its
+operations once and by their trips, which is what the compiler's figures are multiplied by, and those of its kernels.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tpu_studio.trainer.check.compiling import Compiled
+from tpu_studio.trainer.work.walk import count
 
 # Bytes that an optimizer step moves for each weight: weight, gradient and moments read, weight and moments written.
 _UPDATE_BYTES = {1: 20, 2: 28}
 
 
-def told(compiled: Compiled, limit: int, trips: float = 1.0, update_bytes: int = 0) -> dict[str, Any]:
+def told(
+    compiled: Compiled, limit: int, *, devices: int, loops: Loops | None = None, update_bytes: int = 0
+) -> dict[str, Any]:
     """One entry of ``programs``, of one chip: of an optimizer step, or of one call of an evaluation.
 
     Args:
-        trips: Products by trips over products counted once.
         update_bytes: What the optimizer moves once a step, however many parts the step has.
     """
-    moved = compiled.bytes_accessed
+    loops = loops or Loops()
+    moved, flops = compiled.bytes_accessed, compiled.flops
     if moved is not None:
         once = min(float(update_bytes), moved)
-        moved = once + trips * (moved - once)
+        moved = once + loops.products * (moved - once)
+    if flops is not None or (compiled.fits and loops.hidden):  # of a program that is nothing but a kernel: none
+        flops = loops.flops * (flops or 0.0) + loops.hidden / devices
     return {
         "fits": compiled.fits,
         "memory_bytes": compiled.device_bytes,
         "capacity_bytes": limit,
         "batch": compiled.batch,
-        "flops": None if compiled.flops is None else trips * compiled.flops,
+        "flops": flops,
         "bytes_accessed": moved,
         "moved_bytes": compiled.moved_bytes,
         "collective_bytes": compiled.collective_bytes,
@@ -45,43 +49,22 @@ def update_bytes(weight_numbers: int, slots: int) -> int:
     return weight_numbers * _UPDATE_BYTES.get(slots, 28)
 
 
-def trips(jaxpr: Any) -> float:
-    """How many times the work that is counted once the program *jaxpr* does; 1 without loops."""
-    once = _products(jaxpr.jaxpr, by_trips=False)
-    return _products(jaxpr.jaxpr, by_trips=True) / once if once else 1.0
+@dataclass(frozen=True)
+class Loops:
+    """What the compiler's figures of a traced program leave out.
+
+    Attributes:
+        flops: How many times the operations that are counted once the program does; 1 without loops.
+        products: Of its matrix products alone, to which the bytes are in proportion.
+        hidden: Operations of kernels that it cannot count, over all devices.
+    """
+
+    flops: float = 1.0
+    products: float = 1.0
+    hidden: float = 0.0
 
 
-def _products(jaxpr: Any, *, by_trips: bool) -> float:
-    total = 0.0
-    for equation in jaxpr.eqns:
-        name = equation.primitive.name
-        if name == "dot_general":
-            total += _of_product(equation)
-        elif name == "conv_general_dilated":
-            total += _of_convolution(equation)
-        else:
-            times = int(equation.params["length"]) if name == "scan" and by_trips else 1
-            inside = [_products(one, by_trips=by_trips) for one in inner(equation)]
-            total += max(inside, default=0.0) if name == "cond" else times * sum(inside)
-    return total
-
-
-def inner(equation: Any) -> Iterator[Any]:
-    """The programs inside an operation: of loops, branches, calls."""
-    for value in equation.params.values():
-        for one in value if isinstance(value, (list, tuple)) else (value,):
-            found = getattr(one, "jaxpr", one)
-            if hasattr(found, "eqns"):
-                yield found
-
-
-def _of_product(equation: Any) -> float:
-    ((contracting, _), _) = equation.params["dimension_numbers"]
-    left = equation.invars[0].aval.shape
-    return float(2 * math.prod(equation.outvars[0].aval.shape) * math.prod(left[axis] for axis in contracting))
-
-
-def _of_convolution(equation: Any) -> float:
-    kernel = equation.invars[1].aval.shape
-    outgoing = kernel[equation.params["dimension_numbers"].rhs_spec[0]]
-    return float(2 * math.prod(equation.outvars[0].aval.shape) * math.prod(kernel) / max(1, outgoing))
+def loops(jaxpr: Any) -> Loops:
+    once, whole = count(jaxpr, by_trips=False), count(jaxpr)
+    times = whole.seen / once.seen if once.seen else 1.0
+    return Loops(times, whole.products / once.products if once.products else times, whole.hidden)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from tpu_studio.trainer.state import Layout
 from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.plan import Plan
 
+Example = Mapping[str, tuple[tuple[int, ...], Any]]
 COLAB_STAND_IN = "TPU_STUDIO_COLAB_ENGINE"  # of tests: the notebook trains on this computer (`trainer.notebook`)
 
 
@@ -75,6 +76,15 @@ class Functions(Protocol):
 
     def trace(self, folder: Path) -> Trace:
         """Begin a profile; its ``*.xplane.pb`` is written somewhere under *folder*. Raises RuntimeError."""
+        ...
+
+    def count_model(self, model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, Any]:
+        """What *model* works and holds for one example (`trainer.work.model` says what is told).
+
+        Args:
+            example: Shape and number format by name: "x", "y" and, where examples weigh differently, "weight".
+            batch: So many are traced at once: a person's model may be made for just that many.
+        """
         ...
 
     def compiled(self, model: Any) -> Callable[[Any], Any]:

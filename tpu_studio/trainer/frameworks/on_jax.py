@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.trainer.frameworks import Devices, Way, needs_a_tpu
+from tpu_studio.trainer.frameworks import Devices, Example, Way, needs_a_tpu
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Layout
 from tpu_studio.wire import places, tasks
@@ -107,6 +107,12 @@ def trace(folder: Path) -> JaxTrace:
     options.python_tracer_level = 0  # each call of Python's would be an event
     profiler.start_trace(str(folder), profiler_options=options)
     return JaxTrace(profiler)
+
+
+def count_model(model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, Any]:
+    from tpu_studio.trainer.work.model import count_model
+
+    return count_model(model, recipe, example, batch)
 
 
 def compiled(model: Any) -> Callable[[Any], Any]:

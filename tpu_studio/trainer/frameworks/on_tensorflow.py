@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.trainer.frameworks import Devices, Way
+from tpu_studio.trainer.frameworks import Devices, Example, Way
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Layout
 from tpu_studio.wire import places
@@ -82,6 +82,12 @@ def trace(folder: Path) -> TfTrace:
     except tf.errors.OpError as error:
         raise RuntimeError(str(error)) from error
     return TfTrace(tf)
+
+
+def count_model(model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, Any]:
+    from tpu_studio.trainer.work.graph import count_model
+
+    return count_model(model, recipe, example, batch)
 
 
 def compiled(model: Any) -> Callable[[Any], Any]:

@@ -6,12 +6,15 @@ others alone. Biases, scales and running means keep the zeros and ones that Kera
 
 from __future__ import annotations
 
+import contextlib
 import math
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+
+from tpu_studio.wire import frameworks
 
 Scale = Callable[[str, Sequence[int]], float]
 
@@ -26,6 +29,31 @@ def fill(model: Any, seed: int, scale: Scale) -> None:
         if weight.path.rsplit("/", 1)[-1] in ("kernel", "embeddings"):
             drawn = stream(seed, weight.path).standard_normal(tuple(weight.shape), dtype=np.float32)
             weight.assign(drawn * np.float32(scale(weight.path, weight.shape)))
+
+
+@contextlib.contextmanager
+def without_weights() -> Iterator[None]:
+    """Models of ours built inside get zeros for initial weights: 124 million random numbers take longer than to build
+    and trace the model. Not for a person's own, which may look at its weights."""
+    import keras
+    from keras.src.backend.common.variables import Variable as Base
+
+    global fill
+    drawing, initialize = fill, Base._initialize_with_initializer
+
+    def zeros(self: Any, initializer: Any) -> None:
+        self._initialize(self._convert_to_tensor(np.zeros(self._shape, np.float32), dtype=self._dtype))
+
+    def leave(model: Any, seed: int, scale: Scale) -> None:
+        pass
+
+    fill = leave
+    if frameworks.by_id(keras.backend.backend()).is_traced:
+        Base._initialize_with_initializer = zeros
+    try:
+        yield
+    finally:
+        fill, Base._initialize_with_initializer = drawing, initialize
 
 
 def stream(seed: int, name: str) -> np.random.Generator:

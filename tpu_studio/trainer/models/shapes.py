@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tpu_studio.wire import tasks
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
@@ -41,6 +43,13 @@ class Shapes:
     def output(self) -> tuple[int, ...]:
         """Shape of the output without the batch."""
         return (*self.input, self.outputs) if tasks.by_id(self.task).has_tokens else (self.outputs,)
+
+
+def example_of(sizes: Shapes) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and number format of what the data hands over for one example: whole labels, one a token, or a number."""
+    learns = tasks.by_id(sizes.task)
+    labels = np.dtype(np.float32 if learns.has_number else np.int32)
+    return {"x": (sizes.input, np.dtype(sizes.dtype)), "y": (sizes.input if learns.has_tokens else (), labels)}
 
 
 def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:

@@ -1,0 +1,142 @@
+"""Work counted in traced programs: small ones that were worked out by hand, and our models beside their formulas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.in_engine import run_in_engine
+from tests.trainer.work.grid import GRID, Point
+from tpu_studio.planner import work
+from tpu_studio.wire.models import options
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.engine
+
+PRODUCT = 2 * 4 * 4 * 4  # of two squares of 4
+WINDOW = 2 * 3 * 3 * 2 * 5 * 4 * 4  # 3 x 3 of 2 channels to 5, at 4 x 4 places
+KERNEL = 2 * 16 * 16 * 16
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    found: dict[str, Any] = run_in_engine(HERE / "program_work.py", backend="jax")
+    return found
+
+
+@pytest.fixture(scope="module")
+def graphs() -> dict[str, Any]:
+    found: dict[str, Any] = run_in_engine(HERE / "program_graph.py", backend="tensorflow")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("program", "flops"),
+    [
+        ("scan", 8 * PRODUCT),
+        ("scan in a loop", 3 * 8 * PRODUCT),
+        ("while", 7 * PRODUCT),
+        ("cond", 2 * PRODUCT),  # the dearer branch
+        ("unused", PRODUCT),
+        ("shard_map", 8 * PRODUCT),  # one on each chip
+        ("custom_vjp", PRODUCT),
+        ("custom_vjp, gradient", PRODUCT),  # its own backward pass has one; forward, nothing needs the product
+        ("recomputed", 6 * PRODUCT),  # two forward, of which the gradient needs neither; one again, four backward
+        ("convolution", WINDOW),
+        ("convolution, gradient of the kernel", WINDOW),
+        ("convolution, gradient of the pictures", WINDOW),  # the zeros between its inputs are no work
+        ("ragged", 2 * 8 * 4 * 5),
+        ("kernel", KERNEL),
+        ("kernel in a loop", 3 * KERNEL),
+        ("kernel with its word", 4096),
+    ],
+)
+def test_each_operation_counts_as_often_as_it_is_done(told: dict[str, Any], program: str, flops: int) -> None:
+    found = told["programs"][program]
+    assert found["work"] == flops
+    assert found["unclear"] == []
+
+
+def test_what_no_number_tells_is_named_and_counts_once(told: dict[str, Any]) -> None:
+    assert told["programs"]["while without a number"]["unclear"] == ["while"]
+    assert told["programs"]["while without a number"]["work"] == PRODUCT
+    assert told["programs"]["callback"]["unclear"] == ["pure_callback"]
+
+
+def test_a_compiler_sees_a_kernel_by_its_own_word_only(told: dict[str, Any]) -> None:
+    assert told["programs"]["kernel"]["hidden"] == KERNEL
+    assert told["programs"]["kernel with its word"]["hidden"] == 0
+    assert told["loops"]["kernel"]["hidden"] == 3 * KERNEL
+
+
+def test_a_compilers_count_is_raised_by_the_trips_of_loops(told: dict[str, Any]) -> None:
+    assert told["loops"]["products"]["products"] == (1 + 7) / 2  # it counts one product outside and one inside
+
+
+def test_a_model_of_ones_own_is_counted_through_its_loops(told: dict[str, Any]) -> None:
+    # 5 times 3 x 6 and 6 x 6 forward, then 6 x 2. Backward twice that, but for the gradient of the rows themselves.
+    # The first row meets a state of zeros; the loop does not know.
+    forward = 2 * (5 * (3 * 6 + 6 * 6) + 6 * 2)
+    assert told["own"]["forward_flops"] == forward
+    assert told["own"]["flops"] == 3 * forward - 2 * 5 * 3 * 6
+    assert told["own"]["params"] == 3 * 6 + 6 * 6 + 6 + 6 * 2 + 2
+    assert told["own"]["unclear"] == []
+
+
+def formula(point: Point) -> work.Work:
+    name = "gpt-nano" if point.model.startswith("gpt") else point.model
+    chosen = options(name, point.options)
+    if point.model == "mlp":
+        return work.mlp(chosen, inputs=point.input[0], answers=point.outputs)
+    if point.model == "small-cnn":
+        return work.small_cnn(chosen, size=point.input[0], channels=point.input[2], answers=point.outputs)
+    again = point.training.get("rematerialize") is True
+    return work.gpt(chosen, tokens=point.input[0], rematerialize=again)
+
+
+@pytest.mark.parametrize("name", list(GRID))
+def test_formula_and_trace_count_the_same_work(told: dict[str, Any], name: str) -> None:
+    found, counted = told["models"][name], formula(GRID[name])
+    assert found["params"] == counted.params
+    assert found["flops"] == pytest.approx(counted.flops, rel=1e-6)
+    assert found["model_flops"] == pytest.approx(counted.model_flops, rel=1e-6)
+    assert found["convolutions"] == counted.convolutions
+    assert found["unclear"] == []
+
+
+@pytest.mark.parametrize("name", [name for name in GRID if not name.startswith("gpt-nano 1024")])
+def test_a_graph_of_tensorflow_counts_the_same_work(told: dict[str, Any], graphs: dict[str, Any], name: str) -> None:
+    found, traced = graphs["models"][name], told["models"][name]
+    for what in ("params", "flops", "forward_flops"):
+        assert found[what] == pytest.approx(traced[what], rel=1e-6)
+    assert (found["convolutions"], found["unclear"]) == (traced["convolutions"], [])
+
+
+@pytest.mark.parametrize(
+    ("layer", "forward"),
+    [
+        ("SimpleRNN", 5 * (3 * 6 + 6 * 6) + 6 * 2),
+        ("LSTM", 4 * 5 * (3 * 6 + 6 * 6) + 6 * 2),
+        ("attention", 3 * 16 * 8 * 16 + 2 * 2 * 16 * 16 * 8 + 16 * 16 * 8 + 8 * 2),
+        ("convolutions", 16 * 9 * 3 * 4 + 16 * 9 * 4 + 4 * 2),
+    ],
+)
+def test_layers_that_people_use_are_counted_in_a_graph(graphs: dict[str, Any], layer: str, forward: int) -> None:
+    found = graphs["own"][layer]
+    assert found["forward_flops"] == 2 * forward
+    assert 2 * 2 * forward < found["flops"] <= 3 * 2 * forward
+    assert found["unclear"] == []
+
+
+def test_a_loop_without_a_number_is_named_in_a_graph_too(graphs: dict[str, Any]) -> None:
+    assert graphs["own"]["halting"]["unclear"] == ["while"]
+
+
+@pytest.mark.parametrize("name", list(GRID))
+def test_what_is_alive_in_a_trace_is_about_what_the_compiler_keeps(told: dict[str, Any], name: str) -> None:
+    found, kept = told["models"][name], formula(GRID[name]).kept
+    assert kept is not None
+    by_format = kept.bfloat16 if GRID[name].training.get("precision") == "bfloat16" else kept.float32
+    assert by_format / 2.5 < found["activation_bytes"] < 2.5 * by_format
