@@ -479,7 +479,7 @@ def test_a_profile_is_told_in_three_sentences_with_its_shares(terminal: Terminal
     assert (code, told["run"]) == (0, run)
     assert (told["profile"]["steps"], told["profile"]["on"]) == (24, "cpu")
     assert sum(told["profile"]["shares"].values()) == pytest.approx(1.0)
-    assert len(told["sentences"]) == 3 and list(told["remedy"]["changes"]) == ["training.steps_per_call"]
+    assert len(told["sentences"]) == 3 and list(told["remedy"]["changes"]) == ["training.global_batch"]
     assert told["trace"].startswith(str(Path(terminal.json("show", run)[1]["folder"]) / "profile"))
     assert terminal.json("show", run)[1]["profile"] == told["profile"]
     said = terminal.run("profile", run)
