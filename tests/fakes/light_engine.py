@@ -2,7 +2,8 @@
 
 A JAX run writes one by starting TensorFlow, which takes longer than all the training of a test. How many examples it
 read of a batch to train on and of one to check on stands at the end in the file that LIGHT_ENGINE_READ names. With
-LIGHT_ENGINE_CHECK its first check on unseen data kills it ("dies") or meets too many broken pictures ("broken").
+LIGHT_ENGINE_CHECK its first check on unseen data kills it ("dies") or meets too many broken pictures ("broken"). With
+LIGHT_ENGINE_READS no data is kept in memory, as if there were too much of it.
 """
 
 import json
@@ -49,7 +50,20 @@ def note_what_is_read(file: Path) -> None:
         setattr(where, name, function)
 
 
+def keep_nothing_in_memory() -> None:
+    from tpu_studio.data import sources
+
+    open_data = sources.open_data
+
+    def reading(*args: Any, **more: Any) -> Any:
+        return open_data(*args, **{**more, "memory_budget_bytes": 0})
+
+    sources.open_data = reading
+
+
 if __name__ == "__main__":
+    if os.environ.get("LIGHT_ENGINE_READS"):
+        keep_nothing_in_memory()
     if file := os.environ.get("LIGHT_ENGINE_READ"):
         note_what_is_read(Path(file))
     write = result.write

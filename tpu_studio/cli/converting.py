@@ -29,6 +29,7 @@ def convert(arguments: Arguments, output: Output) -> int:
                 job,
                 arguments.destination,
                 workers=arguments.processes,
+                decoded=arguments.decoded,
                 cancelled=cancelled,
                 progress=lambda progress: _tell(output, progress),
             )

@@ -212,6 +212,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="table.key=value",
         help="a setting of the data, any number of times",
     )
+    convert.add_argument(
+        "--decoded",
+        action="store_true",
+        help="store pictures as pixels, as a model sees them: larger, and read many times faster",
+    )
     convert.add_argument("--processes", type=int, default=2, metavar="N", help="how many work at once (2)")
 
     estimate = verb(

@@ -1,9 +1,10 @@
-"""Varies a batch of pictures a little: shift, zoom, brightness, contrast; a mirror image only when asked for.
+"""How pictures of a batch are varied a little: shift, zoom, brightness, contrast; a mirror image only when asked for.
 
-Used by the trainer on training batches. Pure numpy on uint8, a pure function of the generator. Mirroring is off
-unless `mirror_safe` names are given: a mirrored digit, letter or hand is another one.
+Drawn here, in numpy, as a few numbers for each picture, a pure function of the generator; the training step applies
+them on the device (``trainer.varying``), in whole numbers, so that every framework makes the very same pictures.
+Mirroring is off unless class names allow it: a mirrored digit, letter or hand is another one.
 
-Shapes: B pictures, H × W pixels, C channels.
+Shapes: B pictures, H × W pixels.
 """
 
 from __future__ import annotations
@@ -14,49 +15,45 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data.arrays import Array, Bytes, Doubles
+from tpu_studio.data.arrays import Array, Doubles
 from tpu_studio.data.opened import Share, of_share
 from tpu_studio.wire import kinds
 
-SHIFT = 0.10  # of the side, at strength 1
+SHIFT = 0.10  # of the side
 ZOOM = 0.10
 BRIGHTNESS = 0.20  # of the range of values
 CONTRAST = 0.25
+LIGHT_BITS = 16  # of the fraction in `light`
+NAMES = ("rows", "columns", "light")  # what a batch carries for this
 
 
-def augment(
-    images_BxHxWxC: Bytes,
+def variations(
     rng: np.random.Generator,
-    strength: float = 1.0,
+    batch: int,
+    size: tuple[int, int],
     *,
     mirror: bool = False,
     value_max: int = 255,
     share: Share | None = None,
-) -> Bytes:
-    """A varied copy of the batch.
+) -> dict[str, Array]:
+    """For each picture of a batch: ``rows`` BxH and ``columns`` BxW, the place each is taken from, and ``light`` Bx3.
+
+    A value v becomes (v · light₀ + light₁) >> `LIGHT_BITS`, kept within 0 and light₂. All are int32.
 
     Args:
-        strength: 0 gives the pictures back unchanged, 1 is the ordinary amount.
+        batch: Pictures of the whole batch, of which *share* is this machine's: varied as they would be in it.
+        size: H and W.
         mirror: Flip half of them left to right.
         value_max: The largest value a pixel can have (16 for the built-in digits).
-        share: What these pictures are of a batch: they are varied as they would be in the whole one.
     """
-    batch, height, width, _ = images_BxHxWxC.shape
-    if strength <= 0 or not batch:
-        return images_BxHxWxC.copy()
-    moved = np.empty_like(images_BxHxWxC)
-    draw = _Draws(rng, batch if share is None else share.of, share)
-    zoom = np.exp(draw.up_to(strength * ZOOM))
-    rows_BxH = _places(height, zoom, draw.up_to(strength * SHIFT))
-    columns_BxW = _places(width, zoom, draw.up_to(strength * SHIFT))
+    draw = _Draws(rng, batch, share)
+    zoom = np.exp(draw.up_to(ZOOM))
+    rows_BxH = _places(size[0], zoom, draw.up_to(SHIFT))
+    columns_BxW = _places(size[1], zoom, draw.up_to(SHIFT))
     if mirror:
         flipped = draw.coins()
         columns_BxW[flipped] = columns_BxW[flipped, ::-1]
-    light_BxV = _light_tables(draw, strength, value_max)
-    for index in range(batch):  # taking rows, then columns, of one picture at a time stays in the cache
-        picture = images_BxHxWxC[index].take(rows_BxH[index], axis=0).take(columns_BxW[index], axis=1)
-        light_BxV[index].take(picture, out=moved[index], mode="clip")
-    return moved
+    return {"rows": rows_BxH, "columns": columns_BxW, "light": _light(draw, value_max)}
 
 
 def may_mirror(description: Mapping[str, Any]) -> bool:
@@ -92,14 +89,14 @@ def _places(size: int, zoom: Array, shift: Array) -> Array:
     """For each picture the source place of each row (or column); the border is repeated beyond the edge."""
     middle = (size - 1) / 2
     grid = (np.arange(size) - middle)[None, :] / zoom[:, None] + middle - (shift * size)[:, None]
-    return np.asarray(np.clip(np.rint(grid), 0, size - 1), dtype=np.intp)
+    return np.asarray(np.clip(np.rint(grid), 0, size - 1), dtype=np.int32)
 
 
-def _light_tables(draw: _Draws, strength: float, value_max: int) -> Bytes:
-    """For each picture, what each value becomes."""
-    values = np.arange(value_max + 1, dtype=np.float32)[None, :]
-    middle = value_max / 2
-    contrast = 1 + draw.up_to(CONTRAST)[:, None].astype(np.float32) * strength
-    brightness = draw.up_to(BRIGHTNESS)[:, None].astype(np.float32) * strength * value_max / 2
-    changed = np.rint((values - middle) * contrast + middle + brightness)
-    return np.asarray(np.clip(changed, 0, value_max), dtype=np.uint8)
+def _light(draw: _Draws, value_max: int) -> Array:
+    """Contrast about the middle and brightness, as whole numbers: a float's last bit differs between compilers."""
+    middle, one = value_max / 2, 1 << LIGHT_BITS
+    contrast = 1 + draw.up_to(CONTRAST)
+    brightness = draw.up_to(BRIGHTNESS) * value_max / 2
+    added = middle * (1 - contrast) + brightness + 0.5
+    top = np.full(len(contrast), value_max)
+    return np.stack([np.rint(contrast * one), np.rint(added * one), top], axis=1).astype(np.int32)

@@ -16,7 +16,7 @@ import numpy as np
 
 from tpu_studio.data import images
 from tpu_studio.data.arrays import Array
-from tpu_studio.data.described import SPLITS
+from tpu_studio.data.described import FORMAT, SPLITS
 from tpu_studio.data.folders import Listing, list_images
 from tpu_studio.data.imaging import BrokenImage, decode, png_of
 from tpu_studio.data.look import look as look_at
@@ -55,21 +55,30 @@ class Converting:
     preview_classes: tuple[str, ...] = ()
 
     @property
+    def format(self) -> int:
+        """Of `dataset.json`: the oldest whose readers understand the records."""
+        return FORMAT if self.settings.get("decoded") else 1
+
+    @property
     def weight(self) -> int:
-        """Bytes of the source."""
+        """Bytes of the source, or of pixels where those are written."""
         return sum(task.weight for task in self.tasks)
 
 
-def prepare(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect: Callable[[int], None]) -> Converting:
+def prepare(
+    job: Job, destination: Path, shard_bytes: int, watch: Watch, expect: Callable[[int], None], *, decoded: bool = False
+) -> Converting:
     """Look at the job's data and lay out its shards; *expect* is told early how many bytes of pictures there are.
 
     Raises:
-        DataError: as the look; data-already-converted for kind "tfrecord".
+        DataError: as the look; data-already-converted for kind "tfrecord"; data-not-decodable.
     """
     if kinds.by_id(job.data.kind).is_converted:
         raise DataError("data-already-converted", path=str(data_path(job)))
     if kinds.by_id(job.data.kind).has_picture_files:
-        return _images(job, destination, shard_bytes, watch, expect)
+        return _images(job, destination, shard_bytes, watch, expect, decoded)
+    if decoded:
+        raise DataError("data-not-decodable", path=str(job.data.path or ""), kind=job.data.kind)
     look = look_at(job, cancelled=watch.cancelled)
     opened = open_data(as_looked(job, look), cancelled=watch.cancelled)
     classes = tuple(opened.description.get("classes", ()))
@@ -105,7 +114,9 @@ def prepare(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
     )
 
 
-def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect: Callable[[int], None]) -> Converting:
+def _images(
+    job: Job, destination: Path, shard_bytes: int, watch: Watch, expect: Callable[[int], None], decoded: bool
+) -> Converting:
     listing = list_images(data_path(job), watch)
     expect(int(listing.sizes.sum()))
     images.check_enough(listing, job)
@@ -114,7 +125,7 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
     mask = listing.validation(job.training.seed, job.data.validation)
     tasks: list[ShardTask] = []
     for split, part in zip(SPLITS, (~mask, mask), strict=True):
-        tasks += _file_tasks(destination, split, listing, np.flatnonzero(part), shape, shard_bytes)
+        tasks += _file_tasks(destination, split, listing, np.flatnonzero(part), shape, shard_bytes, decoded)
     look = Look(
         kind=job.data.kind,
         task=images.task_of(job),
@@ -144,7 +155,7 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
         look,
         dict(images.describe(job, listing, shape)),
         _features(look.kind, look),
-        _settings(job, look),
+        _settings(job, look) | ({"decoded": True} if decoded else {}),
         look.fingerprint,
         tuple(listing.classes),
         tuple(listing.problems),
@@ -157,9 +168,16 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
 
 
 def _file_tasks(
-    destination: Path, split: str, listing: Listing, chosen: Array, shape: tuple[int, ...], shard_bytes: int
+    destination: Path,
+    split: str,
+    listing: Listing,
+    chosen: Array,
+    shape: tuple[int, ...],
+    shard_bytes: int,
+    decoded: bool,
 ) -> list[ShardTask]:
-    sizes = listing.sizes[chosen] + 256  # the record's own names and framing
+    each = np.full(len(chosen), int(np.prod(shape))) if decoded else listing.sizes[chosen]
+    sizes = each + 256  # the record's own names and framing
     runs = _runs(sizes, shard_bytes)
     classes, kind = tuple(listing.classes), kinds.first(lambda kind: kind.has_picture_files).id
     tasks = []
@@ -169,7 +187,16 @@ def _file_tasks(
         files = tuple((listing.path(row), listing.names[row], label) for row, label in zip(rows, labels, strict=True))
         tasks.append(
             ShardTask(
-                str(destination), split, number, len(runs), kind, classes, int(sizes[start:end].sum()), shape, files
+                str(destination),
+                split,
+                number,
+                len(runs),
+                kind,
+                classes,
+                int(sizes[start:end].sum()),
+                shape,
+                files,
+                decoded=decoded,
             )
         )
     return tasks

@@ -1,14 +1,16 @@
-"""Many pictures at once, by a pool of threads (Pillow decodes and scales without holding Python's lock).
+"""Many pictures at once: `decode_all` fills memory once; `DecodingSource` decodes each batch anew when they do not fit.
 
-`decode_all` fills memory once; `DecodingSource` decodes each batch anew when the pictures do not fit. A picture that
-turns out broken while training is replaced by the next good one of the same side, counted and named, and training
-stops with ``data-too-broken`` when their share grows beyond what the job puts up with.
+A picture that turns out broken while training is replaced by the next good one of the same side, counted and named, and
+training stops with ``data-too-broken`` when their share grows beyond what the job puts up with. What decodes is a
+`Decoder`, which other processes get a copy of (``trainer.reading``); here it runs in threads (Pillow decodes and scales
+without holding Python's lock).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from threading import Lock
 from weakref import ref
 
@@ -74,6 +76,42 @@ def _by_chunks(chunk: Callable[[int], dict[int, str]], count: int, workers: int,
     return broken
 
 
+@dataclass
+class Decoder:
+    """The pictures of one side, decoded by their place in it. A copy can go to another process.
+
+    Attributes:
+        one: Pixels by number in the data set; raises BrokenImage.
+        numbers: Of the pictures of this side.
+        allowed: Share of broken ones that the job puts up with.
+        known: Places of broken ones that this copy has met.
+    """
+
+    one: Callable[[int], Array]
+    numbers: Ints
+    shape: tuple[int, ...]
+    allowed: float
+    known: set[int] = field(default_factory=set)
+
+    def into(self, index: int, pixels: Array, broken: list[tuple[int, str]]) -> int:
+        """Decode the picture *index*, or the next one that can be, into *pixels*; returns which.
+
+        *broken* gets (place, why) of each that is met for the first time.
+        """
+        for _ in range(len(self.numbers)):
+            if index not in self.known:
+                try:
+                    pixels[...] = self.one(int(self.numbers[index]))
+                    return index
+                except BrokenImage as error:
+                    self.known.add(index)
+                    broken.append((index, error.why))
+            index = (index + 1) % len(self.numbers)
+        raise DataError(
+            "data-too-broken", count=len(self.known), of=len(self.numbers), share=1.0, allowed=self.allowed, first=[]
+        )  # every one of them
+
+
 class DecodingSource(Source):
     """Pictures decoded batch by batch."""
 
@@ -81,67 +119,56 @@ class DecodingSource(Source):
 
     def __init__(
         self,
-        one: Callable[[int], Array],
-        numbers: Ints,
+        decoder: Decoder,
         targets: Array,
-        shape: tuple[int, ...],
         workers: int,
-        names: Sequence[str],
+        name: Callable[[int], str],
         opened: Opened,
-        max_broken_share: float,
     ) -> None:
-        self.spec = {"x": (shape, "uint8"), "y": (targets.shape[1:], str(targets.dtype))}
-        self._one, self._numbers, self._targets, self._shape = one, numbers, targets, shape
-        self._names, self._allowed = names, max_broken_share
+        """*name*: of a picture of the data set, by number; *workers*: threads that `batch` decodes with."""
+        self.spec = {"x": (decoder.shape, "uint8"), "y": (targets.shape[1:], str(targets.dtype))}
+        self.decoder = decoder
+        self._targets, self._name = targets, name
         self._opened = ref(opened)  # which holds this source: a circle would keep the threads alive
         self._pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="decode")
         self._lock = Lock()
-        self._broken: set[int] = set()
+        self._told: set[int] = set()
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.decoder.numbers)
 
     def batch(
         self, indices: Array, *, rng: np.random.Generator | None = None, share: Share | None = None
     ) -> dict[str, Array]:
         used = np.array(of_share(indices, share), dtype=np.int64)
-        pixels = np.empty((len(used), *self._shape), dtype=np.uint8)
+        pixels = np.empty((len(used), *self.decoder.shape), dtype=np.uint8)
+
+        broken: list[tuple[int, str]] = []
 
         def fill(place: int) -> None:
-            used[place] = self._decode(int(used[place]), pixels[place])
+            used[place] = self.decoder.into(int(used[place]), pixels[place], broken)
 
         list(self._pool.map(fill, range(len(used))))
-        return {"x": pixels, "y": self._targets[used]}
+        self.tell_broken(broken)
+        return {"x": pixels, "y": self.targets(used)}
 
-    def _decode(self, index: int, into: Array) -> int:
-        """Decode the picture *index*, or the next one that can be; returns which."""
-        for _ in range(len(self._numbers)):
-            if index not in self._broken:
-                try:
-                    into[...] = self._one(int(self._numbers[index]))
-                    return index
-                except BrokenImage as error:
-                    self._note(index, error.why)
-            index = (index + 1) % len(self._numbers)
-        raise DataError(
-            "data-too-broken",
-            count=len(self._broken),
-            of=len(self._numbers),
-            share=1.0,
-            allowed=self._allowed,
-            first=[],
-        )  # every one of them
+    def targets(self, indices: Array) -> Array:
+        return self._targets[indices]
 
-    def _note(self, index: int, why: str) -> None:
+    def tell_broken(self, found: Iterable[tuple[int, str]]) -> None:
+        """Count and name what turned out broken, here or in another process.
+
+        Raises:
+            DataError: data-too-broken.
+        """
         with self._lock:
-            if index in self._broken:
-                return
-            self._broken.add(index)
-            item = Broken(self._names[int(self._numbers[index])], why)
-            opened = self._opened()
+            new = [(index, why) for index, why in found if index not in self._told]
+            self._told.update(index for index, _ in new)
+        opened, total = self._opened(), len(self)
+        for index, why in new:
+            item = Broken(self._name(int(self.decoder.numbers[index])), why)
             if opened is not None:
                 opened.broken_count += 1
                 if len(opened.broken) < NAMED_BROKEN:
                     opened.broken.append(item)
-            count, total = len(self._broken), len(self._numbers)
-        check_broken(count, total, self._allowed, [item])
+            check_broken(len(self._told), total, self.decoder.allowed, [item])

@@ -20,7 +20,7 @@ from tpu_studio.wire.schema import BY_PATH
 from tpu_studio.wire.shapes import LARGEST, fits
 from tpu_studio.wire.sizes import DATASET_BYTES
 
-FORMAT = 1
+FORMAT = 2  # 1 where pictures are stored as files are (`converting.Converting.format`)
 NAME = "dataset.json"
 SPLITS = ("train", "validation")
 _WIDEST = 10_000_000  # numbers of one example

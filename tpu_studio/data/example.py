@@ -83,6 +83,20 @@ def decode(data: bytes) -> dict[str, list[bytes] | Floats | Ints]:
     return found
 
 
+def decode_start(data: bytes) -> dict[str, list[bytes] | Floats | Ints]:
+    """As `decode`, of the beginning of an Example: the features that lie wholly within it."""
+    found: dict[str, list[bytes] | Floats | Ints] = {}
+    try:
+        _, place = _read_varint(memoryview(data), 1)
+        for inner, entry in _fields(memoryview(data)[place:]):
+            if inner == 1 and isinstance(entry, memoryview):
+                name, value = _entry(entry)
+                found[name] = value
+    except (IndexError, UnicodeDecodeError, ValueError):
+        return found  # here it was cut; what is wrong with it shows when all of it is read
+    return found
+
+
 def _entry(entry: memoryview) -> tuple[str, list[bytes] | Floats | Ints]:
     name, value = "", memoryview(b"")
     for number, field in _fields(entry):

@@ -7,9 +7,11 @@ decoder holds 12 more, a progressive JPEG 2 for each stored coefficient, a TIFF 
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from PIL import Image
@@ -70,18 +72,41 @@ class Budget:
     def __init__(self, most: int) -> None:
         self._most, self._taken = most, 0
         self._free = threading.Condition()
+        self._part, self._gate = most, -1
+
+    def divide(self, processes: int) -> None:
+        """This process is one of so many that decode: what is larger than its part, one of them decodes at a time.
+
+        On Linux, where such processes are. The gate is a lock on the interpreter's own file: it is always there, and
+        whoever dies lets it go.
+        """
+        self._part, self._gate = self._most // processes, os.open(sys.executable, os.O_RDONLY)
 
     @contextmanager
     def of(self, amount: int) -> Iterator[None]:
         with self._free:
-            self._free.wait_for(lambda: not self._taken or self._taken + amount <= self._most)
+            self._free.wait_for(lambda: not self._taken or self._taken + amount <= self._part)
             self._taken += amount
         try:
-            yield
+            with self._alone() if amount > self._part else nullcontext():
+                yield
         finally:
             with self._free:
                 self._taken -= amount
                 self._free.notify_all()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self._gate < 0:
+            yield
+            return
+        import fcntl
+
+        fcntl.flock(self._gate, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._gate, fcntl.LOCK_UN)
 
 
 AT_ONCE = Budget(AT_ONCE_BYTES)

@@ -7,6 +7,7 @@ them when they fit the memory budget, and checks every header when they do not.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data.arrays import Array, Bools
+from tpu_studio.data.arrays import Array, Bools, Ints
 from tpu_studio.data.brokenness import check_broken
-from tpu_studio.data.decoding import DecodingSource, check_headers, decode_all
+from tpu_studio.data.decoding import Decoder, DecodingSource, check_headers, decode_all
 from tpu_studio.data.folders import Listing, list_images
-from tpu_studio.data.imaging import GRAY_MODES, BrokenImage, Header, decode, probe
+from tpu_studio.data.imaging import GRAY_MODES, BrokenImage, Header, contents, decode, probe
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, ImageSizes, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.data.paths import data_path, only_task
@@ -113,18 +114,15 @@ def open_images(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
     shape = (sample.image_size, sample.image_size, sample.channels)
     labels = listing.labels.astype(np.int32)
     count = len(listing.names)
-    paths = [listing.path(index) for index in range(count)]
+    one = PictureFiles.of(listing, sample.image_size, sample.channels)
     opened = Opened(task_of(job), _NOTHING, _NOTHING, describe(job, listing, shape))
     opened.broken += listing.problems[:NAMED_BROKEN]
     in_memory = count * int(np.prod(shape)) <= budget
 
-    def one(index: int) -> Array:
-        return decode(paths[index], sample.image_size, sample.channels)
-
     if in_memory:
         pixels, broken = decode_all(one, count, shape, workers, watch)
     else:
-        broken = check_headers(lambda index: probe(paths[index]), count, workers, watch)
+        broken = check_headers(lambda index: probe(one.path(index)), count, workers, watch)
     items = broken_list(listing, broken)
     check_broken(len(broken), count, job.data.max_broken_share, items)
     opened.broken += items[: NAMED_BROKEN - len(opened.broken)]
@@ -139,20 +137,34 @@ def open_images(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
         if in_memory:
             sides.append(ArraySource({"x": pixels[numbers], "y": labels[numbers]}))
         else:
-            sides.append(
-                DecodingSource(
-                    one,
-                    numbers,
-                    labels[numbers],
-                    shape,
-                    workers,
-                    listing.names,
-                    opened,
-                    job.data.max_broken_share,
-                )
-            )
+            decoder = Decoder(one, numbers, shape, job.data.max_broken_share)
+            sides.append(DecodingSource(decoder, labels[numbers], workers, listing.names.__getitem__, opened))
     opened.train, opened.validation = sides
     return opened
+
+
+@dataclass(frozen=True)
+class PictureFiles:
+    """Pixels by number. Goes to other processes, so the names, perhaps a million, are one piece of memory."""
+
+    root: bytes
+    names: bytes
+    ends: Ints
+    side: int
+    channels: int
+
+    @classmethod
+    def of(cls, listing: Listing, side: int, channels: int) -> PictureFiles:
+        names = [os.fsencode(name) for name in listing.names]
+        ends = np.cumsum([len(name) for name in names], dtype=np.int64)
+        return cls(os.fsencode(listing.root), b"".join(names), ends, side, channels)
+
+    def path(self, index: int) -> str:
+        start = int(self.ends[index - 1]) if index else 0
+        return os.fsdecode(os.path.join(self.root, self.names[start : int(self.ends[index])]))
+
+    def __call__(self, index: int) -> Array:
+        return decode(contents(self.path(index)), self.side, self.channels)
 
 
 def describe(job: Job, listing: Listing, shape: tuple[int, ...]) -> dict[str, object]:

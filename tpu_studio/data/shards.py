@@ -6,7 +6,7 @@ Written by ``data.convert``. The split, the class order and the encoders are the
 another picture size or sequence length. Records are tf.train.Examples:
 
     pictures, digits   image/encoded  image/format  image/height  image/width  image/class/label  image/class/text
-                       image/filename
+                       image/filename; format raw: pixels as they are trained with, H x W x C bytes
     tables             x (floats, encoded)  y (a class index, or a float: the scaled target)
     text               text (a piece of the UTF-8 text; all pieces of a split in their order are its text)
 """
@@ -14,19 +14,19 @@ another picture size or sequence length. Records are tf.train.Examples:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from tpu_studio.data import example, texts
-from tpu_studio.data.arrays import Array
+from tpu_studio.data.arrays import Array, Ints, Ints32
 from tpu_studio.data.brokenness import check_broken
-from tpu_studio.data.decoding import DecodingSource, decode_all
+from tpu_studio.data.decoding import Decoder, DecodingSource, decode_all
 from tpu_studio.data.described import SPLITS, read_dataset
-from tpu_studio.data.imaging import BrokenImage, decode
+from tpu_studio.data.imaging import DECODED, BrokenImage, decode, stored_pixels
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look
 from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.data.paths import data_path, path_error
@@ -175,59 +175,98 @@ def _open_images(
     shape = (side, side, int(description["channels"]))
     description |= {"image_size": side, "input_shape": list(shape)}
     opened = Opened(tree["task"], _EMPTY, _EMPTY, description)
-    places = {split: [(file, *place) for file in files[split] for place in index_records(file)] for split in SPLITS}
-    total = sum(map(len, places.values()))
+    parts = {split: Records.of(files[split], shape, outputs) for split in SPLITS}
+    total = sum(map(len, parts.values()))
     in_memory = total * int(np.prod(shape)) <= budget
     allowed = job.data.max_broken_share
     sides: list[Source] = []
     items: list[Broken] = []
     for split in SPLITS:
-        one, label, names = _readers(places[split], shape, outputs)
-        count = len(names)
+        records = parts[split]
+        count, labels = len(records), records.labels(watch)
         if in_memory:
-            pixels, broken = decode_all(one, count, shape, workers, watch)
-            items += [Broken(names[index], broken[index]) for index in sorted(broken)]
+            pixels, broken = decode_all(records, count, shape, workers, watch)
+            items += [Broken(records.name(index), broken[index]) for index in sorted(broken)]
             good = np.setdiff1d(np.arange(count), np.fromiter(broken, dtype=np.int64, count=len(broken)))
-            targets = np.array([label(index) for index in good.tolist()], dtype=np.int32)
-            sides.append(ArraySource({"x": pixels[good], "y": targets}))
+            sides.append(ArraySource({"x": pixels[good], "y": labels[good]}))
         else:
-            targets = np.array([label(index) for index in range(count)], dtype=np.int32)
-            sides.append(DecodingSource(one, np.arange(count), targets, shape, workers, names, opened, allowed))
+            decoder = Decoder(records, np.arange(count), shape, allowed)
+            sides.append(DecodingSource(decoder, labels, workers, records.name, opened))
     check_broken(len(items), total, allowed, items)
     opened.broken, opened.broken_count = items[:NAMED_BROKEN], len(items)
     opened.train, opened.validation = sides
     return opened
 
 
-def _readers(
-    places: list[tuple[Path, int, int]], shape: tuple[int, ...], outputs: int
-) -> tuple[Callable[[int], Array], Callable[[int], int], list[str]]:
-    """Pixels by number, label by number, and names of the records."""
-    labels: dict[int, int] = {}
+def some_records(path: Path, shape: tuple[int, ...]) -> Records:
+    """Pictures of the first file of a converted data set.
 
-    def features(index: int) -> Mapping[str, Any]:
-        file, offset, length = places[index]
-        found = _features(read_record(file, offset, length), file)
-        try:
-            labels[index] = int(found["image/class/label"][0])
-            if not 0 <= labels[index] < outputs:
-                raise ValueError(f"class {labels[index]} of {outputs}")
-        except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
-            raise DataError("data-shard-damaged", path=str(file), offset=offset, why="features") from error
-        return found
+    Raises:
+        DataError: as `read_dataset`; data-shard-damaged.
+    """
+    tree = read_dataset(path)
+    folder = path if path.is_dir() else path.parent
+    names = [shard["name"] for split in SPLITS for shard in tree["splits"][split]["shards"]]
+    return Records.of([folder / name for name in names[:1]], shape, int(tree["description"]["outputs"]))
 
-    def one(index: int) -> Array:
-        encoded = _bytes(features(index), "image/encoded", places[index][0])
+
+@dataclass(frozen=True)
+class Records:
+    """Pixels by number, out of the records of one split. Goes to other processes."""
+
+    files: list[Path]
+    at_file: Ints
+    offsets: Ints
+    lengths: Ints
+    shape: tuple[int, ...]
+    outputs: int
+
+    @classmethod
+    def of(cls, files: list[Path], shape: tuple[int, ...], outputs: int) -> Records:
+        places = [(number, *place) for number, file in enumerate(files) for place in index_records(file)]
+        columns = np.array(places, dtype=np.int64).reshape(-1, 3)
+        at_file, offsets, lengths = columns.T.copy()
+        return cls(files, at_file, offsets, lengths, shape, outputs)
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def __call__(self, index: int) -> Array:
+        file = self.files[self.at_file[index]]
+        features = _features(read_record(file, int(self.offsets[index]), int(self.lengths[index])), file)
+        encoded = _bytes(features, "image/encoded", file)
         if not encoded:
             raise BrokenImage("empty-file")
-        return decode(encoded[0], shape[0], shape[2])
+        if features.get("image/format") == [DECODED]:
+            height, width = (_number(features, name, file) for name in ("image/height", "image/width"))
+            return stored_pixels(encoded[0], height, width, self.shape)
+        return decode(encoded[0], self.shape[0], self.shape[2])
 
-    def label(index: int) -> int:
-        if index not in labels:
-            features(index)
-        return labels[index]
+    def labels(self, watch: Watch) -> Ints32:
+        """Of all; only the beginnings of the records are read."""
+        found = np.empty(len(self), dtype=np.int32)
+        for number, file in enumerate(self.files):
+            watch.check()
+            with open(file, "rb") as opened:
+                for index in np.flatnonzero(self.at_file == number).tolist():
+                    found[index] = self._label(opened, file, int(self.offsets[index]), int(self.lengths[index]))
+        return found
 
-    return one, label, [f"{file.name} at byte {offset}" for file, offset, _ in places]
+    def name(self, index: int) -> str:
+        return f"{self.files[self.at_file[index]].name} at byte {self.offsets[index]}"
+
+    def _label(self, opened: BinaryIO, file: Path, offset: int, length: int) -> int:
+        opened.seek(offset)
+        features = example.decode_start(opened.read(min(length, _HEAD)))
+        if "image/class/label" not in features:  # another writer's order
+            features = _features(read_record(file, offset, length), file)
+        try:
+            label = int(features["image/class/label"][0])
+            if not 0 <= label < self.outputs:
+                raise ValueError(f"class {label} of {self.outputs}")
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+            raise DataError("data-shard-damaged", path=str(file), offset=offset, why="features") from error
+        return label
 
 
 def _features(record: bytes, file: Path) -> dict[str, Any]:
@@ -244,6 +283,13 @@ def _bytes(features: Mapping[str, Any], name: str, file: Path) -> list[bytes]:
     return value
 
 
+def _number(features: Mapping[str, Any], name: str, file: Path) -> int:
+    value = features.get(name)
+    if not isinstance(value, np.ndarray) or value.dtype != np.int64 or not len(value):
+        raise DataError("data-shard-damaged", path=str(file), offset=0, why="features", feature=name)
+    return int(value[0])
+
+
 def _check_size(folder: Path, shard: Mapping[str, Any]) -> None:
     file = folder / shard["name"]
     try:
@@ -254,4 +300,5 @@ def _check_size(folder: Path, shard: Mapping[str, Any]) -> None:
         raise DataError("data-shard-damaged", path=str(file), offset=min(size, int(shard["bytes"])), why="size")
 
 
+_HEAD = 512  # bytes of a record: the class stands first in what `data.convert` writes
 _EMPTY = ArraySource({"x": np.zeros((0, 1), dtype=np.uint8), "y": np.zeros(0, dtype=np.int32)})

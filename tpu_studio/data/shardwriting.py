@@ -21,7 +21,7 @@ import numpy as np
 from tpu_studio.data import example
 from tpu_studio.data.arrays import Array
 from tpu_studio.data.imagecost import MOST_PIXELS
-from tpu_studio.data.imaging import BrokenImage, as_png, decode, open_image, png_of
+from tpu_studio.data.imaging import DECODED, BrokenImage, as_png, decode, open_image, png_of
 from tpu_studio.data.quickheader import quick_header
 from tpu_studio.data.tfrecord import RecordWriter
 from tpu_studio.data.watching import Watch
@@ -43,6 +43,7 @@ class ShardTask:
         weight: Bytes of its source, for progress.
         files: (path, name, class index) of pictures; or
         arrays: "x" and "y" of encoded rows; or pixels and labels of digits; or "text" tokens.
+        decoded: Pictures are stored as pixels, as they are trained with.
     """
 
     folder: str
@@ -55,6 +56,7 @@ class ShardTask:
     shape: tuple[int, ...] = ()
     files: tuple[tuple[str, str, int], ...] = ()
     arrays: dict[str, Array] = field(default_factory=dict)
+    decoded: bool = False
 
     @property
     def name(self) -> str:
@@ -135,6 +137,8 @@ def _write_images(
 
 def _stored(data: bytes, task: ShardTask, told: dict[str, Any]) -> tuple[bytes, bytes, int, int]:
     """The bytes to store, their format, width and height. Raises `BrokenImage`."""
+    if task.decoded:
+        return decode(data, task.shape[0], task.shape[2]).tobytes(), DECODED, task.shape[0], task.shape[0]
     quick = quick_header(data, whole=True)
     if quick is not None and len(data) <= MOST_BYTES and quick.width * quick.height <= MOST_PIXELS:
         return data, _STORED_AS_IS[quick.format], quick.width, quick.height

@@ -38,11 +38,11 @@ GPU_STEP_S = Range(0.001, 0.003, 0.008)
 # Python between two calls of the device (about 1 ms with JAX; `planner.estimate` uses the same).
 CALL_S = Range(0.0003, 0.001, 0.003)
 
-# Pictures that do not lie in memory are read by so many threads of a machine (``trainer.feed``), which together reach
-# this share of as many times one: they wait for each other now and then.
+# Pictures that do not lie in memory are read by processes of a machine (``wire.reading`` says how many), which together
+# reach this share of as many times one core here: a vCPU is one of two threads of a core, and both together do a fifth
+# to a third more than one alone (a judgement).
 IN_MEMORY_BYTES = 2 * 2**30  # of decoded pictures, at most (``trainer.parts``)
-READING_THREADS = 4
-READING_TOGETHER = Range(0.5, 0.8, 1.0)
+READING_TOGETHER = Range(0.5, 0.65, 1.0)
 
 # Training that early stopping leaves out: often nothing, at times half (a judgement; Prechelt 1998 found that how much
 # depends on the problem).

@@ -42,6 +42,7 @@ from tpu_studio.wire import frameworks, kinds, loans, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Range
+from tpu_studio.wire.reading import decoding_processes
 
 HBM_SHARE = 0.9  # of a device's memory that a program can have, where nobody knows it better
 # What the TPU compiler lets a program have of one device, told by its refusals (docs/check.md), in GiB.
@@ -251,7 +252,7 @@ def _read_rate(resolved: Resolved, rented: Rented) -> Range | None:
     vms = rented.slice.vms
     known = catalogue_at(resolved.job.where.place)
     cores = max(1, known.generation(rented.slice.generation).vcpus_for(rented.slice.chips) // vms)
-    one = min(assumed.READING_THREADS, cores) * vms / resolved.read_s
+    one = decoding_processes(cores) * vms / resolved.read_s
     return assumed.READING_TOGETHER.scaled(one)
 
 

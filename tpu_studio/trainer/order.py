@@ -17,7 +17,7 @@ Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Order:
-    """Training order. One thread at a time: the permutation of the current epoch is kept."""
+    """Training order. The permutation of the current epoch is kept; any thread may ask."""
 
     def __init__(self, examples: int, batch: int, seed: int) -> None:
         if examples < 1:
@@ -35,11 +35,12 @@ class Order:
         return whole[place * self.batch : (place + 1) * self.batch]
 
     def _epoch(self, epoch: int) -> Indices:
-        if self._kept[0] != epoch:
+        kept = self._kept
+        if kept[0] != epoch:
             # Sorting hashes instead of numpy's shuffle: its stream may change from version to version, this may not.
             keys = keys_of_rows(self.examples, self.seed * 1_000_003 + epoch + 1)
-            self._kept = (epoch, np.argsort(keys))
-        return self._kept[1]
+            self._kept = kept = (epoch, np.argsort(keys))
+        return kept[1]
 
 
 def evaluation_batches(examples: int, batch: int) -> Iterator[tuple[Indices, np.ndarray[Any, np.dtype[np.float32]]]]:

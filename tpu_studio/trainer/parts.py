@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tpu_studio.data import sources
-from tpu_studio.data.augment import augment, may_mirror
+from tpu_studio.data.augment import may_mirror, variations
 from tpu_studio.data.fingerprints import check_unchanged
 from tpu_studio.data.looked import Look
 from tpu_studio.data.opened import Opened
@@ -29,6 +29,7 @@ from tpu_studio.trainer.schedule import Schedule
 from tpu_studio.trainer.words import Command, Events
 from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reading import decoding_processes
 from tpu_studio.wire.reasons import Reason
 
 FOREVER = 2**40  # steps
@@ -63,8 +64,15 @@ class Parts:
 
     def feed(self, cut: Callable[[int], int]) -> Feed:
         order = Order(len(self.opened.train), self.batch, self.plan.job.training.seed)
+        on_one_computer = self.workers if places.by_id(self.plan.place).on_this_computer else 1
         return Feed(
-            self.opened.train, order, self.way.per_call, cut, vary=self._vary(), share=self.steps.share(self.batch)
+            self.opened.train,
+            order,
+            self.way.per_call,
+            cut,
+            vary=vary_of(self.plan, self.opened, self.batch),
+            share=self.steps.share(self.batch),
+            processes=decoding_processes((os.cpu_count() or 1) // on_one_computer),
         )
 
     def loop(
@@ -166,12 +174,14 @@ class Parts:
         tries += ["float32"] if job.training.precision == "bfloat16" else []
         return (*tries, "check-data")
 
-    def _vary(self) -> Vary | None:
-        if self.plan.job.data.augment is not True or len(self.opened.train.spec["x"][0]) != 3:
-            return None
-        description = self.opened.description
-        mirror, value_max = may_mirror(description), int(description.get("value_max") or 255)
-        return lambda pictures, rng, share: augment(pictures, rng, mirror=mirror, value_max=value_max, share=share)
+
+def vary_of(plan: Plan, opened: Opened, batch: int) -> Vary | None:
+    """How the pictures of each batch of training are varied; None where they are not."""
+    shape, description = opened.train.spec["x"][0], opened.description
+    if plan.job.data.augment is not True or len(shape) != 3:
+        return None
+    mirror, value_max = may_mirror(description), int(description.get("value_max") or 255)
+    return lambda rng, share: variations(rng, batch, shape[:2], mirror=mirror, value_max=value_max, share=share)
 
 
 def open_data(plan: Plan) -> Opened:

@@ -19,6 +19,7 @@ from tpu_studio.data.opened import Share
 from tpu_studio.trainer import maths
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Arrays, Layout, give_up_values, initial, ordered
+from tpu_studio.trainer.varying import varied
 
 Batch = dict[str, Any]
 
@@ -73,9 +74,8 @@ class JaxFormulas:
         return (loss, (others, total, right)), gradients
 
     def _summed_loss(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
-        outputs, others, extra = self._model.stateless_call(
-            weights, others, batch["x"], training=True, return_losses=True
-        )
+        x = varied(batch, picked)
+        outputs, others, extra = self._model.stateless_call(weights, others, x, training=True, return_losses=True)
         loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
         for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
             loss = loss + penalty.astype(jnp.float32) * total
@@ -151,6 +151,28 @@ class JaxSteps(JaxFormulas):
     @property
     def compiles(self) -> int:
         return int(self._many._cache_size() + self._evaluate._cache_size())
+
+
+def picked(x_BxHxWxC: Any, rows_BxH: Any, columns_BxW: Any) -> Any:
+    """Pixels in these rows and columns of each picture. The same on a TPU, which multiplies faster than it gathers."""
+    return jax.lax.platform_dependent(x_BxHxWxC, rows_BxH, columns_BxW, tpu=by_product, default=by_gather)
+
+
+def by_gather(x_BxHxWxC: Any, rows_BxH: Any, columns_BxW: Any) -> Any:
+    def one(x_HxWxC: Any, rows: Any, columns: Any) -> Any:
+        of_rows = x_HxWxC.at[rows].get(mode="promise_in_bounds")
+        return of_rows.at[:, columns].get(mode="promise_in_bounds")
+
+    return jax.vmap(one)(x_BxHxWxC, rows_BxH, columns_BxW)
+
+
+def by_product(x_BxHxWxC: Any, rows_BxH: Any, columns_BxW: Any) -> Any:
+    """With matrices of one 1 a row: exact, for bfloat16 holds every whole number up to 256."""
+    height, width = x_BxHxWxC.shape[1:3]
+    from_row = jax.nn.one_hot(rows_BxH, height, dtype=jnp.bfloat16)
+    from_column = jax.nn.one_hot(columns_BxW, width, dtype=jnp.bfloat16)
+    x = jnp.einsum("bhi,biwc->bhwc", from_row, x_BxHxWxC.astype(jnp.bfloat16))
+    return jnp.einsum("bwj,bhjc->bhwc", from_column, x).astype(x_BxHxWxC.dtype)
 
 
 def _interleaved(array_Bx: Any, parts: int) -> Any:

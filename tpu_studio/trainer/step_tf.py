@@ -8,7 +8,7 @@ tf.distribute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from tpu_studio.data.opened import Share
 from tpu_studio.trainer import maths
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Arrays, Layout, initial, ordered
+from tpu_studio.trainer.varying import varied
 
 Batch = dict[str, Any]
 
@@ -27,6 +28,7 @@ class TfFormulas:
 
     def __init__(self, model: Any, recipe: Recipe, shape: Layout) -> None:
         self._model, self._recipe, self._shape = model, recipe, shape
+        self._vary: Callable[[Batch], Any] = lambda batch: varied(batch, picked)
 
     def run_many(
         self, state: list[Any], stack: Batch, rates: Any, first: Any, count: Any
@@ -83,11 +85,10 @@ class TfFormulas:
         return tuple(sums), others
 
     def _differentiate(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
+        x = self._vary(batch)
         with tf.GradientTape() as tape:
             tape.watch(weights)
-            outputs, others, extra = self._model.stateless_call(
-                weights, others, batch["x"], training=True, return_losses=True
-            )
+            outputs, others, extra = self._model.stateless_call(weights, others, x, training=True, return_losses=True)
             loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
             for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
                 loss = loss + tf.cast(penalty, tf.float32) * total
@@ -115,6 +116,7 @@ class TfSteps(TfFormulas):
             self._train = tf.function(self._run_many, jit_compile=True, autograph=False)
         else:
             self._train = tf.function(self._run_stack_of_one, autograph=False)
+            self._vary = tf.function(self._vary, autograph=False, jit_compile=True)  # without: nine times as long
         self._evaluate = tf.function(self._run_evaluate, autograph=False, jit_compile=compiled and devices == 1)
 
     def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
@@ -213,6 +215,11 @@ class TfSteps(TfFormulas):
     def _run_evaluate(self, batch: Batch) -> dict[str, Any]:
         held = len(self._shape.weights) + len(self._shape.others)
         return self.run_evaluate([variable.read_value() for variable in self._variables[:held]], batch)
+
+
+def picked(x_BxHxWxC: Any, rows_BxH: Any, columns_BxW: Any) -> Any:
+    """Pixels in these rows and columns of each picture."""
+    return tf.gather(tf.gather(x_BxHxWxC, rows_BxH, axis=1, batch_dims=1), columns_BxW, axis=2, batch_dims=1)
 
 
 def _tensors(batch: Batch) -> Any:

@@ -57,11 +57,13 @@ def needs_pace(plan: Plan) -> bool:
 
 def _key(plan: Plan) -> Key | None:
     """None where pictures lie in memory, or the chip is this computer's processor."""
-    if not places.by_id(plan.place).has_chips or not kinds.by_id(plan.job.data.kind).has_picture_files or plan.blocking:
+    kind = kinds.by_id(plan.job.data.kind)
+    shape: list[int] = list(plan.data.get("input_shape") or [])
+    pictures = kind.has_picture_files or (kind.is_converted and len(shape) == 3)
+    if not places.by_id(plan.place).has_chips or not pictures or plan.blocking:
         return None
     from tpu_studio.planner.assumptions import IN_MEMORY_BYTES
 
-    shape: list[int] = list(plan.data.get("input_shape") or [])
     side, channels = plan.job.data.image_size, int(shape[2]) if len(shape) == 3 else 3
     if int(plan.data.get("examples") or 0) * side**2 * channels <= IN_MEMORY_BYTES:
         return None

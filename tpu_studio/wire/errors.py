@@ -18,6 +18,7 @@ words they come from, what looks like one is cut out here, before a sentence, an
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tpu_studio.wire.secrets import discreet, without_secrets
@@ -42,6 +43,10 @@ class StudioError(Exception):
     def __str__(self) -> str:
         told = ", ".join(f"{key}={value!r}" for key, value in self.facts.items())
         return f"{self.id} ({told})" if told else self.id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """From another process (a shard's writer, a reader of pictures) as it was raised there."""
+        return partial(type(self), self.id, **self.facts), ()
 
     def to_json(self) -> dict[str, Any]:
         return {"id": self.id, "facts": self.facts}

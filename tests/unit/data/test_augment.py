@@ -1,9 +1,11 @@
+"""What is drawn for each picture of a batch; that a step applies it as `varied` does: tests/trainer/test_varying.py."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tpu_studio.data.augment import augment, may_mirror
+from tpu_studio.data.augment import LIGHT_BITS, may_mirror, variations
 from tpu_studio.data.opened import Share
 
 
@@ -12,37 +14,51 @@ def pictures():
     return np.random.default_rng(0).integers(0, 256, (32, 20, 24, 3), dtype=np.uint8)
 
 
-def test_pictures_keep_shape_and_type_and_change_a_little(pictures):
-    varied = augment(pictures, np.random.default_rng(1), 1.0)
+def varied(pictures, seed=1, **options):
+    """The pictures as drawn, one by one and in plain words."""
+    drawn = variations(np.random.default_rng(seed), len(pictures), pictures.shape[1:3], **options)
+    out = np.empty_like(pictures)
+    for n, picture in enumerate(pictures):
+        gain, added, top = (int(value) for value in drawn["light"][n])
+        moved = picture[drawn["rows"][n]][:, drawn["columns"][n]].astype(np.int64)
+        out[n] = np.clip((moved * gain + added) // 2**LIGHT_BITS, 0, top)
+    return out
 
-    assert (varied.shape, varied.dtype) == (pictures.shape, np.uint8)
-    assert all((one != other).any() for one, other in zip(varied, pictures, strict=True))
+
+def test_pictures_change_a_little(pictures):
+    assert all((one != other).any() for one, other in zip(varied(pictures), pictures, strict=True))
     flat = np.full((64, 16, 16, 1), 128, dtype=np.uint8)
-    assert np.abs(augment(flat, np.random.default_rng(1)).astype(int) - 128).max() <= 0.1 * 255 + 1
+    assert np.abs(varied(flat).astype(int) - 128).max() <= 0.1 * 255 + 1
+
+
+def test_numbers_are_whole_and_places_lie_on_the_picture(pictures):
+    drawn = variations(np.random.default_rng(1), 32, (20, 24))
+
+    assert {name: (array.shape, array.dtype) for name, array in drawn.items()} == {
+        "rows": ((32, 20), np.int32),
+        "columns": ((32, 24), np.int32),
+        "light": ((32, 3), np.int32),
+    }
+    assert drawn["rows"].min() >= 0 and drawn["rows"].max() == 19
+    assert drawn["columns"].min() >= 0 and drawn["columns"].max() == 23
+    largest = drawn["light"][:, 0].max() * 255 + drawn["light"][:, 1].max()
+    assert largest < 2**31  # worked out in int32 on the device
 
 
 def test_the_same_generator_gives_the_same_pictures(pictures):
-    one, again, other = (augment(pictures, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    one, again, other = (varied(pictures, seed) for seed in (1, 1, 2))
 
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
-
-
-def test_strength_zero_changes_nothing_and_the_batch_itself_is_never_changed(pictures):
-    before = pictures.copy()
-
-    np.testing.assert_array_equal(augment(pictures, np.random.default_rng(1), 0.0), before)
-    augment(pictures, np.random.default_rng(1), 1.0)
-    np.testing.assert_array_equal(pictures, before)
 
 
 def test_things_move_by_a_tenth_of_the_side_and_stay_on_the_picture():
     dot = np.zeros((200, 40, 40, 1), dtype=np.uint8)
     dot[:, 18:22, 18:22] = 255
 
-    varied = augment(dot, np.random.default_rng(3))[..., 0] > 128
+    moved = varied(dot, 3)[..., 0] > 128
 
-    places = np.array([np.argwhere(picture).mean(axis=0) for picture in varied])
+    places = np.array([np.argwhere(picture).mean(axis=0) for picture in moved])
     assert np.abs(places - 19.5).max() < 6
     assert places.std(axis=0).min() > 1
 
@@ -51,20 +67,20 @@ def test_nothing_is_mirrored_unless_asked_for():
     left = np.zeros((100, 20, 20, 1), dtype=np.uint8)
     left[:, :, :4] = 200
 
-    def on_the_right(varied) -> int:
-        return int((varied[:, :, 10:].max(axis=(1, 2, 3)) > varied[:, :, :3].max(axis=(1, 2, 3))).sum())
+    def on_the_right(pictures) -> int:
+        return int((pictures[:, :, 10:].max(axis=(1, 2, 3)) > pictures[:, :, :3].max(axis=(1, 2, 3))).sum())
 
-    assert on_the_right(augment(left, np.random.default_rng(0))) == 0
-    assert 30 < on_the_right(augment(left, np.random.default_rng(0), mirror=True)) < 70
+    assert on_the_right(varied(left, 0)) == 0
+    assert 30 < on_the_right(varied(left, 0, mirror=True)) < 70
 
 
 def test_values_stay_within_the_range_of_the_data():
     digits = np.random.default_rng(0).integers(0, 17, (64, 8, 8, 1), dtype=np.uint8)
 
-    varied = augment(digits, np.random.default_rng(1), value_max=16)
+    bent = varied(digits, value_max=16)
 
-    assert varied.max() <= 16
-    assert abs(float(varied.mean()) - float(digits.mean())) < 2
+    assert bent.max() <= 16
+    assert abs(float(bent.mean()) - float(digits.mean())) < 2
 
 
 def test_digits_letters_and_hands_are_not_mirror_safe():
@@ -74,14 +90,11 @@ def test_digits_letters_and_hands_are_not_mirror_safe():
     assert not may_mirror({"kind": "digits", "classes": ["zero"]})
 
 
-def test_an_empty_batch_is_an_empty_batch():
-    assert augment(np.zeros((0, 8, 8, 3), dtype=np.uint8), np.random.default_rng(0)).shape == (0, 8, 8, 3)
-
-
 @pytest.mark.parametrize("mirror", [False, True])
-def test_a_share_of_a_batch_is_varied_as_in_the_whole_one(pictures, mirror):
-    whole = augment(pictures, np.random.default_rng(1), mirror=mirror)
+def test_a_share_of_a_batch_is_varied_as_in_the_whole_one(mirror):
+    whole = variations(np.random.default_rng(1), 32, (20, 24), mirror=mirror)
     for places in (range(16), [2, 3, 6, 7, 30]):
         share = Share(np.array(places), 32)
-        mine = augment(pictures[places], np.random.default_rng(1), mirror=mirror, share=share)
-        np.testing.assert_array_equal(mine, whole[places])
+        mine = variations(np.random.default_rng(1), 32, (20, 24), mirror=mirror, share=share)
+        for name, array in mine.items():
+            np.testing.assert_array_equal(array, whole[name][places])

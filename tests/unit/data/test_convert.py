@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from tpu_studio.data import convert as converting
-from tpu_studio.data import shardwriting
+from tpu_studio.data import shards, shardwriting
 from tpu_studio.data.convert import Cancelled, ConvertProgress, convert
 from tpu_studio.data.look import look
 from tpu_studio.data.opened import Opened
@@ -399,3 +399,56 @@ def test_tensorflow_reads_it_with_the_features_that_dataset_json_tells(job_of, p
             arrays = part.batch(np.arange(len(part)))
             expected = arrays["x"].sum(dtype=np.float64) + arrays["y"].sum(dtype=np.float64)
             assert splits[split] == [len(part), pytest.approx(expected, rel=1e-5)]
+
+
+@pytest.mark.parametrize("source", ["images"], indirect=True)
+def test_pictures_stored_decoded_give_the_very_pixels_that_the_files_give(source, job_of, tmp_path):
+    report = convert(source, tmp_path / "out", decoded=True)
+    again = job_of("tfrecord", tmp_path / "out", model=source.model)
+
+    same(open_data(source), open_data(again))
+    same(open_data(source), open_data(again, memory_budget_bytes=0))
+    side = look(source).image_size
+    assert report.bytes > 35 * side * side * 3
+    assert (
+        json.loads((tmp_path / "out" / "dataset.json").read_text())["format"] == 2
+    )  # older versions refuse it by name
+
+
+@pytest.mark.parametrize("source", ["images"], indirect=True)
+def test_pictures_stored_decoded_can_be_opened_smaller(source, job_of, tmp_path):
+    convert(source, tmp_path / "out", decoded=True)
+    smaller = job_of("tfrecord", tmp_path / "out", image_size=16)
+
+    pixels = open_data(smaller, memory_budget_bytes=0).train.batch(np.arange(3))["x"]
+    assert pixels.shape == (3, 16, 16, 3)
+    whole = open_data(source).train.batch(np.arange(3))["x"]
+    assert np.abs(pixels.mean(axis=(1, 2)) - whole.mean(axis=(1, 2))).max() < 3
+
+
+@pytest.mark.parametrize("source", ["images"], indirect=True)
+def test_stored_pixels_that_are_not_as_many_as_told_are_a_broken_picture(source, job_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(shardwriting, "decode", lambda data, side, channels: np.zeros((side, side - 1, 3), np.uint8))
+    convert(source, tmp_path / "out", decoded=True)
+
+    with pytest.raises(DataError) as told:
+        open_data(job_of("tfrecord", tmp_path / "out", model=source.model))
+    assert told.value.id == "data-too-broken"
+
+
+@pytest.mark.parametrize("source", ["text"], indirect=True)
+def test_what_holds_no_pictures_is_not_stored_decoded(source, tmp_path):
+    with pytest.raises(DataError) as told:
+        convert(source, tmp_path / "out", decoded=True)
+    assert told.value.id == "data-not-decodable"
+
+
+@pytest.mark.parametrize("source", ["images"], indirect=True)
+def test_a_set_too_large_for_memory_is_opened_without_reading_its_pictures(source, job_of, tmp_path, monkeypatch):
+    convert(source, tmp_path / "out")
+    wanted = open_data(source)
+    monkeypatch.setattr(shards, "read_record", lambda *_: pytest.fail("a whole record was read"))
+
+    opened = open_data(job_of("tfrecord", tmp_path / "out", model=source.model), memory_budget_bytes=0)
+    everything = np.arange(len(wanted.train))
+    np.testing.assert_array_equal(opened.train.targets(everything), wanted.train.batch(everything)["y"])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import select
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -143,3 +146,32 @@ def test_a_header_is_read_without_the_pixels(monkeypatch: pytest.MonkeyPatch, mo
     monkeypatch.setattr(PngImagePlugin.PngImageFile, "load", unpacked, raising=False)
     header = probe(data)
     assert (header.width, header.height, header.turned) == (130, 90, False)
+
+
+def test_of_several_processes_one_alone_decodes_what_is_larger_than_its_part(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from tpu_studio.data.imagecost import Budget\n"
+        "budget = Budget(100); budget.divide(4)\n"
+        "with budget.of(int(sys.argv[1])):\n"
+        "    print('in', flush=True); sys.stdin.readline()\n"
+        "print('out', flush=True)"
+    )
+
+    def process(amount: int) -> subprocess.Popen[str]:
+        words = [sys.executable, "-c", program, str(amount)]
+        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def said(one: subprocess.Popen[str]) -> str:
+        assert one.stdout is not None
+        return one.stdout.readline().strip()
+
+    with process(80) as large, process(80) as other, process(25) as small:
+        ready = select.select([large.stdout, other.stdout], [], [])[0][0]
+        first, second = (large, other) if ready is large.stdout else (other, large)
+        assert said(first) == "in"
+        assert said(small) == "in"  # within its part: it waits for nobody
+        assert not select.select([second.stdout], [], [], 0.2)[0]
+        first.communicate("\n")
+        assert said(second) == "in"
+        for one in (second, small):
+            one.communicate("\n")

@@ -59,7 +59,7 @@ def of(written: Job, resolved: ResolvedJob) -> None:
     asked: int = written.training.global_batch
     slip = resolved.training.global_bach
     of(written, written)
-    spelt = resolved.where.tier == "spott"
+    spelt = resolved.training.optimizer == "adamv"
 """
 WRONG = {7: "Incompatible types", 8: "has no attribute", 9: "incompatible type", 10: "Non-overlapping equality"}
 

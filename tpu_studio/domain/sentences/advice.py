@@ -11,6 +11,11 @@ from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 from tpu_studio.wire import places
 
+DECODE_ONCE = (
+    "Decode them once, for all trainings: “tpu-studio convert PICTURES NEW --decoded”, then train on NEW. Decoding is "
+    "what takes the time."
+)
+
 
 @dataclass(frozen=True)
 class Told:
@@ -226,16 +231,18 @@ CHECKS: dict[str, Entry] = {
         f"Reading the data is too slow: {f.share('share')} of the time is waiting",
         "Measured with real steps on this computer; a faster chip would wait longer.",
         f,
-        "Make the picture files themselves smaller once: decoding them is what takes the time.",
+        DECODE_ONCE,
     ),
     "advice-tpu-waits": lambda f: _advice(
         f"The TPU would wait {f.share('share')} of the time for pictures",
         "At this size they are too many to lie in memory, and its machine reads about "
-        f"{figures.figure(_number(f.raw('per_s')), 2)} a second, as timed here. "
+        f"{figures.figure(_number(f.raw('per_s')), 2)} a second, as timed here."
         + (
-            f"{_n(f, 'fitting')} pixels wide, all of them lie in memory and are read once."
+            f" {_n(f, 'fitting')} pixels wide, all of them lie in memory and are read once."
             if "fitting" in f
-            else "Make the picture files themselves smaller once: decoding them is what takes the time."
+            else f" {DECODE_ONCE}"
+            if f.raw("files")
+            else ""
         ),
         f,
     ),

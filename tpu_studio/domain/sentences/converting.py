@@ -36,6 +36,17 @@ ERRORS: dict[str, Entry] = {
         f"The finished parts are kept. {DATA_UNTOUCHED}",
         "Start it again; it goes on where it stopped.",
     ),
+    "data-reader-died": lambda f: Sentence(
+        "A process that reads pictures was ended from outside",
+        "Perhaps memory was short: the system then ends what it can. The copies of the training are kept. "
+        + DATA_UNTOUCHED,
+        "Close other programs and go on with the run.",
+    ),
+    "data-not-decodable": lambda f: Sentence(
+        "Only pictures can be stored decoded",
+        f"{_path(f, 'This')} holds no picture files, so there is nothing to decode. {DATA_UNTOUCHED}",
+        "Convert it without --decoded.",
+    ),
     "data-dataset-newer": lambda f: Sentence(
         f"{_path(f, 'The data')} was converted by a newer version",
         f"It has format {f.text('format', 'of its own')}; this version reads {f.text('known', '1')}. {DATA_UNTOUCHED}",

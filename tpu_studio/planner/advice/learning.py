@@ -118,7 +118,8 @@ def chip_waits(s: Situation) -> Iterator[Advice]:
         return
     count, size = s.facts.train + s.facts.validation, int(s.value("data.image_size"))
     fitting = int(math.sqrt(assumed.IN_MEMORY_BYTES / (count * s.facts.channels))) // 16 * 16
-    facts = {"share": share, "size": size, "per_s": s.estimate.examples_per_s.expected}
+    files = kinds.by_id(s.facts.kind).has_picture_files and not s.facts.converted
+    facts = {"share": share, "size": size, "per_s": s.estimate.examples_per_s.expected, "files": files}
     if fitting < LEAST_SIDE or fitting >= size:
         yield Advice("advice-tpu-waits", None, facts, level="warning")
     else:

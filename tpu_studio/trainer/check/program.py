@@ -229,6 +229,7 @@ class _Check:
         from tpu_studio.data import sources
         from tpu_studio.data.looked import Look
         from tpu_studio.trainer.order import Order, generator
+        from tpu_studio.trainer.parts import vary_of
 
         look = Look.from_json(self.plan.data) if self.plan.data else None
         opened = sources.open_data(self.plan.job, look, memory_budget_bytes=DATA_BUDGET, workers=os.cpu_count() or 1)
@@ -236,6 +237,8 @@ class _Check:
         seed = self.plan.job.training.seed
         order = Order(len(opened.train), min(self.batch, len(opened.train)), seed)
         batch = opened.train.batch(order.indices(0)[:count], rng=generator(seed, 0, 0))
+        if vary := vary_of(self.plan, opened, count):
+            batch |= vary(generator(seed, 0, 1), None)
         self.description = opened.description
         self.unseen = len(opened.validation), dict(opened.validation.spec)
         return batch, {name: (tuple(array.shape[1:]), np.dtype(array.dtype)) for name, array in batch.items()}
