@@ -404,7 +404,7 @@ def test_tensorflow_reads_it_with_the_features_that_dataset_json_tells(job_of, p
 @pytest.mark.parametrize("source", ["images"], indirect=True)
 def test_pictures_stored_decoded_give_the_very_pixels_that_the_files_give(source, job_of, tmp_path):
     report = convert(source, tmp_path / "out", decoded=True)
-    again = job_of("tfrecord", tmp_path / "out", model=source.model)
+    again = job_of("tfrecord", tmp_path / "out", model=source.model.id)
 
     same(open_data(source), open_data(again))
     same(open_data(source), open_data(again, memory_budget_bytes=0))
@@ -432,7 +432,7 @@ def test_stored_pixels_that_are_not_as_many_as_told_are_a_broken_picture(source,
     convert(source, tmp_path / "out", decoded=True)
 
     with pytest.raises(DataError) as told:
-        open_data(job_of("tfrecord", tmp_path / "out", model=source.model))
+        open_data(job_of("tfrecord", tmp_path / "out", model=source.model.id))
     assert told.value.id == "data-too-broken"
 
 
@@ -449,6 +449,6 @@ def test_a_set_too_large_for_memory_is_opened_without_reading_its_pictures(sourc
     wanted = open_data(source)
     monkeypatch.setattr(shards, "read_record", lambda *_: pytest.fail("a whole record was read"))
 
-    opened = open_data(job_of("tfrecord", tmp_path / "out", model=source.model), memory_budget_bytes=0)
+    opened = open_data(job_of("tfrecord", tmp_path / "out", model=source.model.id), memory_budget_bytes=0)
     everything = np.arange(len(wanted.train))
     np.testing.assert_array_equal(opened.train.targets(everything), wanted.train.batch(everything)["y"])
