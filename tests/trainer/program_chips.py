@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent / "models"))
 from programs_plans import PICTURES, ROWS, TEXT, plan
 
 from tpu_studio.trainer import backend, recipe, state
-from tpu_studio.trainer.check.programs import inner, trips
+from tpu_studio.trainer.check.programs import inner, traced
 from tpu_studio.trainer.check.standing_in import as_on_a_tpu
 from tpu_studio.trainer.models import attention, build
 from tpu_studio.trainer.models.widest import widest
@@ -248,7 +248,7 @@ assert len(jax.devices()) == 8
 answer: dict[str, Any] = {"attention": attended(), "unseen": unseen()}
 answer["held"] = held()
 answer["copied"] = copied()
-answer["trips"] = trips(jax.make_jaxpr(looped)(np.ones((4, 4))))
+answer["trips"] = traced(jax.make_jaxpr(looped)(np.ones((4, 4)))).trips
 answer["parts"] = {f"{parts} parts, {devices} chips": told(parts, devices) for parts, devices in asked}
 json.dump(answer, sys.stdout)
 print()

@@ -7,7 +7,7 @@ bit-identical.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tpu_studio.data.opened import Share
 from tpu_studio.trainer import maths
+from tpu_studio.trainer.models import attention, splash
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Arrays, Layout, give_up_values, initial, ordered
 
@@ -26,8 +27,9 @@ Batch = dict[str, Any]
 class JaxFormulas:
     """The functions of a step, as they are compiled; no state and no device. Also what `check` compiles for a TPU."""
 
-    def __init__(self, model: Any, recipe: Recipe, shape: Layout) -> None:
-        self._model, self._recipe, self._shape = model, recipe, shape
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout, kernel: attention.Kernel | None = None) -> None:
+        """*kernel*: attends in place of what the model has written down."""
+        self._model, self._recipe, self._shape, self._kernel = model, recipe, shape, kernel
 
     def run_many(
         self, state: list[Any], stack: Batch, rates: Any, first: Any, count: Any
@@ -73,9 +75,10 @@ class JaxFormulas:
         return (loss, (others, total, right)), gradients
 
     def _summed_loss(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
-        outputs, others, extra = self._model.stateless_call(
-            weights, others, batch["x"], training=True, return_losses=True
-        )
+        with attention.by(self._kernel):
+            outputs, others, extra = self._model.stateless_call(
+                weights, others, batch["x"], training=True, return_losses=True
+            )
         loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
         for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
             loss = loss + penalty.astype(jnp.float32) * total
@@ -83,7 +86,8 @@ class JaxFormulas:
 
     def run_evaluate(self, state: list[Any], batch: Batch) -> dict[str, Any]:
         weights, others = state[: len(self._shape.weights)], state[len(self._shape.weights) :]
-        outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
+        with attention.by(self._kernel):
+            outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
         return maths.evaluation(self._recipe, outputs, batch)
 
 
@@ -93,10 +97,17 @@ class JaxSteps(JaxFormulas):
     The model's own variables have no values from here on.
     """
 
-    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int) -> None:
-        super().__init__(model, recipe, shape)
-        found = jax.devices()[:devices]
-        mesh = Mesh(np.array(found), ("batch",))
+    def __init__(
+        self,
+        model: Any,
+        recipe: Recipe,
+        shape: Layout,
+        *,
+        devices: int,
+        kernel: Callable[[Mesh], attention.Kernel | None] = splash.over,
+    ) -> None:
+        mesh = Mesh(np.array(jax.devices()[:devices]), ("batch",))
+        super().__init__(model, recipe, shape, kernel(mesh))
         self._everywhere = NamedSharding(mesh, PartitionSpec())
         self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
         self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))

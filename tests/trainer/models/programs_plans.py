@@ -32,12 +32,17 @@ def plan(
     *,
     options: dict[str, Any] | None = None,
     consent: str = "",
+    data: dict[str, Any] | None = None,
     **training: Any,
 ) -> Plan:
     """A plan for *model*, a name of the catalogue or the path of a Python file."""
     which = {"file": model} if model.endswith(".py") else {"name": model}
-    data = {"kind": description["kind"]} | ({} if description["kind"] == "digits" else {"path": "/data"})
+    where = {} if description["kind"] == "digits" else {"path": "/data"}
     job = parse(
-        {"model": which | {"options": options or {}}, "data": data, "training": {"precision": "float32", **training}}
+        {
+            "model": which | {"options": options or {}},
+            "data": {"kind": description["kind"]} | where | (data or {}),
+            "training": {"precision": "float32", **training},
+        }
     )
     return Plan(job=job, task=str(description["task"]), framework="tensorflow", consent=consent)

@@ -154,7 +154,7 @@ class StepCompiler:
     """Compiles the training step of one model, and its evaluation, for one slice, at any batch.
 
     Args:
-        formulas: `step_jax.JaxFormulas` of the model.
+        formulas: Mesh of the devices → `step_jax.JaxFormulas` of the model on them.
         state: Shape and dtype of each tensor of the state, in order.
         slots_from: Position in *state* at which the optimizer's tensors begin.
         example: Shape and dtype of one example by name ("x", "y", "weight").
@@ -163,7 +163,7 @@ class StepCompiler:
 
     def __init__(
         self,
-        formulas: Any,
+        formulas: Callable[[Any], Any],
         state: list[tuple[tuple[int, ...], Any]],
         slots_from: int,
         example: Mapping[str, tuple[tuple[int, ...], Any]],
@@ -179,9 +179,9 @@ class StepCompiler:
         self._everywhere = NamedSharding(mesh, PartitionSpec())
         self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
         self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
-        self._devices = devices
-        self._step = jax.jit(formulas.run_many, donate_argnums=0)
-        self._evaluation = jax.jit(formulas.run_evaluate)
+        self._devices, programs = devices, formulas(mesh)
+        self._step = jax.jit(programs.run_many, donate_argnums=0)
+        self._evaluation = jax.jit(programs.run_evaluate)
         self._state, self._slots_from, self._example = state, slots_from, example
         self._per_call, self._count, self._remembered = per_call, len(devices), remembered_bytes
 

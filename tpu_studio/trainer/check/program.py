@@ -17,6 +17,7 @@ A compiler can abort its process: what was told before stands. Whoever started t
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -264,12 +265,15 @@ class _Traced:
         import numpy as np
 
         from tpu_studio.trainer import recipe, state
+        from tpu_studio.trainer.models import splash
         from tpu_studio.trainer.step_jax import JaxFormulas
 
         self.check, self.model, self.spec = check, model, spec
         constants = recipe.from_plan(check.plan)
         shape = state.layout(model, constants)
-        self.formulas = JaxFormulas(model, constants, shape)
+        self._formulas = functools.partial(JaxFormulas, model, constants, shape)
+        on_chip = not places.by_id(check.plan.place).local
+        self.formulas = self._formulas(splash.Splash() if on_chip else None)
         weights = [(tuple(one.shape), np.dtype(one.dtype)) for one in model.trainable_variables]
         others = [(tuple(one.shape), np.dtype(one.dtype)) for one in model.non_trainable_variables]
         self.state = [*weights, *others, *((size, np.dtype(np.float32)) for _ in shape.slots for size, _ in weights)]
@@ -291,14 +295,22 @@ class _Traced:
         except Exception as error:  # noqa: BLE001  a person's own layers may raise anything; it becomes an answer
             told["problems"] = [tracing.problem_of(error, self.check.file)]
             return told
-        self.trips = {"train": programs_of.trips(jaxpr), "evaluate": programs_of.trips(evaluation)}
+        self.traced = {"train": programs_of.traced(jaxpr), "evaluate": programs_of.traced(evaluation)}
         told["operations"] = operations.findings(jaxpr, self.check.file, matrix_unit=self.check.matrix_unit)
-        told["programs"] = len(self.trips)  # partial batches are filled to the one shape
+        told["programs"] = len(self.traced)  # partial batches are filled to the one shape
         return told
 
     def compiler(self, devices: list[Any]) -> compiling.StepCompiler:
+        from tpu_studio.trainer.models import splash
+
         return compiling.StepCompiler(
-            self.formulas, self.state, self.slots_from, self.spec, self.per_call, devices, self._remembered
+            lambda mesh: self._formulas(splash.over(mesh)),
+            self.state,
+            self.slots_from,
+            self.spec,
+            self.per_call,
+            devices,
+            self._remembered,
         )
 
     @property
@@ -316,9 +328,10 @@ class _Traced:
     def programs(self, train: compiling.Compiled, evaluate: compiling.Compiled, limit: int) -> dict[str, Any]:
         weights = sum(math.prod(one.shape) for one in self.model.trainable_variables)
         update = programs_of.update_bytes(weights, len(self.formulas._shape.slots))
+        devices = self.check.target.devices if self.check.target else 1
         return {
-            "train": programs_of.told(train, limit, self.trips["train"], update),
-            "evaluate": programs_of.told(evaluate, limit, self.trips["evaluate"]),
+            "train": programs_of.told(train, limit, self.traced["train"], update_bytes=update, devices=devices),
+            "evaluate": programs_of.told(evaluate, limit, self.traced["evaluate"], devices=devices),
         }
 
     def _unseen_arguments(self) -> tuple[list[Any], dict[str, Any]]:

@@ -2,37 +2,60 @@
 
 The compiler counts the inside of a loop once. How often it runs is read from the traced program: the products of its
 matrices (2·m·k·n operations each) once and by their trips, which is what the compiler's figures are multiplied by.
+Kernels, of which it counts nothing, come on top by their formulas (`kernels`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from tpu_studio.trainer.check import kernels
 from tpu_studio.trainer.check.compiling import Compiled
 
 # Bytes that an optimizer step moves for each weight: weight, gradient and moments read, weight and moments written.
 _UPDATE_BYTES = {1: 20, 2: 28}
+KERNEL = "pallas_call"
 
 
-def told(compiled: Compiled, limit: int, trips: float = 1.0, update_bytes: int = 0) -> dict[str, Any]:
-    """One entry of ``programs``, of one chip: of an optimizer step, or of one call of an evaluation.
+@dataclass(frozen=True)
+class Traced:
+    """What the traced program tells that the compiled one does not.
+
+    Attributes:
+        trips: How many times the work that is counted once is done; 1 without loops.
+        kernels: Of all chips together.
+    """
+
+    trips: float = 1.0
+    kernels: kernels.Cost = kernels.NOTHING
+
+
+COMPILED = Traced()  # where nothing is traced: the compiler's figures as they are
+
+
+def told(
+    compiled: Compiled, limit: int, traced: Traced = COMPILED, *, update_bytes: int = 0, devices: int = 1
+) -> dict[str, Any]:
+    """One entry of ``programs``, of one chip of *devices*: of an optimizer step, or of one call of an evaluation.
 
     Args:
-        trips: Products by trips over products counted once.
         update_bytes: What the optimizer moves once a step, however many parts the step has.
     """
-    moved = compiled.bytes_accessed
+    flops, moved, by_kernels = compiled.flops, compiled.bytes_accessed, traced.kernels.times(1 / devices)
+    if flops is not None:
+        flops = traced.trips * flops + by_kernels.flops
     if moved is not None:
         once = min(float(update_bytes), moved)
-        moved = once + trips * (moved - once)
+        moved = once + traced.trips * (moved - once) + by_kernels.moved_bytes
     return {
         "fits": compiled.fits,
         "memory_bytes": compiled.device_bytes,
         "capacity_bytes": limit,
         "batch": compiled.batch,
-        "flops": None if compiled.flops is None else trips * compiled.flops,
+        "flops": flops,
         "bytes_accessed": moved,
         "moved_bytes": compiled.moved_bytes,
         "collective_bytes": compiled.collective_bytes,
@@ -45,10 +68,10 @@ def update_bytes(weight_numbers: int, slots: int) -> int:
     return weight_numbers * _UPDATE_BYTES.get(slots, 28)
 
 
-def trips(jaxpr: Any) -> float:
-    """How many times the work that is counted once the program *jaxpr* does; 1 without loops."""
+def traced(jaxpr: Any) -> Traced:
     once = _products(jaxpr.jaxpr, by_trips=False)
-    return _products(jaxpr.jaxpr, by_trips=True) / once if once else 1.0
+    trips = _products(jaxpr.jaxpr, by_trips=True) / once if once else 1.0
+    return Traced(trips, _kernels(jaxpr.jaxpr))
 
 
 def _products(jaxpr: Any, *, by_trips: bool) -> float:
@@ -59,11 +82,25 @@ def _products(jaxpr: Any, *, by_trips: bool) -> float:
             total += _of_product(equation)
         elif name == "conv_general_dilated":
             total += _of_convolution(equation)
-        else:
-            times = int(equation.params["length"]) if name == "scan" and by_trips else 1
+        elif name != KERNEL:
+            times = _trips(equation) if by_trips else 1
             inside = [_products(one, by_trips=by_trips) for one in inner(equation)]
             total += max(inside, default=0.0) if name == "cond" else times * sum(inside)
     return total
+
+
+def _kernels(jaxpr: Any) -> kernels.Cost:
+    total = kernels.NOTHING
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == KERNEL:
+            total += kernels.cost(equation)
+        else:
+            total += sum((_kernels(one) for one in inner(equation)), kernels.NOTHING).times(_trips(equation))
+    return total
+
+
+def _trips(equation: Any) -> int:
+    return int(equation.params["length"]) if equation.primitive.name == "scan" else 1
 
 
 def inner(equation: Any) -> Iterator[Any]:

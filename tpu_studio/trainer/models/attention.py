@@ -1,19 +1,82 @@
-"""Attention as it is written, on TPUs too: without the kernel that Keras would put in its place there.
+"""Attention on TPUs: as it is written, or by a kernel of ours; never by the one that Keras would put in.
 
 Keras 3.15 hands `dot_product_attention` on a TPU to a kernel that is causal whatever was asked, where there is no mask,
 and that no compiler can spread over several chips ("Mosaic kernels cannot be automatically partitioned", seen in
-erfanzar/EasyDeL#149; it breaks models on pods: keras#21116; a mask that is traced breaks it, too: keras#21808). Put in
-wherever JAX trains, so that a practice run, `check` and a TPU work out the same.
+erfanzar/EasyDeL#149; it breaks models on pods: keras#21116; a mask that is traced breaks it, too: keras#21808). It is
+left out wherever JAX trains, so that a practice run, `check` and a TPU work out the same.
+
+Models of ours say which of their blocks attend causally (`let_kernel`). While a step is traced inside `by`, these take
+the kernel that it names; a model, and the file it is saved to, knows nothing of it.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
 
 import keras
+from keras import ops
 
 from tpu_studio.trainer.frameworks import running
+
+Tensor = Any
+
+
+class Kernel(Protocol):
+    """Causal attention of q, k, v [B, H, T, D]."""
+
+    def takes(self, tokens: int) -> bool:
+        """Whether it can work on sequences of that length."""
+        ...
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, /) -> Tensor: ...
+
+
+_KERNEL: ContextVar[Kernel | None] = ContextVar("kernel", default=None)
+
+
+@contextmanager
+def by(kernel: Kernel | None) -> Iterator[None]:
+    """What is traced inside attends by *kernel*; None: as the model is written."""
+    token = _KERNEL.set(kernel)
+    try:
+        yield
+    finally:
+        _KERNEL.reset(token)
+
+
+def let_kernel(
+    block: keras.Model, inside: Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor], tokens: int, heads: int
+) -> None:
+    """Have *block* attend by the kernel of `by`, where there is one that takes *tokens*.
+
+    Args:
+        inside: What the block works out of its first input, given how queries, keys and values [N, 3W] become [N, W].
+    """
+    plain = block.call
+
+    def call(inputs: Any, training: bool | None = None, mask: Any = None) -> Tensor:
+        kernel = _KERNEL.get()
+        if kernel is None or not kernel.takes(tokens):
+            return plain(inputs, training=training, mask=mask)
+        return inside(inputs[0], lambda qkv: heads_together(kernel.attend(*heads_of(qkv, tokens, heads))))
+
+    block.call = call
+
+
+def heads_of(qkv_Nx3W: Tensor, tokens: int, heads: int) -> tuple[Tensor, ...]:
+    """Queries, keys and values, each [B, H, T, D]."""
+    split = ops.reshape(qkv_Nx3W, (-1, tokens, 3, heads, qkv_Nx3W.shape[-1] // (3 * heads)))
+    return tuple(ops.transpose(split[:, :, part], (0, 2, 1, 3)) for part in range(3))
+
+
+def heads_together(mixed_BxHxTxD: Tensor) -> Tensor:
+    """[N, W]."""
+    _, heads, _, size = mixed_BxHxTxD.shape
+    return ops.reshape(ops.transpose(mixed_BxHxTxD, (0, 2, 1, 3)), (-1, heads * size))
 
 
 def keep_plain() -> None:

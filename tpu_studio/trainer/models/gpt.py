@@ -8,13 +8,13 @@ softmax and logits stay float32 under bfloat16. B examples, T tokens, W width, H
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
 from keras import layers, ops
 
-from tpu_studio.trainer.models import initial, remat
+from tpu_studio.trainer.models import attention, initial, remat
 from tpu_studio.trainer.models.shapes import Shapes
 
 EPSILON = 1e-5
@@ -54,20 +54,34 @@ def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: in
     All tokens stand in one long list, N = B·T: the gradients of matrix products over two axes take XLA on a
     processor twice as long.
     """
+    norm, mlp_norm = (
+        layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_{which}_norm") for which in ("attention", "mlp")
+    )
+    enter, leave, rise, fall = (
+        layers.Dense(size, kernel_initializer=_normal(0.02), name=f"{name}_{which}")
+        for which, size in (
+            ("attention_in", 3 * width),
+            ("attention_out", width),
+            ("mlp_in", 4 * width),
+            ("mlp_out", width),
+        )
+    )
+    drop_attended, drop_mlp = (_Drop(drop, seed, f"{name}_{which}_dropout") for which in ("attention_out", "mlp"))
+
+    def inside(input_BxTxW: Any, attend: Callable[[Any], Any]) -> Any:
+        start_NxW = ops.reshape(ops.cast(input_BxTxW, compute), (-1, width))
+        x_NxW = start_NxW + drop_attended(leave(attend(enter(norm(start_NxW)))))
+        h = ops.gelu(rise(mlp_norm(x_NxW)), approximate=True)
+        return ops.reshape(x_NxW + drop_mlp(fall(h)), (-1, tokens, width))
+
     input_BxTxW = keras.Input((tokens, width), name=f"{name}_input")
     bias = keras.Input((1, tokens, tokens), name=f"{name}_bias")
-    start_NxW = ops.reshape(ops.cast(input_BxTxW, compute), (-1, width))
-    h = layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_attention_norm")(start_NxW)
-    h = layers.Dense(3 * width, kernel_initializer=_normal(0.02), name=f"{name}_attention_in")(h)
-    h = _attend(h, bias, tokens, width, heads, _Drop(drop, seed, f"{name}_attention_dropout"))
-    h = layers.Dense(width, kernel_initializer=_normal(0.02), name=f"{name}_attention_out")(h)
-    x_NxW = start_NxW + _Drop(drop, seed, f"{name}_attention_out_dropout")(h)
-    h = layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_mlp_norm")(x_NxW)
-    h = layers.Dense(4 * width, kernel_initializer=_normal(0.02), name=f"{name}_mlp_in")(h)
-    h = ops.gelu(h, approximate=True)
-    h = layers.Dense(width, kernel_initializer=_normal(0.02), name=f"{name}_mlp_out")(h)
-    x_NxW = x_NxW + _Drop(drop, seed, f"{name}_mlp_dropout")(h)
-    return _model([input_BxTxW, bias], ops.reshape(x_NxW, (-1, tokens, width)), name)
+    shares = _Drop(drop, seed, f"{name}_attention_dropout")
+    outputs = inside(input_BxTxW, lambda qkv: _attend(qkv, bias, tokens, width, heads, shares))
+    block = _model([input_BxTxW, bias], outputs, name)
+    if not drop:  # which the kernel does not know
+        attention.let_kernel(block, inside, tokens, heads)
+    return block
 
 
 def _model(inputs: Any, outputs: Any, name: str) -> keras.Model:
@@ -83,12 +97,11 @@ def _model(inputs: Any, outputs: Any, name: str) -> keras.Model:
 def _attend(qkv_Nx3W: Any, bias: Any, tokens: int, width: int, heads: int, drop: _Drop) -> Any:
     """Scaled dot-product attention (Vaswani et al. 2017, equation 1) with softmax in float32."""
     size = width // heads
-    split = ops.reshape(qkv_Nx3W, (-1, tokens, 3, heads, size))
-    q, k, v = (ops.transpose(split[:, :, part], (0, 2, 1, 3)) for part in range(3))  # each BxHxTxD
+    q, k, v = attention.heads_of(qkv_Nx3W, tokens, heads)  # each BxHxTxD
     scores_BxHxTxT = ops.matmul(q * (1.0 / math.sqrt(size)), ops.transpose(k, (0, 1, 3, 2)))
     shares = ops.softmax(ops.cast(scores_BxHxTxT, "float32") + bias, axis=-1)
     mixed_BxHxTxD = ops.matmul(drop(ops.cast(shares, qkv_Nx3W.dtype)), v)
-    return ops.reshape(ops.transpose(mixed_BxHxTxD, (0, 2, 1, 3)), (-1, width))
+    return attention.heads_together(mixed_BxHxTxD)
 
 
 class _Drop:
