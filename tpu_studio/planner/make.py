@@ -22,7 +22,8 @@ from tpu_studio.planner.own.record import basis_json
 from tpu_studio.planner.parts import Parts, parts_of, work_key
 from tpu_studio.planner.paths import whole_job
 from tpu_studio.planner.rented import cents_up
-from tpu_studio.wire import places
+from tpu_studio.planner.work import LANES
+from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.wire.schema import AUTO, BY_PATH
@@ -105,10 +106,19 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, _Limits]:
         extras=limits.extras,
         basis=_basis(parts),
         model_options=dict(question.options or question.job.options),
+        table_rows=_table_rows(parts),
         consent=question.known.consent,
         created=now,
     )
     return plan, limits
+
+
+def _table_rows(parts: Parts) -> int:
+    """Of a token table that fills a TPU's tiles; 0 where the vocabulary does, or no TPU works on it."""
+    resolved, rows = parts.resolved, int(parts.question.options.get("vocabulary") or 0)
+    leads = frameworks.by_id(str(resolved.values["training.framework"])).leads_on_chip
+    whole = -(-rows // LANES) * LANES
+    return whole if whole > rows and leads and resolved.on_chip and resolved.rule.reads_tokens else 0
 
 
 def _limits(parts: Parts) -> _Limits:

@@ -8,7 +8,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import colab, rented, work
+from tpu_studio.planner import checks, colab, rented, rules, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate
@@ -52,17 +52,24 @@ class Question:
         """A TPU that is lent for nothing, in a notebook."""
         return self.place.notebook
 
-    def resolve(self, devices: int, *, job: Job | None = None, step_s: float | None = None) -> Resolved:
+    def resolve(self, devices: int, *, job: Job | None = None, each: int = 0, step_s: float | None = None) -> Resolved:
         """For so many devices.
 
         Args:
+            each: Examples that one device's memory holds, where that was counted.
             job: In place of the person's own, where a value is decided already.
             step_s: Of a step, where own runs tell it instead of a timing.
         """
         asked, timing = job or self.job, self.known.timing
         step_time = timing.step_time_s if timing else step_s
         resolved = resolve(
-            asked, self.facts, self.options, params=self._weights(asked), devices=devices, step_time_s=step_time
+            asked,
+            self.facts,
+            self.options,
+            params=self._weights(asked),
+            devices=devices,
+            each=each,
+            step_time_s=step_time,
         )
         if self.known.picture_s and decoded_bytes(self.facts, resolved) > assumed.IN_MEMORY_BYTES:
             resolved.read_s = self.known.picture_s
@@ -229,9 +236,25 @@ def _on_slice(question: Question, sized: Sized) -> Sized:
     else:
         return sized
     chosen = {"where.accelerator": found.slice.accelerator_type, "where.zones": list(found.zones)}
-    resolved = question.resolve(found.devices, job=Job({**job.values, **chosen}, job.base, job.given))
-    resolved.reasons.update(found.reasons)
-    return _sized(question, resolved, found.devices, found)
+    chosen_job = Job({**job.values, **chosen}, job.base, job.given)
+    resolved = question.resolve(found.devices, job=chosen_job)
+    on_it = _sized(question, resolved, found.devices, found)
+    while fuller := _fuller(question, on_it, chosen_job):
+        on_it = fuller
+    on_it.resolved.reasons.update(found.reasons)
+    return on_it
+
+
+def _fuller(question: Question, sized: Sized, job: Job) -> Sized | None:
+    """With twice as many long sequences for each chip, where they keep it busier and its memory has room for them."""
+    length, each = int(sized.resolved.values["data.sequence_length"]), 2 * sized.resolved.batch // sized.devices
+    if not sized.resolved.rule.reads_tokens or length <= rules.GPT_LONG_CONTEXT or each * length > rules.TOKENS_A_CHIP:
+        return None
+    resolved = question.resolve(sized.devices, job=job, each=each)
+    more = _sized(question, resolved, sized.devices, sized.rented)
+    grows = resolved.batch > sized.resolved.batch
+    roomy = _needed_bytes(question, more) <= checks.TIGHT_SHARE * _limit_bytes(question, sized.rented)
+    return more if grows and roomy else None
 
 
 def _that_fits(question: Question, sized: Sized) -> Sized:

@@ -17,6 +17,7 @@ LANES = 128  # a TPU fills the last side of an array up to this
 # How often a tensor of its kind is kept in one block, fitted to the compiler (see `Kept`).
 MLP_SHARE, CNN_SHARE = 1.06, 2.4
 STREAM_SHARE, HEADS_SHARE, SCORES_SHARE = 4.33, 2.26, 1.22
+MIXED_SHARE = 1.0  # what the kernel keeps in place of scores
 HALF_SCORES_SHARE = 1.1  # under bfloat16 the softmax stays float32
 DROPPED_SHARE, HALF_DROPPED_SHARE = 0.22, 0.62  # more, where some are switched off at random
 LOGITS, HALF_LOGITS = 1, 2  # copies of the scores over the vocabulary, float32 under either
@@ -129,7 +130,7 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     recomputed = 4 / 3 if rematerialize else 1.0
     logits = FLOAT * tokens * vocabulary
     remembered += 2 * logits
-    one = _one_block(tokens, width, heads, dropped=float(options.get("dropout") or 0) > 0)
+    one = _one_block(tokens, width, heads, dropped=float(options.get("dropout") or 0) > 0)  # on a TPU
     kept = Kept(
         layers * one.float32 + LOGITS * logits,
         layers * one.bfloat16 + HALF_LOGITS * logits,
@@ -148,8 +149,14 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
 
 
 def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:
-    """What a transformer's block keeps of one example: the stream, the heads' queries, keys and values, the scores."""
+    """What a transformer's block keeps of one example: the stream, the heads' queries, keys and values, the scores.
+
+    The kernel keeps no scores (`trainer.models.splash`): where nothing is dropped, and for lengths that it takes.
+    """
     rest = STREAM_SHARE * tokens * width + HEADS_SHARE * tokens * heads * _filled(width // heads)
+    if not dropped and tokens % LANES == 0:
+        rest += MIXED_SHARE * tokens * heads * _filled(width // heads)
+        return Kept(FLOAT * rest, HALF * rest)
     scores = FLOAT * heads * tokens * _filled(tokens)
     return Kept(
         FLOAT * rest + (SCORES_SHARE + DROPPED_SHARE * dropped) * scores,

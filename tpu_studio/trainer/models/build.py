@@ -40,7 +40,8 @@ def build(plan: Plan, description: Mapping[str, Any]) -> keras.Model:
             return dense.mlp(sizes, chosen, seed)
         if family == "cnn":
             return convolution.small_cnn(sizes, chosen, seed)
-        return gpt.gpt(sizes, chosen, seed, rematerialize=plan.job["training.rematerialize"] is True)
+        recompute = plan.job["training.rematerialize"] is True
+        return gpt.gpt(sizes, chosen, seed, rematerialize=recompute, table_rows=plan.table_rows)
 
 
 def count_params(model: keras.Model) -> int:

@@ -21,8 +21,15 @@ EPSILON = 1e-5
 NOT_SEEN = -1e9  # added to the score of a later token; finite, so that bfloat16 and float32 behave the same
 
 
-def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize: bool) -> keras.Model:
-    """The model; with *rematerialize* each block recomputes its inside in the backward pass instead of keeping it."""
+def gpt(
+    shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize: bool, table_rows: int = 0
+) -> keras.Model:
+    """The model.
+
+    Args:
+        rematerialize: Each block recomputes its inside in the backward pass instead of keeping it.
+        table_rows: Of the token table, at least; those beyond the vocabulary stand for no token and are never scored.
+    """
     (tokens,) = shapes.input
     width, heads, drop = int(options["width"]), int(options["heads"]), float(options["dropout"])
     compute = keras.config.dtype_policy().compute_dtype
@@ -31,7 +38,11 @@ def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize:
     later_1x1xTxT = ops.expand_dims(ops.expand_dims(positions_1xT, 1) > ops.expand_dims(positions_1xT, 2), 1)
     bias_1x1xTxT = ops.cast(later_1x1xTxT, "float32") * NOT_SEEN
     table = layers.ReversibleEmbedding(
-        shapes.outputs, width, embeddings_initializer=_normal(0.02), reverse_dtype="float32", name="tokens"
+        max(shapes.outputs, table_rows),
+        width,
+        embeddings_initializer=_normal(0.02),
+        reverse_dtype="float32",
+        name="tokens",
     )
     places = layers.Embedding(tokens, width, embeddings_initializer=_normal(0.01), name="positions")
     x_BxTxW = _Drop(drop, seed, "embedding_dropout")(table(ids_BxT) + places(positions_1xT))
@@ -41,8 +52,10 @@ def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize:
             block = remat.rematerialize(block)
         x_BxTxW = block([x_BxTxW, bias_1x1xTxT])
     x_BxTxW = layers.LayerNormalization(epsilon=EPSILON, name="norm")(x_BxTxW)
-    logits_NxV = table(ops.reshape(x_BxTxW, (-1, width)), reverse=True)
-    logits_BxTxV = ops.reshape(ops.cast(logits_NxV, "float32"), (-1, tokens, shapes.outputs))
+    logits_NxV = ops.cast(table(ops.reshape(x_BxTxW, (-1, width)), reverse=True), "float32")
+    if table_rows > shapes.outputs:
+        logits_NxV = logits_NxV[:, : shapes.outputs]
+    logits_BxTxV = ops.reshape(logits_NxV, (-1, tokens, shapes.outputs))
     model = _model(ids_BxT, logits_BxTxV, "gpt")
     initial.fill(model, seed, _scale(int(options["layers"])))
     return model
