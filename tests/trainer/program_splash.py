@@ -6,9 +6,11 @@ model is still written down the same.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +36,18 @@ def interpreted(mesh: jax.sharding.Mesh) -> splash.Splash:
     return splash.Splash(mesh, most=128, interpret=True)
 
 
-def made(devices: int, kernel: Any, *, tokens: int = TOKENS, dropout: float = 0.0, **training: Any) -> JaxSteps:
-    options = SMALL | {"dropout": dropout}
-    planned = plan("gpt-nano", TEXT, options=options, data={"sequence_length": tokens}, **TRAINING, **training)
-    model = build(planned, TEXT)
+def made(
+    devices: int,
+    kernel: Any,
+    *,
+    tokens: int = TOKENS,
+    options: dict[str, Any] | None = None,
+    table_rows: int = 0,
+    **training: Any,
+) -> JaxSteps:
+    options, length = SMALL | (options or {}), {"sequence_length": tokens}
+    planned = plan("gpt-nano", TEXT, options=options, data=length, **TRAINING, **training)
+    model = build(replace(planned, table_rows=table_rows), TEXT)
     constants = recipe.from_plan(planned)
     return JaxSteps(model, constants, state.layout(model, constants), devices=devices, kernel=kernel)
 
@@ -71,21 +81,57 @@ def trained(steps: JaxSteps) -> dict[str, Any]:
 
 def counted() -> dict[str, list[float]]:
     """Work and traffic of attention over 4 examples, 2 heads, 1,024 tokens, 64 numbers, and with its gradient."""
-    numbers = jax.ShapeDtypeStruct((4, 2, 1024, 64), jax.numpy.bfloat16)
-    attend = splash.Splash().attend
+    numbers = jax.ShapeDtypeStruct((4 * 1024, 3 * 2 * 64), jax.numpy.bfloat16)
+    attend = functools.partial(splash.Splash().attend, tokens=1024, heads=2)
     forward, both = (
-        traced(jax.make_jaxpr(function)(numbers, numbers, numbers)).kernels
-        for function in (attend, jax.grad(lambda *given: attend(*given).sum(), argnums=(0, 1, 2)))
+        traced(jax.make_jaxpr(function)(numbers)).kernels
+        for function in (attend, jax.grad(lambda given: attend(given).sum()))
     )
     return {"forward": [forward.flops, forward.moved_bytes], "both": [both.flops, both.moved_bytes]}
 
 
+def filled() -> dict[str, Any]:
+    """The same training with a table of 300 rows, and of 384 of which 300 stand for tokens."""
+    found: dict[str, Any] = {}
+    tables = {}
+    for rows in (0, 384):
+        steps = made(1, splash.over, tokens=64, options={"vocabulary": 300}, table_rows=rows)
+        begun = steps.snapshot()["weights/tokens/embeddings"]
+        text = np.random.default_rng(0).integers(0, 300, (STEPS, BATCH, 65)).astype(np.int32)
+        stack = {"x": text[..., :-1], "y": text[..., 1:]}
+        told = steps.fetch(steps.train(stack, np.full(STEPS, 1e-3, np.float32), 0, STEPS))
+        tables[rows] = steps.snapshot()["weights/tokens/embeddings"]
+        found[f"loss of {len(begun)}"] = [float(value) for value in told["loss"]]
+        found[f"outputs of {len(begun)}"] = steps._model.output.shape[-1]
+    found["apart"] = float(np.abs(tables[0] - tables[384][:300]).max())
+    return found | {"unused changed": bool((tables[384][300:] != begun[300:]).any())}
+
+
+def scored() -> dict[str, float]:
+    """How far scores in bfloat16 and their gradients are from products, in float32, of what was rounded before."""
+    numbers = np.random.default_rng(0)
+    x, table, wanted = (numbers.normal(size=size).astype(np.float32) for size in ((24, 32), (48, 32), (24, 48)))
+    scores, backward = jax.vjp(splash.scored, x, table)
+    x, table, rounded = (
+        np.asarray(one.astype(jax.numpy.bfloat16), np.float32)
+        for one in (jax.numpy.asarray(each) for each in (x, table, wanted))
+    )
+    right = (x @ table.T, rounded @ table, rounded.T @ x)
+    found = (scores, *backward(jax.numpy.asarray(wanted)))
+    return {
+        name: float(np.abs(np.asarray(one) - other).max())
+        for name, one, other in zip(("scores", "x", "table"), found, right, strict=True)
+    }
+
+
 answer = {
+    "scored": scored(),
+    "filled": filled(),
     "counted": counted(),
     "off a TPU": trained(made(1, splash.over)),
     "one chip": trained(made(1, interpreted)),
     "eight chips, recomputing": trained(made(8, interpreted, rematerialize=True)),
-    "dropout": {"kernels": kernels(made(1, interpreted, dropout=0.1))},
+    "dropout": {"kernels": kernels(made(1, interpreted, options={"dropout": 0.1}))},
     "a length that 128 does not divide": {"kernels": kernels(made(1, interpreted, tokens=64), 64)},
 }
 json.dump(answer, sys.stdout)

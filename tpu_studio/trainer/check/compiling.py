@@ -19,6 +19,7 @@ from typing import Any
 
 from tpu_studio.trainer.check.collectives import collective_bytes
 from tpu_studio.trainer.check.standing_in import as_on_a_tpu
+from tpu_studio.trainer.check.traffic import memory_bytes
 
 # What libtpu reads when it is loaded: no metadata server to ask, no lock file shared with others on this computer.
 ENVIRONMENT = {
@@ -72,6 +73,8 @@ class Compiled:
         flops, bytes_accessed: Of one optimizer step or one call of the evaluation; the inside of a loop counts once.
         moved_bytes: What comes in and goes out, each once: the least that its memory has to give and take.
         collective_bytes: What is exchanged with other chips (`collectives`); None: the compiler's text cannot be read.
+        traffic_bytes: Between the chip and its memory (`traffic`), but for kernels; *bytes_accessed* has what stays on
+            the chip, too. None as before.
         effort: ``full``: as it is compiled for training; ``least``: see `QUICK`.
     """
 
@@ -84,6 +87,7 @@ class Compiled:
     bytes_accessed: float | None = None
     moved_bytes: int = 0
     collective_bytes: int | None = None
+    traffic_bytes: int | None = None
     words: str = ""
     effort: str = "full"
 
@@ -285,16 +289,19 @@ class StepCompiler:
         needed = peak + beside if peak else needs
         moved = int(told.argument_size_in_bytes) + int(told.output_size_in_bytes)
         flops, accessed = cost.get("flops"), cost.get("bytes accessed")
-        return Compiled(True, batch, needed, seconds, parts, flops, accessed, moved, _collective_bytes(compiled))
+        told_by_text = _by_text(compiled)
+        return Compiled(True, batch, needed, seconds, parts, flops, accessed, moved, *told_by_text)
 
 
-def _collective_bytes(compiled: Any) -> int | None:
+def _by_text(compiled: Any) -> tuple[int | None, int | None]:
+    """Bytes exchanged with other chips, bytes between the chip and its memory."""
     import jax
 
     try:
-        return collective_bytes(compiled.as_text())
+        text = compiled.as_text()
     except jax.errors.JaxRuntimeError:  # libtpu 0.0.51 writes what jaxlib 0.10.2 cannot read
-        return None
+        return None, None
+    return collective_bytes(text), memory_bytes(text)
 
 
 def amounts(words: str) -> tuple[int, int] | None:

@@ -66,7 +66,7 @@ class _Sizes:
     def of(cls, equation: Any) -> _Sizes:
         """From the first array of four axes, the queries."""
         query = next(one.aval for one in equation.invars if one.aval.ndim == 4)
-        examples, heads, tokens, numbers = query.shape
+        examples, heads, numbers, tokens = query.shape  # tokens along the lanes
         return cls(examples * heads, tokens, numbers, query.dtype.itemsize)
 
     @property

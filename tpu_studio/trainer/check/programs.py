@@ -47,7 +47,9 @@ def told(
     flops, moved, by_kernels = compiled.flops, compiled.bytes_accessed, traced.kernels.times(1 / devices)
     if flops is not None:
         flops = traced.trips * flops + by_kernels.flops
-    if moved is not None:
+    if compiled.traffic_bytes is not None:  # by the compiler's text, which names the trips
+        moved = compiled.traffic_bytes + by_kernels.moved_bytes
+    elif moved is not None:
         once = min(float(update_bytes), moved)
         moved = once + traced.trips * (moved - once) + by_kernels.moved_bytes
     return {

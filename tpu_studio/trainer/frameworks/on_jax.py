@@ -78,9 +78,13 @@ def keep_attention_plain() -> None:
 
 
 def recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """All but what the attention kernel gave: that is small, and the dearest to work out again."""
     import jax
 
-    return jax.checkpoint(function)  # type: ignore[no-any-return]
+    from tpu_studio.trainer.models import splash
+
+    policy = jax.checkpoint_policies.save_only_these_names(splash.MIXED)
+    return jax.checkpoint(function, policy=policy)  # type: ignore[no-any-return]
 
 
 def compiled(model: Any) -> Callable[[Any], Any]:

@@ -18,7 +18,6 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 import keras
-from keras import ops
 
 from tpu_studio.trainer.frameworks import running
 
@@ -26,13 +25,15 @@ Tensor = Any
 
 
 class Kernel(Protocol):
-    """Causal attention of q, k, v [B, H, T, D]."""
+    """Causal attention of B examples, N = B·T."""
 
     def takes(self, tokens: int) -> bool:
         """Whether it can work on sequences of that length."""
         ...
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, /) -> Tensor: ...
+    def attend(self, qkv: Tensor, tokens: int, heads: int) -> Tensor:
+        """Queries, keys and values [N, 3W] → what is mixed of them [N, W]."""
+        ...
 
 
 _KERNEL: ContextVar[Kernel | None] = ContextVar("kernel", default=None)
@@ -62,21 +63,22 @@ def let_kernel(
         kernel = _KERNEL.get()
         if kernel is None or not kernel.takes(tokens):
             return plain(inputs, training=training, mask=mask)
-        return inside(inputs[0], lambda qkv: heads_together(kernel.attend(*heads_of(qkv, tokens, heads))))
+        return inside(inputs[0], lambda qkv: kernel.attend(qkv, tokens, heads))
 
     block.call = call
 
 
-def heads_of(qkv_Nx3W: Tensor, tokens: int, heads: int) -> tuple[Tensor, ...]:
-    """Queries, keys and values, each [B, H, T, D]."""
-    split = ops.reshape(qkv_Nx3W, (-1, tokens, 3, heads, qkv_Nx3W.shape[-1] // (3 * heads)))
-    return tuple(ops.transpose(split[:, :, part], (0, 2, 1, 3)) for part in range(3))
+def let_score(table: keras.layers.ReversibleEmbedding) -> None:
+    """Have *table* score tokens as the kernel of `by` does, where there is one and the model computes in bfloat16."""
+    plain = table.call
 
+    def call(inputs: Any, reverse: bool = False) -> Tensor:
+        kernel = _KERNEL.get()
+        if not reverse or kernel is None or table.compute_dtype != "bfloat16":
+            return plain(inputs, reverse=reverse)
+        return kernel.score(inputs, keras.ops.convert_to_tensor(table.embeddings))
 
-def heads_together(mixed_BxHxTxD: Tensor) -> Tensor:
-    """[N, W]."""
-    _, heads, _, size = mixed_BxHxTxD.shape
-    return ops.reshape(ops.transpose(mixed_BxHxTxD, (0, 2, 1, 3)), (-1, heads * size))
+    table.call = call
 
 
 def keep_plain() -> None:

@@ -45,6 +45,7 @@ def gpt(
         name="tokens",
     )
     places = layers.Embedding(tokens, width, embeddings_initializer=_normal(0.01), name="positions")
+    attention.let_score(table)
     x_BxTxW = _Drop(drop, seed, "embedding_dropout")(table(ids_BxT) + places(positions_1xT))
     for number in range(int(options["layers"])):
         block = _block(f"block_{number}", tokens, width, heads, drop, seed, compute)
@@ -110,11 +111,12 @@ def _model(inputs: Any, outputs: Any, name: str) -> keras.Model:
 def _attend(qkv_Nx3W: Any, bias: Any, tokens: int, width: int, heads: int, drop: _Drop) -> Any:
     """Scaled dot-product attention (Vaswani et al. 2017, equation 1) with softmax in float32."""
     size = width // heads
-    q, k, v = attention.heads_of(qkv_Nx3W, tokens, heads)  # each BxHxTxD
+    split = ops.reshape(qkv_Nx3W, (-1, tokens, 3, heads, size))
+    q, k, v = (ops.transpose(split[:, :, part], (0, 2, 1, 3)) for part in range(3))  # each BxHxTxD
     scores_BxHxTxT = ops.matmul(q * (1.0 / math.sqrt(size)), ops.transpose(k, (0, 1, 3, 2)))
     shares = ops.softmax(ops.cast(scores_BxHxTxT, "float32") + bias, axis=-1)
     mixed_BxHxTxD = ops.matmul(drop(ops.cast(shares, qkv_Nx3W.dtype)), v)
-    return attention.heads_together(mixed_BxHxTxD)
+    return ops.reshape(ops.transpose(mixed_BxHxTxD, (0, 2, 1, 3)), (-1, width))
 
 
 class _Drop:
