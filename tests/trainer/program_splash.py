@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent / "models"))
 from programs_plans import TEXT, plan
 
 from tpu_studio.trainer import recipe, state
-from tpu_studio.trainer.check.programs import traced
+from tpu_studio.trainer.check.programs import count_kernels, traced
 from tpu_studio.trainer.models import build, splash
 from tpu_studio.trainer.step_jax import JaxSteps
 
@@ -60,7 +60,7 @@ def kernels(steps: JaxSteps, tokens: int = TOKENS) -> list[int]:
         jax.make_jaxpr(steps._one)(steps._state, {"x": ids, "y": ids}, 1e-3, 1.0),
         jax.make_jaxpr(steps.run_evaluate)(held, {"x": ids, "y": ids, "weight": np.ones(BATCH, np.float32)}),
     )
-    return [str(one).count("pallas_call") for one in programs]
+    return [count_kernels(one.jaxpr) for one in programs]
 
 
 def trained(steps: JaxSteps) -> dict[str, Any]:

@@ -107,6 +107,7 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, _Limits]:
         basis=_basis(parts),
         model_options=dict(question.options or question.job.options),
         table_rows=_table_rows(parts),
+        sharded=sized.memory.sharded,
         consent=question.known.consent,
         created=now,
     )

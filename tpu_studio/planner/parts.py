@@ -19,12 +19,13 @@ from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.own.likeness import key_of
 from tpu_studio.planner.paths import whole_job
 from tpu_studio.planner.work import Memory, Work
-from tpu_studio.wire import families, kinds, places
+from tpu_studio.wire import families, frameworks, kinds, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.models import options as model_options
 from tpu_studio.wire.schema import AUTO
 
+STATE_SHARE = 0.25  # of a device's memory; weights and optimizer that take more are shared out over the devices
 _UNSEEN = Work(1_000_000, 6e6, 8 << 20)  # the user's own model before anybody has looked into it
 
 
@@ -222,7 +223,16 @@ def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
 
 def _sized(question: Question, resolved: Resolved, devices: int, found: rented.Rented | None) -> Sized:
     counted = question.count_work(resolved)
-    return Sized(resolved, devices, found, counted, question.count_memory(resolved, counted))
+    memory = question.count_memory(resolved, counted)
+    leads = frameworks.by_id(str(resolved.values["training.framework"])).leads_on_chip
+    wastes = memory.state > STATE_SHARE * _limit_bytes(question, found)
+    return Sized(
+        resolved,
+        devices,
+        found,
+        counted,
+        replace(memory, sharded=found is not None and devices > 1 and leads and wastes),
+    )
 
 
 def _on_slice(question: Question, sized: Sized) -> Sized:
@@ -287,7 +297,9 @@ def _estimate(question: Question, sized: Sized, mine: Mine) -> Estimate:
     here = estimate(resolved, counted, question.computer, question.known.timing, mine.runs, traits)
     if found is None:
         return here
-    return (colab.estimate if question.free else rented.estimate)(resolved, counted, found, here, mine)
+    if question.free:
+        return colab.estimate(resolved, counted, found, here, mine)
+    return rented.estimate(resolved, counted, found, here, mine, sharded=sized.memory.sharded)
 
 
 def _limit_bytes(question: Question, found: rented.Rented | None) -> int:

@@ -184,6 +184,11 @@ class Memory:
     widest: int | None = None
     seen_bytes: int = 0
     unseen: int = 0  # examples that evaluation goes through
+    sharded: bool = False  # each device holds its share of weights and optimizer only
+
+    @property
+    def state(self) -> int:
+        return self.weights + self.optimizer
 
     def evaluation_on_device(self, devices: int) -> int:
         """Bytes of one device beside weights and optimizer while a check on unseen data is made."""
@@ -206,19 +211,21 @@ class Memory:
 
     def _training_on_device(self, devices: int, limit: int | None) -> dict[str, int]:
         gradients, activations = self.gradients, self.activations // max(1, devices)
+        share = max(1, devices) if self.sharded else 1
+        weights, optimizer = self.weights // share, self.optimizer // share
         if self.tile > 1:
-            share = -(-self.examples // max(1, devices))
-            activations = self.activations * (-(-share // self.tile) * self.tile) // self.examples
+            each = -(-self.examples // max(1, devices))
+            activations = self.activations * (-(-each // self.tile) * self.tile) // self.examples
         if gradients < activations:
             gradients //= 2
         else:
             activations //= 2
-        state = self.weights + self.optimizer
+        state = weights + optimizer
         if limit is not None and state + gradients + activations > limit:
             gradients = int(self.gradients * GRADIENTS_LEFT)
             activations = int(activations * (1 - self.spared))
             activations += max(0, int(limit * MADE_TO_FIT) - state - gradients - activations)
-        kept = {"weights": self.weights, "gradients": gradients, "optimizer": self.optimizer}
+        kept = {"weights": weights, "gradients": gradients, "optimizer": optimizer}
         return {**kept, "activations": activations}
 
     def on_device(self, devices: int, limit: int | None = None) -> int:
@@ -227,7 +234,7 @@ class Memory:
     @property
     def total(self) -> int:
         working = max(self.gradients + self.activations, self.evaluation_on_device(1))
-        return self.weights + self.optimizer + working + self.data + self.framework
+        return self.state + working + self.data + self.framework
 
 
 def memory(

@@ -7,7 +7,7 @@ bit-identical.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -22,6 +22,7 @@ from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Arrays, Layout, give_up_values, initial, ordered
 
 Batch = dict[str, Any]
+LEAST = 8  # rows that each device holds of a tensor that is cut
 
 
 class JaxFormulas:
@@ -91,10 +92,23 @@ class JaxFormulas:
         return maths.evaluation(self._recipe, outputs, batch)
 
 
+def state_shardings(mesh: Mesh, shapes: Sequence[tuple[int, ...]], *, sharded: bool) -> list[NamedSharding]:
+    """Where each tensor of the state lies: whole on every device, or *sharded*, cut along its longest axis that the
+    devices divide (Rajbhandari et al. 2020, ZeRO, stage 3). Small ones stay whole: they would be gathered for nothing.
+    """
+    found = []
+    for shape in shapes:
+        axes = [at for at, side in enumerate(shape) if sharded and side % mesh.size == 0 and side >= LEAST * mesh.size]
+        longest = max(axes, key=lambda at, shape=shape: shape[at], default=None)
+        cut = () if longest is None else (*[None] * longest, "batch")
+        found.append(NamedSharding(mesh, PartitionSpec(*cut)))
+    return found
+
+
 class JaxSteps(JaxFormulas):
     """State on the devices and the compiled functions that move it; all methods are for one thread.
 
-    The model's own variables have no values from here on.
+    The model's own variables have no values from here on. *sharded*: each device holds its share of the state.
     """
 
     def __init__(
@@ -104,6 +118,7 @@ class JaxSteps(JaxFormulas):
         shape: Layout,
         *,
         devices: int,
+        sharded: bool = False,
         kernel: Callable[[Mesh], attention.Kernel | None] = splash.over,
     ) -> None:
         mesh = Mesh(np.array(jax.devices()[:devices]), ("batch",))
@@ -115,9 +130,13 @@ class JaxSteps(JaxFormulas):
         begin = initial(model, shape)
         give_up_values(model)
         self._like = {name: jax.ShapeDtypeStruct(value.shape, value.dtype) for name, value in begin.items()}
+        shapes = [one.shape for one in self._like.values()]
+        self._where = state_shardings(mesh, shapes, sharded=sharded)
+        self._sharded = sharded
         self._state: list[Any] = []
         self.restore(begin)
-        self._many = jax.jit(self.run_many, donate_argnums=0)
+        stays = {"out_shardings": (self._where, self._everywhere)} if sharded else {}
+        self._many = jax.jit(self.run_many, donate_argnums=0, **stays)
         self._evaluate = jax.jit(self.run_evaluate)
 
     def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
@@ -154,9 +173,9 @@ class JaxSteps(JaxFormulas):
 
     def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
         # May-alias is off: the state is donated, and memory that numpy owns must not be overwritten.
+        values = ordered(self._shape, arrays, self._like)
         self._state = [
-            self._placed(jnp.array(value, copy=True), self._everywhere)
-            for value in ordered(self._shape, arrays, self._like)
+            self._placed(jnp.array(value, copy=True), where) for value, where in zip(values, self._where, strict=True)
         ]
 
     @property

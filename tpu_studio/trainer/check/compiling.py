@@ -163,6 +163,7 @@ class StepCompiler:
         slots_from: Position in *state* at which the optimizer's tensors begin.
         example: Shape and dtype of one example by name ("x", "y", "weight").
         remembered_bytes: Batch of one device → bytes that the backward pass remembers, as traced.
+        sharded: Each device holds its share of the state.
     """
 
     def __init__(
@@ -174,17 +175,23 @@ class StepCompiler:
         per_call: int,
         devices: list[Any],
         remembered_bytes: Callable[[int], int],
+        *,
+        sharded: bool = False,
     ) -> None:
         import jax
         import numpy as np
         from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+        from tpu_studio.trainer.step_jax import state_shardings
 
         mesh = Mesh(np.array(devices), ("batch",))
         self._everywhere = NamedSharding(mesh, PartitionSpec())
         self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
         self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
         self._devices, programs = devices, formulas(mesh)
-        self._step = jax.jit(programs.run_many, donate_argnums=0)
+        self._where = state_shardings(mesh, [shape for shape, _ in state], sharded=sharded)
+        stays = {"out_shardings": (self._where, self._everywhere)} if sharded else {}
+        self._step = jax.jit(programs.run_many, donate_argnums=0, **stays)
         self._evaluation = jax.jit(programs.run_evaluate)
         self._state, self._slots_from, self._example = state, slots_from, example
         self._per_call, self._count, self._remembered = per_call, len(devices), remembered_bytes
@@ -192,7 +199,12 @@ class StepCompiler:
     @property
     def fixed_bytes(self) -> int:
         """Of the state, which is there whatever the batch."""
-        return sum(_bytes(shape, dtype) for shape, dtype in self._state)
+        return self._state_bytes(0, len(self._state))
+
+    def _state_bytes(self, begin: int, end: int) -> int:
+        """Of one device, of the tensors from *begin* to *end*."""
+        each = zip(self._state[begin:end], self._where[begin:end], strict=True)
+        return sum(_bytes(where.shard_shape(shape), dtype) for (shape, dtype), where in each)
 
     def verdict(self, batch: int, limit: int) -> Compiled:
         """Whether *batch* fits: with the least effort, and again as for training when that leaves a doubt.
@@ -221,7 +233,7 @@ class StepCompiler:
             for name, (shape, dtype) in self._example.items()
         }
         rates, number = self._whole((self._per_call,), jnp.float32), self._whole((), jnp.int32)
-        arguments = (self._whole_state(len(self._state)), stack, rates, number, number)
+        arguments = (self._placed_state(len(self._state)), stack, rates, number, number)
         remembered = self._remembered(max(1, batch // self._count))
         found = self._compiled(self._step, arguments, batch, remembered, full)
         waiting = sum(_bytes((self._per_call - 1, batch, *shape), dtype) for shape, dtype in self._example.values())
@@ -237,8 +249,8 @@ class StepCompiler:
             name: jax.ShapeDtypeStruct((batch, *shape), dtype, sharding=self._by_example)
             for name, (shape, dtype) in example.items()
         }
-        beside = sum(_bytes(shape, dtype) for shape, dtype in self._state[self._slots_from :])
-        found = self._compiled(self._evaluation, (self._whole_state(self._slots_from), placed), batch, 0, full, beside)
+        beside = self._state_bytes(self._slots_from, len(self._state))
+        found = self._compiled(self._evaluation, (self._placed_state(self._slots_from), placed), batch, 0, full, beside)
         return replace(found, fits=found.fits and found.device_bytes <= limit)
 
     def _whole(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -246,8 +258,11 @@ class StepCompiler:
 
         return jax.ShapeDtypeStruct(shape, dtype, sharding=self._everywhere)
 
-    def _whole_state(self, count: int) -> list[Any]:
-        return [self._whole(shape, dtype) for shape, dtype in self._state[:count]]
+    def _placed_state(self, count: int) -> list[Any]:
+        import jax
+
+        each = zip(self._state[:count], self._where[:count], strict=True)
+        return [jax.ShapeDtypeStruct(shape, dtype, sharding=where) for (shape, dtype), where in each]
 
     def _compiled(
         self, program: Any, arguments: tuple[Any, ...], batch: int, remembered: int, full: bool, beside: int = 0
@@ -269,8 +284,8 @@ class StepCompiler:
 
     def _accepted(self, compiled: Any, batch: int, remembered: int, beside: int, seconds: float) -> Compiled:
         told = compiled.memory_analysis()
-        weights = sum(_bytes(shape, dtype) for shape, dtype in self._state[: self._slots_from])
-        optimizer = sum(_bytes(shape, dtype) for shape, dtype in self._state[self._slots_from :])
+        weights = self._state_bytes(0, self._slots_from)
+        optimizer = self._state_bytes(self._slots_from, len(self._state))
         arguments = int(told.argument_size_in_bytes) + beside
         data = max(0, arguments - weights - optimizer)
         new_outputs = max(0, int(told.output_size_in_bytes) - int(told.alias_size_in_bytes))

@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_studio.trainer.models.splash import LANES, block
-
-SUBLANES = 8
+LANES, SUBLANES = 128, 8
 NUMBER = 4  # bytes of float32 and int32
 
 
@@ -71,6 +69,8 @@ class _Sizes:
 
     @property
     def side(self) -> int:
+        from tpu_studio.trainer.models.splash import block  # imports Keras, which wants its backend chosen first
+
         return block(self.tokens)
 
     @property

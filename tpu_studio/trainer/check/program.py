@@ -328,6 +328,7 @@ class _Traced:
             self.per_call,
             devices,
             self._remembered,
+            sharded=self.check.plan.sharded,
         )
 
     @property

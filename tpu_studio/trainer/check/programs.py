@@ -93,12 +93,24 @@ def _products(jaxpr: Any, *, by_trips: bool) -> float:
 
 def _kernels(jaxpr: Any) -> kernels.Cost:
     total = kernels.NOTHING
-    for equation in jaxpr.eqns:
+    for equation in _used(jaxpr):
         if equation.primitive.name == KERNEL:
             total += kernels.cost(equation)
         else:
             total += sum((_kernels(one) for one in inner(equation)), kernels.NOTHING).times(_trips(equation))
     return total
+
+
+def count_kernels(jaxpr: Any) -> int:
+    """That *jaxpr* calls, whatever the trips of a loop around them."""
+    found = _used(jaxpr)
+    return sum(1 if one.primitive.name == KERNEL else sum(map(count_kernels, inner(one))) for one in found)
+
+
+def _used(jaxpr: Any) -> Iterator[Any]:
+    """The operations whose results are used; the compiler drops the rest, as what is recomputed and was kept."""
+    used = {id(one) for equation in jaxpr.eqns for one in equation.invars} | {id(one) for one in jaxpr.outvars}
+    return (equation for equation in jaxpr.eqns if any(id(one) in used for one in equation.outvars))
 
 
 def _trips(equation: Any) -> int:

@@ -62,7 +62,7 @@ def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Wa
 
     if places.by_id(plan.place).on_this_computer:
         quicken(model)
-    return JaxSteps(model, recipe, shape, devices=plan.devices)
+    return JaxSteps(model, recipe, shape, devices=plan.devices, sharded=plan.sharded)
 
 
 def quicken(model: Any) -> None:
