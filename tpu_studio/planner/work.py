@@ -21,6 +21,7 @@ MIXED_SHARE = 1.0  # what the kernel keeps in place of scores
 HALF_SCORES_SHARE = 1.1  # under bfloat16 the softmax stays float32
 DROPPED_SHARE, HALF_DROPPED_SHARE = 0.22, 0.62  # more, where some are switched off at random
 LOGITS, HALF_LOGITS = 1, 2  # copies of the scores over the vocabulary, float32 under either
+NARROW_LOGITS = 1.5  # under bfloat16 where the kernel is: what goes back through them takes half (`models.splash`)
 # What the compiler does without, by itself, where a program would not fit: it works out again what is cheap, and puts
 # each gradient to use before the next one is there. Read off programs that it refused or made to fit.
 SPARED_SHARE, HALF_SPARED_SHARE, GRADIENTS_LEFT = 0.18, 0.26, 0.25
@@ -130,17 +131,19 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     recomputed = 4 / 3 if rematerialize else 1.0
     logits = FLOAT * tokens * vocabulary
     remembered += 2 * logits
-    one = _one_block(tokens, width, heads, dropped=float(options.get("dropout") or 0) > 0)  # on a TPU
+    dropped = float(options.get("dropout") or 0) > 0
+    half_logits = NARROW_LOGITS if _by_kernel(tokens, dropped=dropped) else HALF_LOGITS
+    one = _one_block(tokens, width, heads, dropped=dropped)
     kept = Kept(
         layers * one.float32 + LOGITS * logits,
-        layers * one.bfloat16 + HALF_LOGITS * logits,
+        layers * one.bfloat16 + half_logits * logits,
         (SPARED_SHARE, HALF_SPARED_SHARE),
     )
     if rematerialize:  # what comes into the blocks, and one block or the scores over the vocabulary, never both
         stream = layers * tokens * width
         kept = Kept(
             FLOAT * stream + max(one.float32, LOGITS * logits),
-            HALF * stream + max(one.bfloat16, HALF_LOGITS * logits),
+            HALF * stream + max(one.bfloat16, half_logits * logits),
         )
     widest = tokens * max(vocabulary, heads * tokens, 4 * width)
     work = Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
@@ -151,10 +154,10 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
 def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:
     """What a transformer's block keeps of one example: the stream, the heads' queries, keys and values, the scores.
 
-    The kernel keeps no scores (`trainer.models.splash`): where nothing is dropped, and for lengths that it takes.
+    The kernel keeps no scores (`trainer.models.splash`): see `_by_kernel`.
     """
     rest = STREAM_SHARE * tokens * width + HEADS_SHARE * tokens * heads * _filled(width // heads)
-    if not dropped and tokens % LANES == 0:
+    if _by_kernel(tokens, dropped=dropped):
         rest += MIXED_SHARE * tokens * heads * _filled(width // heads)
         return Kept(FLOAT * rest, HALF * rest)
     scores = FLOAT * heads * tokens * _filled(tokens)
@@ -162,6 +165,11 @@ def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:
         FLOAT * rest + (SCORES_SHARE + DROPPED_SHARE * dropped) * scores,
         HALF * rest + (HALF_SCORES_SHARE + HALF_DROPPED_SHARE * dropped) * scores,
     )
+
+
+def _by_kernel(tokens: int, *, dropped: bool) -> bool:
+    """Whether a TPU attends by the kernel."""
+    return not dropped and tokens % LANES == 0
 
 
 def _filled(size: int) -> int:

@@ -98,10 +98,11 @@ def state_shardings(mesh: Mesh, shapes: Sequence[tuple[int, ...]], *, sharded: b
     """
     found = []
     for shape in shapes:
-        axes = [at for at, side in enumerate(shape) if sharded and side % mesh.size == 0 and side >= LEAST * mesh.size]
-        longest = max(axes, key=lambda at, shape=shape: shape[at], default=None)
-        cut = () if longest is None else (*[None] * longest, "batch")
-        found.append(NamedSharding(mesh, PartitionSpec(*cut)))
+        cut = [side if sharded and side % mesh.size == 0 and side >= LEAST * mesh.size else 0 for side in shape]
+        axis = cut.index(max(cut)) if any(cut) else None
+        found.append(
+            NamedSharding(mesh, PartitionSpec(*(("batch" if at == axis else None) for at in range(len(shape)))))
+        )
     return found
 
 

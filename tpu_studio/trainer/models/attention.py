@@ -35,6 +35,10 @@ class Kernel(Protocol):
         """Queries, keys and values [N, 3W] → what is mixed of them [N, W]."""
         ...
 
+    def score(self, x: Tensor, table: Tensor) -> Tensor:
+        """x [N, W] and the table of tokens [V, W] → scores [N, V]."""
+        ...
+
 
 _KERNEL: ContextVar[Kernel | None] = ContextVar("kernel", default=None)
 

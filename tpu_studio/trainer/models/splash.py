@@ -83,7 +83,7 @@ def over(mesh: Mesh) -> Splash | None:
     return Splash(mesh) if mesh.devices.flat[0].platform == "tpu" else None
 
 
-@jax.custom_vjp
+@functools.partial(jax.custom_vjp, nondiff_argnums=())  # the bare decorator is untyped
 def scored(x_NxW: Tensor, table_VxW: Tensor) -> Tensor:
     """Scores [N, V] of tokens. A matrix unit takes bfloat16 and adds in float32: rounded before, what goes in and back
     moves half the bytes and gives the same."""
