@@ -19,7 +19,7 @@ def notes(page: PlanPage) -> list[Button]:
 
 def test_a_tpu_that_would_wait_is_told_and_the_button_is_one_change_that_can_be_taken_back(qtbot: QtBot):
     world = World()
-    world.picture_s = 0.02
+    world.picture_s = 0.2
     page = PlanPage(world.model)
     qtbot.addWidget(page)
     page.resize(1400, 900)
