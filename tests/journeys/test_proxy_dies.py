@@ -39,6 +39,7 @@ class BehindAProxy(Desk):
                 settings.project,
                 settings.bucket,
                 stopper=stopper_account(settings.project),
+                place=plan.place,
                 patience=Patience(tries=1),
             )
             return replace(made, endpoints=Endpoints.at(self.practice.url).for_machine())

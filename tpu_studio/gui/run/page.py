@@ -23,6 +23,7 @@ from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.timeline import Stage, StageTimeline
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.run import dialogs
 from tpu_studio.gui.run.charts import Charts
 from tpu_studio.gui.run.events import EventCard
@@ -51,7 +52,7 @@ class RunPage(QWidget):
         self.folder_button = Button("Open folder", kind="quiet", icon="folder-open")
         self.export_button = Button("Save a copy…", icon="download")
         self.profile_button = Button(runprofile.LABEL, kind="quiet", icon="gauge")
-        self.profile_button.setToolTip(runprofile.HINT)
+        self.profile_button.setToolTip(plain(runprofile.HINT))
         self.extend_button = Button("Train longer…", icon="plus")
         self.again_button = Button("Change and start again", icon="copy-plus")
         self.resume_button = Button("Carry on", kind="primary", icon="rotate-cw")
