@@ -36,7 +36,7 @@ from tpu_studio.trainer.work.walk import inner
 BATCH, INPUTS, WIDTH, STEPS = 2048, 32, 64, 3
 
 
-def made(parts: int, devices: int) -> JaxSteps:
+def made(parts: int, devices: int, *, sharded: bool = False) -> JaxSteps:
     keras.utils.clear_session()
     keras.utils.set_random_seed(1)
     x = inputs = keras.Input((INPUTS,))
@@ -44,11 +44,11 @@ def made(parts: int, devices: int) -> JaxSteps:
         x = keras.layers.Dense(WIDTH, activation="gelu")(x)
     model = keras.Model(inputs, keras.layers.Dense(10)(x))
     constants = recipe.Recipe("classification", accumulate=parts)
-    return JaxSteps(model, constants, state.layout(model, constants), devices=devices)
+    return JaxSteps(model, constants, state.layout(model, constants), devices=devices, sharded=sharded)
 
 
-def told(parts: int, devices: int) -> dict[str, Any]:
-    steps = made(parts, devices)
+def told(parts: int, devices: int, *, sharded: bool = False) -> dict[str, Any]:
+    steps = made(parts, devices, sharded=sharded)
     numbers = np.random.default_rng(0)
     stack = {
         "x": numbers.normal(size=(STEPS, BATCH, INPUTS)).astype(np.float32),
@@ -196,11 +196,11 @@ def kernels(model: keras.Model, ids: Any) -> int:
     return str(jax.make_jaxpr(lambda x: model(x))(ids)).count("pallas_call")
 
 
-def held() -> dict[str, Any]:
+def held(*, sharded: bool = False) -> dict[str, Any]:
     """Bytes on the first chip, over those of the weights; whether the model gets its values back."""
     gc.collect()
     before = on_the_first_chip()
-    steps = made(1, 8)
+    steps = made(1, 8, sharded=sharded)
     model, shape = steps._model, steps._shape
     gc.collect()
     weights = sum(4 * math.prod(one.shape) for one in model.trainable_variables)
@@ -241,8 +241,10 @@ def on_the_first_chip() -> int:
 asked = [(1, 1), (1, 8), (4, 1), (4, 8)]
 assert len(jax.devices()) == 8
 answer: dict[str, Any] = {"attention": attended(), "unseen": unseen()}
-answer["held"] = held()
+answer["held"], answer["held sharded"] = held(), held(sharded=True)
 answer["copied"] = copied()
 answer["parts"] = {f"{parts} parts, {devices} chips": told(parts, devices) for parts, devices in asked}
+answer["parts"]["sharded over 8 chips"] = told(1, 8, sharded=True)
+answer["parts"]["4 parts, sharded over 8 chips"] = told(4, 8, sharded=True)
 json.dump(answer, sys.stdout)
 print()

@@ -17,6 +17,7 @@ from tests.trainer.in_engine import environment
 from tpu_studio.data.look import look
 from tpu_studio.local.engine import compiler, tf_compiler
 from tpu_studio.wire.job import parse
+from tpu_studio.wire.plan import Plan
 
 ENGINE_LIMIT_S = 240
 
@@ -51,12 +52,18 @@ def check(
     )
     consent = hashlib.sha256(source.encode()).hexdigest()
     plan = make_plan(job, look(job), now=time.time(), consent=consent)
+    return ask(python, tmp_path, plan, target=target, **more)
+
+
+def ask(
+    python: Path, tmp_path: Path, plan: Plan, *, target: dict[str, Any] | None = None, **more: str
+) -> dict[str, Any]:
     question = tmp_path / "question.json"
     asked = {"plan": replace(plan, place="cloud").to_json(), "target": target, "build_limit_s": ENGINE_LIMIT_S} | more
     question.write_text(json.dumps(asked))
     done = subprocess.run(
         [str(python), "-m", "tpu_studio.trainer.check", "--question", str(question)],
-        env=environment(framework),
+        env=environment(plan.framework),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -163,6 +170,42 @@ def test_the_compiler_tells_memory_and_limit_of_a_slice(tmp_path: Path) -> None:
     assert evaluate["flops"] >= 2 * 640 * evaluate["batch"] / 4
     assert 650 * 4 <= train["collective_bytes"] < 2 * 650 * 4  # the gradients of all weights, once
     assert evaluate["collective_bytes"] < 100  # the sums
+    assert train["effort"] == evaluate["effort"] == "full"  # as it will be compiled on the machine
+
+
+@pytest.mark.compiler
+def test_a_gpt_is_compiled_with_its_attention_kernel_whose_work_counts(tmp_path: Path) -> None:
+    from tests.conftest import ENGINE_ROOT
+
+    environment_of_it = compiler(ENGINE_ROOT)
+    if not environment_of_it.state().is_ready:
+        pytest.skip("no TPU compiler: tpu-studio engine --install --with tpu-compiler --accept-licence")
+    text = tmp_path / "text.txt"
+    text.write_text("All the world is a stage, and all the men and women merely players. " * 4000)
+    layers, width, tokens, batch = 2, 128, 1024, 8
+    job = parse(
+        {
+            "format": 1,
+            "name": "gpt",
+            "model": {"name": "gpt-nano", "options": {"layers": layers, "width": width, "heads": 2}},
+            "data": {"kind": "text", "path": str(text), "sequence_length": tokens},
+            "training": {"framework": "jax", "steps": 10, "global_batch": batch, "rematerialize": False},
+            "where": {"place": "cloud", "accelerator": "v5litepod-4"},
+        }
+    )
+    target = {"accelerator": "v5litepod-4", "generation": "v5e", "topology": "2x2", "devices": 4}
+    plan = make_plan(job, look(job), now=time.time())
+    told = ask(environment_of_it.python(), tmp_path, plan, target=target)["compiled"]
+    train = told["programs"]["train"]
+    assert train["effort"] == "full"
+    # Products of weights and vocabulary, three times (forward, for weights, for what came in); of attention, seven over
+    # the three blocks of four that see anything. A chip has a quarter of the batch.
+    mine = batch // 4 * tokens
+    products = 6 * mine * (12 * layers * width**2 + 256 * width)
+    attention = 7 * 2 * layers * mine * tokens * width * 3 // 4
+    assert train["flops"] == pytest.approx(products + attention, rel=0.1)
+    scores = 4 * layers * 2 * batch // 4 * tokens**2  # of attention, which never are in memory
+    assert train["memory_bytes"] < scores + 20 * mine * width * layers * 4
 
 
 OUT_OF_SIGHT = """\

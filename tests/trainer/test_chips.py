@@ -37,6 +37,7 @@ def test_parts_over_several_chips_save_memory(chips: dict[str, Any]) -> None:
 def test_parts_and_chips_together_learn_as_one_step_on_one_chip(chips: dict[str, Any]) -> None:
     alone = chips["1 parts, 1 chips"]["loss"]
     assert alone[0] != alone[-1]
+    assert len(chips) == 6  # two of them with their state sharded
     for told in chips.values():
         assert told["loss"] == pytest.approx(alone, rel=1e-5)
 
@@ -80,8 +81,13 @@ def test_the_first_chip_holds_the_state_and_nothing_beside_it(told: dict[str, An
     assert told["held"]["times"] == pytest.approx(3, rel=0.02)  # weights and two moments
 
 
-def test_the_model_has_the_trained_values_for_its_result(told: dict[str, Any]) -> None:
-    assert told["held"]["back"]
+def test_state_that_is_sharded_lies_on_each_chip_by_its_share(told: dict[str, Any]) -> None:
+    assert told["held sharded"]["times"] == pytest.approx(3 / 8, rel=0.2)  # biases and the like stay whole
+
+
+@pytest.mark.parametrize("state", ["held", "held sharded"])
+def test_the_model_has_the_trained_values_for_its_result(told: dict[str, Any], state: str) -> None:
+    assert told[state]["back"]
 
 
 def test_a_copy_sends_for_all_of_the_state_before_it_waits_for_the_first(told: dict[str, Any]) -> None:

@@ -76,6 +76,7 @@ def resolve(
     *,
     params: int,
     devices: int = 1,
+    each: int = 0,
     step_time_s: float | None = None,
 ) -> Resolved:
     """All values of *job* with "auto" replaced, except limits, which need the estimate (``planner.estimate``).
@@ -83,6 +84,7 @@ def resolve(
     Args:
         options: All options of the model, defaults filled in (``wire.models.options``).
         params: Weights of the model, 0 when unknown.
+        each: Examples that one chip's memory holds at once, where that was counted; 0: not known yet.
         step_time_s: Measured time of a step, None before it is known.
     """
     model = BY_NAME.get(job.model.id)
@@ -90,7 +92,7 @@ def resolve(
     _framework(resolved)
     _data(resolved, facts, model)
     _examples(resolved, facts)
-    _batch(resolved, facts, devices, params)
+    _batch(resolved, facts, devices, params, each)
     _length(resolved, facts, params)
     _rates(resolved, facts)
     _rhythm(resolved, facts, step_time_s)
@@ -164,7 +166,7 @@ def _examples(r: Resolved, facts: DataFacts) -> None:
     r.train, r.validation = facts.train // per_example, facts.validation // per_example
 
 
-def _batch(r: Resolved, facts: DataFacts, devices: int, params: int) -> None:
+def _batch(r: Resolved, facts: DataFacts, devices: int, params: int, each: int) -> None:
     rule = r.rule
     if r.rule.reads_tokens:
         wanted = rule.batch_most if r.job.data.sequence_length <= rules.GPT_LONG_CONTEXT else rule.batch_least
@@ -176,23 +178,24 @@ def _batch(r: Resolved, facts: DataFacts, devices: int, params: int) -> None:
     largest = power_of_two_below(max(1, r.train // 4))
     if wanted > largest:
         wanted, why = largest, f"Only {r.train:,} {facts.noun} to learn from, so a step takes few of them."
-    if r.on_chip and devices > 1:
-        wanted, why = _for_chips(r, wanted, why, devices, largest, params)
+    if r.on_chip:
+        wanted, why = _for_chips(r, wanted, why, devices, max(wanted, each), min(largest, _reach(r, params)))
     unit = devices * r.asked.training.accumulate
     r.batch = r.put("training.global_batch", max(unit, wanted // unit * unit), why)
     r.steps_per_epoch = max(1.0, r.train // r.batch)
 
 
-def _for_chips(r: Resolved, alone: int, why: str, devices: int, largest: int, params: int) -> tuple[int, str]:
-    """What one chip would take *alone*, for each of them: as far as learning rate, length and data reach."""
-    wanted = power_of_two_below(alone * devices)
-    grown = min(wanted, power_of_two_below(_reach(r, params)), largest)
-    if grown <= alone:
-        return alone, why
-    share = significant(grown / devices)
-    if grown == wanted:
-        return grown, f"{share:g} for each of the {devices} chips, as one alone would take."
-    return grown, f"{share:g} for each of the {devices} chips; more would leave too few steps, or no rate that suits."
+def _for_chips(r: Resolved, usual: int, why: str, devices: int, each: int, reach: int) -> tuple[int, str]:
+    """So many for *each* chip, as far as learning rate, length and data *reach*; the *usual* batch at least."""
+    wanted = power_of_two_below(each * devices)
+    grown = min(wanted, power_of_two_below(reach))
+    if grown <= usual:
+        return usual, why
+    share, chips = f"{significant(grown / devices):g}", f"each of the {devices} chips" if devices > 1 else "the chip"
+    if grown < wanted:
+        return grown, f"{share} for {chips}; more would leave too few steps, or no rate that suits."
+    room = "as many as its memory holds and keep it busy" if each > usual else "as one alone would take"
+    return grown, f"{share} for {chips}, {room}."
 
 
 def _reach(r: Resolved, params: int) -> int:

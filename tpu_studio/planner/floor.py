@@ -26,10 +26,13 @@ def step_floor_s(part: Slice, *, flops: float, moved_bytes: float) -> float:
     return max(flops / generation.peak_bf16_flops, moved_bytes / (rate * 1e9) if rate else 0.0)
 
 
-def planned_floor_s(part: Slice, work: Work, *, batch: int, optimizer: str) -> float:
-    """By the formulas of *work*: model FLOPs (Chowdhery et al. 2022, PaLM, appendix B), state read and written."""
+def planned_floor_s(part: Slice, work: Work, *, batch: int, optimizer: str, sharded: bool = False) -> float:
+    """By the formulas of *work*: model FLOPs (Chowdhery et al. 2022, PaLM, appendix B), state read and written.
+
+    *sharded*: each chip has its share of the state.
+    """
     kept = 3 if optimizer == "adamw" else 2
-    moved = 2.0 * kept * FLOAT * work.params * part.devices / part.chips
+    moved = 2.0 * kept * FLOAT * work.params / (part.chips if sharded else part.chips / part.devices)
     return step_floor_s(part, flops=work.model_flops * batch / part.chips, moved_bytes=moved)
 
 

@@ -17,7 +17,8 @@ from tpu_studio.planner.own.record import basis_json
 from tpu_studio.planner.parts import Parts, parts_of, work_key
 from tpu_studio.planner.paths import whole_job
 from tpu_studio.planner.places import Limits
-from tpu_studio.wire import places
+from tpu_studio.planner.work import LANES
+from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check, Plan
@@ -84,10 +85,20 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
         basis=_basis(parts),
         model_options=dict(question.options or question.job.model.options),
         utilisation=_utilisation(parts),
+        table_rows=_table_rows(parts),
+        sharded=sized.memory.sharded,
         consent=question.known.consent,
         created=now,
     )
     return plan, limits
+
+
+def _table_rows(parts: Parts) -> int:
+    """Of a token table that fills a TPU's tiles; 0 where the vocabulary does, or no TPU works on it."""
+    resolved, rows = parts.resolved, int(parts.question.options.get("vocabulary") or 0)
+    leads = frameworks.by_id(resolved.job.training.framework).leads_on_chip
+    whole = -(-rows // LANES) * LANES
+    return whole if whole > rows and leads and resolved.on_chip and resolved.rule.reads_tokens else 0
 
 
 def _basis(parts: Parts) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import rented, work
+from tpu_studio.planner import checks, rented, rules, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate
@@ -21,10 +21,12 @@ from tpu_studio.planner.paths import whole_job
 from tpu_studio.planner.places import PlacePlanner, planner_of
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
-from tpu_studio.wire import kinds, places
+from tpu_studio.wire import frameworks, kinds, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import options as model_options
+
+STATE_SHARE = 0.25  # of a device's memory; weights and optimizer that take more are shared out over the devices
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,11 @@ class Question:
     def planner(self) -> PlacePlanner:
         return planner_of(self.place)
 
-    def resolve(self, devices: int, *, job: Job | None = None, step_s: float | None = None) -> Resolved:
+    def resolve(self, devices: int, *, job: Job | None = None, each: int = 0, step_s: float | None = None) -> Resolved:
         """For so many devices.
 
         Args:
+            each: Examples that one device's memory holds, where that was counted.
             job: In place of the person's own, where a value is decided already.
             step_s: Of a step, where own runs tell it instead of a timing.
         """
@@ -61,8 +64,8 @@ class Question:
         step_time = timing.step_time_s if timing else step_s
         resolved = resolve(asked, self.facts, self.options, params=0, devices=devices, step_time_s=step_time)
         if resolved.rule.reads_tokens and not (counted := self.count_work(resolved)).is_guess:
-            params = counted.params  # its size decides how long it trains, and how far its batch may grow
-            resolved = resolve(asked, self.facts, self.options, params=params, devices=devices, step_time_s=step_time)
+            size = {"params": counted.params, "each": each}  # by it, how long it trains, and how far its batch may grow
+            resolved = resolve(asked, self.facts, self.options, devices=devices, step_time_s=step_time, **size)
         if self.known.picture_s and decoded_bytes(self.facts, resolved) > assumed.IN_MEMORY_BYTES:
             resolved.read_s = self.known.picture_s
         return resolved
@@ -201,7 +204,16 @@ def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
 
 def _sized(question: Question, resolved: Resolved, devices: int, found: Rented | None) -> Sized:
     counted = question.count_work(resolved)
-    return Sized(resolved, devices, found, counted, question.count_memory(resolved, counted))
+    memory = question.count_memory(resolved, counted)
+    leads = frameworks.by_id(resolved.job.training.framework).leads_on_chip
+    wastes = memory.state > STATE_SHARE * _limit_bytes(question, found)
+    return Sized(
+        resolved,
+        devices,
+        found,
+        counted,
+        replace(memory, sharded=found is not None and devices > 1 and leads and wastes),
+    )
 
 
 def _on_slice(question: Question, sized: Sized) -> Sized:
@@ -211,9 +223,24 @@ def _on_slice(question: Question, sized: Sized) -> Sized:
     if found is None:
         return sized
     chosen = {"where.accelerator": found.slice.accelerator_type, "where.zones": list(found.zones)}
-    resolved = question.resolve(found.devices, job=job.with_values(chosen))
-    resolved.reasons.update(found.reasons)
-    return _sized(question, resolved, found.devices, found)
+    chosen_job = job.with_values(chosen)
+    on_it = _sized(question, question.resolve(found.devices, job=chosen_job), found.devices, found)
+    while fuller := _fuller(question, on_it, chosen_job):
+        on_it = fuller
+    on_it.resolved.reasons.update(found.reasons)
+    return on_it
+
+
+def _fuller(question: Question, sized: Sized, job: Job) -> Sized | None:
+    """With twice as many long sequences for each chip, where they keep it busier and its memory has room for them."""
+    length, each = sized.resolved.job.data.sequence_length, 2 * sized.resolved.batch // sized.devices
+    if not sized.resolved.rule.reads_tokens or length <= rules.GPT_LONG_CONTEXT or each * length > rules.TOKENS_A_CHIP:
+        return None
+    resolved = question.resolve(sized.devices, job=job, each=each)
+    more = _sized(question, resolved, sized.devices, sized.rented)
+    grows = resolved.batch > sized.resolved.batch
+    roomy = _needed_bytes(question, more) <= checks.TIGHT_SHARE * _limit_bytes(question, sized.rented)
+    return more if grows and roomy else None
 
 
 def _that_fits(question: Question, sized: Sized) -> Sized:

@@ -196,13 +196,22 @@ def need_bytes(memory: Memory, devices: int) -> int:
     return memory.on_device(devices)
 
 
-def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate, mine: Mine = NOTHING) -> Estimate:
+def estimate(
+    resolved: Resolved,
+    work: Work,
+    rented: Rented,
+    here: Estimate,
+    mine: Mine = NOTHING,
+    *,
+    sharded: bool = False,
+) -> Estimate:
     """Time on the slice, from the node's creation to its deletion: that is what is charged.
 
     On the practice cloud the machine is a process on this computer: the steps take what they take *here*.
 
     Args:
         mine: Runs of before; those at the same kind of place correct what the model says.
+        sharded: Each chip holds its share of weights and optimizer.
     """
     if places.by_id(resolved.job.where.place).rehearses:
         why = "The practice machine trains on this computer's processor, so it takes as long as here."
@@ -224,7 +233,7 @@ def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate, min
     per_s = Range(*(min(a, b) for a, b in zip(_three(chip), _three(host), strict=True))) if host else chip
     waiting = max(0.0, 1.0 - host.expected / chip.expected) if host else 0.0
     optimizer = resolved.job.training.optimizer
-    least = planned_floor_s(rented.slice, work, batch=resolved.batch, optimizer=optimizer)
+    least = planned_floor_s(rented.slice, work, batch=resolved.batch, optimizer=optimizer, sharded=sharded)
     step = Range(*(max(least, resolved.batch / rate) for rate in (per_s.high, per_s.expected, per_s.low)))
     per_s = Range(*(resolved.batch / one for one in (step.high, step.expected, step.low)))
     rounds = max(1.0, resolved.steps / max(1, resolved.job.training.evaluate_every))

@@ -17,6 +17,7 @@ GPT_LONG_CONTEXT = 256  # above it, a step holds few sequences
 # How far a batch may grow with the chips, none of which should starve: as far as the learning rate reaches.
 RATE_MOST = 5.7e-3  # AdamW's, of the families whose rate grows with the batch: beyond it training is rarely steady
 GPT_TOKENS_A_STEP = 524_288  # GPT_RATE holds up to the batch that it was published with (Brown et al. 2020, table 2.1)
+TOKENS_A_CHIP = 16_384  # at once: beyond it a chip gains little, for the optimizer's share of its traffic is small
 STEPS_LEFT = 1_000  # in the run at least: warm-up and cosine need steps, however many examples are in each
 
 AUGMENT_UP_TO = 50_000  # pictures; with more there is variety enough

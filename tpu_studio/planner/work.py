@@ -18,9 +18,11 @@ LANES = 128  # a TPU fills the last side of an array up to this
 # How often a tensor of its kind is kept in one block, fitted to the compiler (see `Kept`).
 MLP_SHARE, CNN_SHARE = 1.06, 2.4
 STREAM_SHARE, HEADS_SHARE, SCORES_SHARE = 4.33, 2.26, 1.22
+MIXED_SHARE = 1.0  # what the kernel keeps in place of scores
 HALF_SCORES_SHARE = 1.1  # under bfloat16 the softmax stays float32
 DROPPED_SHARE, HALF_DROPPED_SHARE = 0.22, 0.62  # more, where some are switched off at random
 LOGITS, HALF_LOGITS = 1, 2  # copies of the scores over the vocabulary, float32 under either
+NARROW_LOGITS = 1.5  # under bfloat16 where the kernel is: what goes back through them takes half (`models.splash`)
 # What the compiler does without, by itself, where a program would not fit: it works out again what is cheap, and puts
 # each gradient to use before the next one is there. Read off programs that it refused or made to fit.
 SPARED_SHARE, HALF_SPARED_SHARE, GRADIENTS_LEFT = 0.18, 0.26, 0.25
@@ -139,17 +141,19 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     recomputed = 1.0 + again / flops_per_token
     logits = FLOAT * tokens * vocabulary
     remembered += 2 * logits
-    one = _one_block(tokens, width, heads, dropped=float(options.get("dropout") or 0) > 0)
+    dropped = float(options.get("dropout") or 0) > 0
+    half_logits = NARROW_LOGITS if _by_kernel(tokens, dropped=dropped) else HALF_LOGITS
+    one = _one_block(tokens, width, heads, dropped=dropped)
     kept = Kept(
         layers * one.float32 + LOGITS * logits,
-        layers * one.bfloat16 + HALF_LOGITS * logits,
+        layers * one.bfloat16 + half_logits * logits,
         (SPARED_SHARE, HALF_SPARED_SHARE),
     )
     if rematerialize:  # what comes into the blocks, and one block or the scores over the vocabulary, never both
         stream = layers * tokens * width
         kept = Kept(
             FLOAT * stream + max(one.float32, LOGITS * logits),
-            HALF * stream + max(one.bfloat16, HALF_LOGITS * logits),
+            HALF * stream + max(one.bfloat16, half_logits * logits),
         )
     widest = tokens * max(vocabulary, heads * tokens, 4 * width)
     work = Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
@@ -158,13 +162,24 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
 
 
 def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:
-    """What a transformer's block keeps of one example: the stream, the heads' queries, keys and values, the scores."""
+    """What a transformer's block keeps of one example: the stream, the heads' queries, keys and values, the scores.
+
+    The kernel keeps no scores (`trainer.models.splash`): see `_by_kernel`.
+    """
     rest = STREAM_SHARE * tokens * width + HEADS_SHARE * tokens * heads * _filled(width // heads)
+    if _by_kernel(tokens, dropped=dropped):
+        rest += MIXED_SHARE * tokens * heads * _filled(width // heads)
+        return Kept(FLOAT * rest, HALF * rest)
     scores = FLOAT * heads * tokens * _filled(tokens)
     return Kept(
         FLOAT * rest + (SCORES_SHARE + DROPPED_SHARE * dropped) * scores,
         HALF * rest + (HALF_SCORES_SHARE + HALF_DROPPED_SHARE * dropped) * scores,
     )
+
+
+def _by_kernel(tokens: int, *, dropped: bool) -> bool:
+    """Whether a TPU attends by the kernel."""
+    return not dropped and tokens % LANES == 0
 
 
 def _filled(size: int) -> int:
@@ -187,6 +202,11 @@ class Memory:
     widest: int | None = None
     seen_bytes: int = 0
     unseen: int = 0  # examples that evaluation goes through
+    sharded: bool = False  # each device holds its share of weights and optimizer only
+
+    @property
+    def state(self) -> int:
+        return self.weights + self.optimizer
 
     def evaluation_on_device(self, devices: int) -> int:
         """Bytes of one device beside weights and optimizer while a check on unseen data is made."""
@@ -209,19 +229,21 @@ class Memory:
 
     def _training_on_device(self, devices: int, limit: int | None) -> dict[str, int]:
         gradients, activations = self.gradients, self.activations // max(1, devices)
+        share = max(1, devices) if self.sharded else 1
+        weights, optimizer = self.weights // share, self.optimizer // share
         if self.tile > 1:
-            share = -(-self.examples // max(1, devices))
-            activations = self.activations * (-(-share // self.tile) * self.tile) // self.examples
+            each = -(-self.examples // max(1, devices))
+            activations = self.activations * (-(-each // self.tile) * self.tile) // self.examples
         if gradients < activations:
             gradients //= 2
         else:
             activations //= 2
-        state = self.weights + self.optimizer
+        state = weights + optimizer
         if limit is not None and state + gradients + activations > limit:
             gradients = int(self.gradients * GRADIENTS_LEFT)
             activations = int(activations * (1 - self.spared))
             activations += max(0, int(limit * MADE_TO_FIT) - state - gradients - activations)
-        kept = {"weights": self.weights, "gradients": gradients, "optimizer": self.optimizer}
+        kept = {"weights": weights, "gradients": gradients, "optimizer": optimizer}
         return {**kept, "activations": activations}
 
     def on_device(self, devices: int, limit: int | None = None) -> int:
@@ -230,7 +252,7 @@ class Memory:
     @property
     def total(self) -> int:
         working = max(self.gradients + self.activations, self.evaluation_on_device(1))
-        return self.weights + self.optimizer + working + self.data + self.framework
+        return self.state + working + self.data + self.framework
 
 
 def memory(

@@ -91,5 +91,5 @@ def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Wa
 
         if places.by_id(plan.place).on_this_computer:
             quicken(model)
-        return TeamSteps(model, recipe, shape, devices=plan.devices)
+        return TeamSteps(model, recipe, shape, devices=plan.devices, sharded=plan.sharded)
     return module_of(plan.framework).make_steps(plan, model, recipe, shape, chosen)

@@ -113,12 +113,17 @@ class Parts:
         return backend.evaluation_batch(self.plan, self.model, len(self.opened.validation))
 
     def write_result(
-        self, run: Path, loop: Loop, reason: Reason, tell: Callable[[str, Mapping[str, Any]], None]
+        self,
+        run: Path,
+        loop: Loop,
+        arrays: state.Arrays,
+        reason: Reason,
+        tell: Callable[[str, Mapping[str, Any]], None],
     ) -> None:
-        """Put the final (or best) weights into the model and hand it to ``result``, with *tell*."""
+        """Put the final weights, of *arrays*, or the best into the model and hand it to ``result``, with *tell*."""
         from tpu_studio.trainer import result
 
-        arrays, step = loop.steps.snapshot(), loop.progress.step
+        step = loop.progress.step
         if loop.takes_best and loop.progress.best_step is not None:
             best = checkpoints.read(run, loop.progress.best_step)
             if isinstance(best, checkpoints.Loaded):

@@ -237,11 +237,13 @@ class Attempt:
 
     def _finish(self, plan: Plan, parts: Any, loop: Any, reason: Reason, facts: Mapping[str, Any]) -> Outcome:
         keeps = reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)
+        keeps = keeps and loop.progress.step > 0
+        arrays = loop.steps.snapshot() if keeps else {}  # of which each worker may have a share
         if self._team is not None:
             self._team.part()  # what worker 0 does from here on, no other can spoil
-        if keeps and loop.progress.step > 0 and self.worker == 0:
+        if keeps and self.worker == 0:
             self.events.send("phase", phase="saving", detail="result")
-            parts.write_result(self.run, loop, reason, self._warn)
+            parts.write_result(self.run, loop, arrays, reason, self._warn)
         loop.profiling.finish()
         return Outcome(reason, loop.progress.step, loop.final(), facts)
 

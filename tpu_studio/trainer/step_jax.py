@@ -7,7 +7,7 @@ bit-identical.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -17,18 +17,21 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tpu_studio.data.opened import Share
 from tpu_studio.trainer import maths
+from tpu_studio.trainer.models import attention, splash
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Arrays, Layout, give_up_values, initial, ordered
 from tpu_studio.trainer.varying import varied
 
 Batch = dict[str, Any]
+LEAST = 8  # rows that each device holds of a tensor that is cut
 
 
 class JaxFormulas:
     """The functions of a step, as they are compiled; no state and no device. Also what `check` compiles for a TPU."""
 
-    def __init__(self, model: Any, recipe: Recipe, shape: Layout) -> None:
-        self._model, self._recipe, self._shape = model, recipe, shape
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout, kernel: attention.Kernel | None = None) -> None:
+        """*kernel*: attends in place of what the model has written down."""
+        self._model, self._recipe, self._shape, self._kernel = model, recipe, shape, kernel
 
     def run_many(
         self, state: list[Any], stack: Batch, rates: Any, first: Any, count: Any
@@ -75,7 +78,8 @@ class JaxFormulas:
 
     def _summed_loss(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
         x = varied(batch, picked)
-        outputs, others, extra = self._model.stateless_call(weights, others, x, training=True, return_losses=True)
+        with attention.by(self._kernel):
+            outputs, others, extra = self._model.stateless_call(weights, others, x, training=True, return_losses=True)
         loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
         for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
             loss = loss + penalty.astype(jnp.float32) * total
@@ -83,20 +87,41 @@ class JaxFormulas:
 
     def run_evaluate(self, state: list[Any], batch: Batch) -> dict[str, Any]:
         weights, others = state[: len(self._shape.weights)], state[len(self._shape.weights) :]
-        outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
+        with attention.by(self._kernel):
+            outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
         return maths.evaluation(self._recipe, outputs, batch)
+
+
+def state_shardings(mesh: Mesh, shapes: Sequence[tuple[int, ...]], *, sharded: bool) -> list[NamedSharding]:
+    """Where each tensor of the state lies: whole on every device, or *sharded*, cut along its longest axis that the
+    devices divide (Rajbhandari et al. 2020, ZeRO, stage 3). Small ones stay whole: they would be gathered for nothing.
+    """
+    found = []
+    for shape in shapes:
+        cut = [side if sharded and side % mesh.size == 0 and side >= LEAST * mesh.size else 0 for side in shape]
+        axis = cut.index(max(cut)) if any(cut) else -1
+        found.append(NamedSharding(mesh, PartitionSpec(*[None] * axis, *["batch"][: axis + 1])))
+    return found
 
 
 class JaxSteps(JaxFormulas):
     """State on the devices and the compiled functions that move it; all methods are for one thread.
 
-    The model's own variables have no values from here on.
+    The model's own variables have no values from here on. *sharded*: each device holds its share of the state.
     """
 
-    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int) -> None:
-        super().__init__(model, recipe, shape)
-        found = jax.devices()[:devices]
-        mesh = Mesh(np.array(found), ("batch",))
+    def __init__(
+        self,
+        model: Any,
+        recipe: Recipe,
+        shape: Layout,
+        *,
+        devices: int,
+        sharded: bool = False,
+        kernel: Callable[[Mesh], attention.Kernel | None] = splash.over,
+    ) -> None:
+        mesh = Mesh(np.array(jax.devices()[:devices]), ("batch",))
+        super().__init__(model, recipe, shape, kernel(mesh))
         self._everywhere = NamedSharding(mesh, PartitionSpec())
         self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
         self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
@@ -104,9 +129,13 @@ class JaxSteps(JaxFormulas):
         begin = initial(model, shape)
         give_up_values(model)
         self._like = {name: jax.ShapeDtypeStruct(value.shape, value.dtype) for name, value in begin.items()}
+        shapes = [one.shape for one in self._like.values()]
+        self._where = state_shardings(mesh, shapes, sharded=sharded)
+        self._sharded = sharded
         self._state: list[Any] = []
         self.restore(begin)
-        self._many = jax.jit(self.run_many, donate_argnums=0)
+        stays = {"out_shardings": (self._where, self._everywhere)} if sharded else {}
+        self._many = jax.jit(self.run_many, donate_argnums=0, **stays)
         self._evaluate = jax.jit(self.run_evaluate)
 
     def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
@@ -143,9 +172,9 @@ class JaxSteps(JaxFormulas):
 
     def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
         # May-alias is off: the state is donated, and memory that numpy owns must not be overwritten.
+        values = ordered(self._shape, arrays, self._like)
         self._state = [
-            self._placed(jnp.array(value, copy=True), self._everywhere)
-            for value in ordered(self._shape, arrays, self._like)
+            self._placed(jnp.array(value, copy=True), where) for value, where in zip(values, self._where, strict=True)
         ]
 
     @property

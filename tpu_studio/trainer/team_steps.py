@@ -11,17 +11,18 @@ import numpy as np
 from tpu_studio.data.opened import Share
 from tpu_studio.trainer.feed import Batch
 from tpu_studio.trainer.recipe import Recipe
-from tpu_studio.trainer.state import Layout, ordered
+from tpu_studio.trainer.state import Arrays, Layout, ordered
 from tpu_studio.trainer.step_jax import JaxSteps
 
 
 class TeamSteps(JaxSteps):
     """Each worker hands over the examples of its own devices; state and results are on all of them."""
 
-    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int) -> None:
-        super().__init__(model, recipe, shape, devices=devices)
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int, sharded: bool = False) -> None:
+        super().__init__(model, recipe, shape, devices=devices, sharded=sharded)
         everywhere = self._everywhere
-        self._many = jax.jit(self._many.__wrapped__, donate_argnums=0, out_shardings=everywhere)
+        self._many = jax.jit(self._many.__wrapped__, donate_argnums=0, out_shardings=(self._where, everywhere))
+        self._gathered = jax.jit(lambda value: value, out_shardings=everywhere)
         self._evaluate = jax.jit(self._evaluate.__wrapped__, out_shardings=everywhere)
 
     def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
@@ -40,11 +41,19 @@ class TeamSteps(JaxSteps):
         return Share(np.concatenate([np.arange(*each) for each in bounds]), batch)
 
     def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        values = ordered(self._shape, arrays, self._like)
         self._state = [
-            _everywhere(np.array(value, copy=True), self._everywhere)
-            for value in ordered(self._shape, arrays, self._like)
+            _placed(np.array(value, copy=True), where) for value, where in zip(values, self._where, strict=True)
         ]
 
+    def snapshot(self) -> Arrays:
+        """As everywhere else, on every worker; of state that is cut, one tensor after the other is gathered for it:
+        all workers ask at the same step."""
+        if not self._sharded:
+            return super().snapshot()
+        named = zip(self._shape.names, self._state, strict=True)
+        return {name: np.array(self._gathered(value), copy=True) for name, value in named}
 
-def _everywhere(whole: np.ndarray[Any, Any], sharding: Any) -> Any:
+
+def _placed(whole: np.ndarray[Any, Any], sharding: Any) -> Any:
     return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])

@@ -110,9 +110,10 @@ def _saving(parts: Any, loop: Any, folder: Path) -> dict[str, float]:
 
     begun = time.monotonic()
     try:
-        checkpoints.write(folder, 1, loop.steps.snapshot(), loop.progress.to_json())
+        arrays = loop.steps.snapshot()
+        checkpoints.write(folder, 1, arrays, loop.progress.to_json())
         copied = time.monotonic()
-        parts.write_result(folder, loop, Reason.COMPLETED, lambda notice, facts: None)
+        parts.write_result(folder, loop, arrays, Reason.COMPLETED, lambda notice, facts: None)
     except (StudioError, OSError) as error:  # the steps were timed all the same
         print(f"trainer: no result could be written for the timing: {error}", file=sys.stderr)
         return {}

@@ -82,6 +82,10 @@ class Plan:
         data: `Look.to_json()` of the data at planning time (the trainer checks its fingerprint).
         task: classification, regression or language-model.
         steps: Optimizer steps in all; steps_per_epoch may be 0.x for huge batches, so it is a float.
+        table_rows: Of a language model's token table, where these are more than its vocabulary, to fill tiles;
+            0: as many as the vocabulary, and in plans of older versions.
+        sharded: Whether each device holds its share of weights and optimizer only, instead of all of them; not in plans
+            of older versions.
         consent: sha256 of the user's own model file that was agreed to, or "".
         price: {"usd_per_hour", "as_of", "source"} or None when unknown.
         limits: {"money_usd": float | None, "hours": float}: what the guardian enforces.
@@ -119,6 +123,8 @@ class Plan:
     extras: Mapping[str, Any] = field(default_factory=dict)
     model_options: Mapping[str, Any] = field(default_factory=dict)
     utilisation: Utilisation | None = None
+    table_rows: int = 0
+    sharded: bool = False
     consent: str = ""
     run: str = ""
     created: float = 0.0
@@ -152,6 +158,7 @@ class Plan:
         tree |= {"verdict": self.verdict, "alternatives": self.alternatives, "basis": self.basis}
         tree |= {"extras": self.extras, "model_options": dict(self.model_options)}
         tree["utilisation"] = self.utilisation.to_json() if self.utilisation else None
+        tree |= {"table_rows": self.table_rows, "sharded": self.sharded}
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
@@ -200,6 +207,8 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             if options is None
             else dict(options),
             utilisation=read_utilisation(tree.get("utilisation")),
+            table_rows=int(tree.get("table_rows") or 0),
+            sharded=tree.get("sharded") is True,
             **plain,
             **ranges,
         )

@@ -33,13 +33,18 @@ def plan(
     *,
     options: dict[str, Any] | None = None,
     consent: str = "",
+    data: dict[str, Any] | None = None,
     **training: Any,
 ) -> Plan:
     """A plan for *model*, a name of the catalogue or the path of a Python file."""
     which = {"file": model} if model.endswith(".py") else {"name": model}
-    data = {"kind": description["kind"]} | ({} if description["kind"] == "digits" else {"path": "/data"})
-    data["sequence_length"] = (BY_NAME[model].sequence_length if model in BY_NAME else None) or 64
+    where = {} if description["kind"] == "digits" else {"path": "/data"}
+    length = (BY_NAME[model].sequence_length if model in BY_NAME else None) or 64
     job = parse_resolved(
-        {"model": which | {"options": options or {}}, "data": data, "training": {"precision": "float32", **training}}
+        {
+            "model": which | {"options": options or {}},
+            "data": {"kind": description["kind"], "sequence_length": length} | where | (data or {}),
+            "training": {"precision": "float32", **training},
+        }
     )
     return Plan(job=job, task=str(description["task"]), framework="tensorflow", consent=consent)

@@ -174,6 +174,25 @@ def test_the_batch_counts_the_chips_as_far_as_steps_are_left(training: dict[str,
     assert (alone["training.global_batch"], eight["training.global_batch"]) == (32, batch)
 
 
+@pytest.mark.parametrize(
+    ("accelerator", "options", "batch"),
+    [
+        ("v5litepod-1", {}, 16),  # 16,384 tokens keep a chip busy
+        ("v5litepod-8", {}, 128),
+        ("v5litepod-8", {"layers": 24, "vocabulary": 50_257}, 64),  # twice the layers leave room for half as many
+        ("v5litepod-64", {}, 512),  # 524,288 tokens: as far as the learning rate reaches
+    ],
+)
+def test_long_sequences_are_as_many_as_the_memory_of_each_chip_holds(
+    accelerator: str, options: dict[str, int], batch: int
+):
+    given = job("gpt-124m", "text", model={"name": "gpt-124m", "options": options}, training={"steps": 2000})
+    text = replace(PLAYS, numbers={"tokens": 50_000_000})
+    plan = planned(set_values(given, {"where.place": "cloud", "where.accelerator": accelerator}), text)
+    assert plan.job["training.global_batch"] == batch
+    assert plan.fits
+
+
 def test_the_batch_grows_no_further_than_the_learning_rate_carries():
     large = replace(DIAMONDS, examples=20_000_000, train=18_000_000, validation=2_000_000)
     given = job("mlp", "table", where={"place": "cloud", "accelerator": "v5litepod-64"}, data={"target": "price"})

@@ -103,10 +103,11 @@ def test_a_model_too_large_for_the_memory_does_not_fit():
 
 
 def test_one_press_makes_a_batch_that_is_far_too_large_fit():
-    for accelerator in ("v5e-1", "v6e-8"):
+    for accelerator in ("v5e-1", "v5e-8"):
         wanted = job(
             "gpt-124m",
             "text",
+            model={"name": "gpt-124m", "options": {"vocabulary": 50_257}},
             training={"global_batch": 512, "rematerialize": False},
             where={"place": "cloud", "accelerator": accelerator},
         )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.looks import DIGITS, LAPTOP, NOW, PLAYS, job
 from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
+from tpu_studio.planner import work
 from tpu_studio.planner.checks import FLEX_MOST_HOURS
 from tpu_studio.planner.estimate import limit_hours
 from tpu_studio.planner.public import plan_to_public_json
+from tpu_studio.wire import models
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan, Range
 
@@ -61,6 +65,27 @@ def test_on_practice_the_limit_is_half_an_hour_at_least_and_the_money_goes_with_
     assert plan.reasons["limits.hours"].startswith("Half an hour at least")
     own = planned(job("mlp", "digits", where={"place": "practice"}, limits={"hours": 0.1}), DIGITS)
     assert own.limits["hours"] == 0.1
+
+
+LARGE = {"layers": 36, "width": 1280, "heads": 20, "vocabulary": 50_257}  # GPT-2 large, 774 million weights
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "options", "sharded"),
+    [("v5litepod-8", LARGE, True), ("v5litepod-8", {}, False), ("v5p-8", LARGE, False), ("v5litepod-1", LARGE, False)],
+)
+def test_state_that_takes_over_a_quarter_of_a_chip_is_shared_out_over_the_chips(
+    accelerator: str, options: dict[str, int], sharded: bool
+):
+    where = {"place": "cloud", "accelerator": accelerator}
+    model = {"name": "gpt-124m", "options": options}
+    given = job("gpt-124m", "text", model=model, where=where, training={"steps": 2000})
+    plan = planned(given, replace(PLAYS, numbers={"tokens": 50_000_000}))
+    assert plan.sharded == sharded
+    state = plan.memory["parts"]["weights"] + plan.memory["parts"]["optimizer"]
+    weights = work.gpt(models.options("gpt-124m", options), tokens=1024).params
+    assert state == pytest.approx(12 * weights / (8 if sharded else 1), rel=1e-6)  # float32: weight and two moments
+    assert plan.basis["floor_s"] >= 2 * state / 819e9 * (1 if "v5l" in accelerator else 0)
 
 
 def test_all_zones_lend_the_slice_and_lie_in_the_region_of_the_price():

@@ -27,6 +27,23 @@ def test_a_plan_carries_all_options_of_its_model():
     assert tree["job"]["model"]["options"] == {"layers": 6}  # the job stays what the person wrote
 
 
+@pytest.mark.parametrize(
+    ("where", "vocabulary", "rows"),
+    [
+        ({"place": "cloud"}, 50_257, 50_304),  # the next multiple of 128
+        ({"place": "cloud"}, 256, 0),
+        ({}, 50_257, 0),  # a processor has no tiles
+    ],
+)
+def test_the_table_of_tokens_fills_a_tpus_tiles_and_a_plan_says_so(where: dict[str, str], vocabulary: int, rows: int):
+    given = job("gpt-124m", "text", model={"name": "gpt-124m", "options": {"vocabulary": vocabulary}}, where=where)
+    plan = make_plan(given, PLAYS, now=NOW, computer=LAPTOP)
+    assert plan.table_rows == rows
+    assert loads(dumps(plan)).table_rows == rows
+    older = {key: value for key, value in json.loads(dumps(plan)).items() if key != "table_rows"}
+    assert from_json(older).table_rows == 0  # a run of an older version goes on with its own shapes
+
+
 def test_another_default_of_a_later_version_changes_no_frozen_plan(monkeypatch: pytest.MonkeyPatch):
     tree = frozen()
     later = families.ModelSpec(

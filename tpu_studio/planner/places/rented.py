@@ -38,7 +38,8 @@ class RentedPlanner:
         return rented.choose(question.job, framework, rented.need_bytes(sized.memory, 1))
 
     def estimate(self, sized: Sized, here: Estimate, mine: Mine) -> Estimate:
-        return rented.estimate(sized.resolved, sized.work, sized.tpu, here, mine)
+        sharded = sized.memory.sharded
+        return rented.estimate(sized.resolved, sized.work, sized.tpu, here, mine, sharded=sharded)
 
     def price(self, sized: Sized) -> dict[str, Any] | None:
         return rented.price_json(sized.tpu, sized.resolved.job.where.usd_per_hour)

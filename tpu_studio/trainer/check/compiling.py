@@ -19,6 +19,7 @@ from typing import Any
 
 from tpu_studio.trainer.check.collectives import collective_bytes
 from tpu_studio.trainer.check.standing_in import as_on_a_tpu
+from tpu_studio.trainer.check.traffic import memory_bytes
 
 # What libtpu reads when it is loaded: no metadata server to ask, no lock file shared with others on this computer.
 ENVIRONMENT = {
@@ -72,6 +73,8 @@ class Compiled:
         flops, bytes_accessed: Of one optimizer step or one call of the evaluation; the inside of a loop counts once.
         moved_bytes: What comes in and goes out, each once: the least that its memory has to give and take.
         collective_bytes: What is exchanged with other chips (`collectives`); None: the compiler's text cannot be read.
+        traffic_bytes: Between the chip and its memory (`traffic`), but for kernels; *bytes_accessed* has what stays on
+            the chip, too. None as before.
         effort: ``full``: as it is compiled for training; ``least``: see `QUICK`.
     """
 
@@ -84,6 +87,7 @@ class Compiled:
     bytes_accessed: float | None = None
     moved_bytes: int = 0
     collective_bytes: int | None = None
+    traffic_bytes: int | None = None
     words: str = ""
     effort: str = "full"
 
@@ -154,41 +158,53 @@ class StepCompiler:
     """Compiles the training step of one model, and its evaluation, for one slice, at any batch.
 
     Args:
-        formulas: `step_jax.JaxFormulas` of the model.
+        formulas: Mesh of the devices → `step_jax.JaxFormulas` of the model on them.
         state: Shape and dtype of each tensor of the state, in order.
         slots_from: Position in *state* at which the optimizer's tensors begin.
         example: Shape and dtype of one example by name ("x", "y", "weight").
         remembered_bytes: Batch of one device → bytes that the backward pass remembers, as traced.
+        sharded: Each device holds its share of the state.
     """
 
     def __init__(
         self,
-        formulas: Any,
+        formulas: Callable[[Any], Any],
         state: list[tuple[tuple[int, ...], Any]],
         slots_from: int,
         example: Mapping[str, tuple[tuple[int, ...], Any]],
         per_call: int,
         devices: list[Any],
         remembered_bytes: Callable[[int], int],
+        *,
+        sharded: bool = False,
     ) -> None:
         import jax
         import numpy as np
         from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+        from tpu_studio.trainer.step_jax import state_shardings
+
         mesh = Mesh(np.array(devices), ("batch",))
         self._everywhere = NamedSharding(mesh, PartitionSpec())
         self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
         self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
-        self._devices = devices
-        self._step = jax.jit(formulas.run_many, donate_argnums=0)
-        self._evaluation = jax.jit(formulas.run_evaluate)
+        self._devices, programs = devices, formulas(mesh)
+        self._where = state_shardings(mesh, [shape for shape, _ in state], sharded=sharded)
+        stays = {"out_shardings": (self._where, self._everywhere)} if sharded else {}
+        self._step = jax.jit(programs.run_many, donate_argnums=0, **stays)
+        self._evaluation = jax.jit(programs.run_evaluate)
         self._state, self._slots_from, self._example = state, slots_from, example
         self._per_call, self._count, self._remembered = per_call, len(devices), remembered_bytes
 
     @property
     def fixed_bytes(self) -> int:
         """Of the state, which is there whatever the batch."""
-        return sum(_bytes(shape, dtype) for shape, dtype in self._state)
+        return self._state_bytes(0, len(self._state))
+
+    def _state_bytes(self, begin: int, end: int) -> int:
+        """Of one device, of the tensors from *begin* to *end*."""
+        each = zip(self._state[begin:end], self._where[begin:end], strict=True)
+        return sum(_bytes(where.shard_shape(shape), dtype) for (shape, dtype), where in each)
 
     def verdict(self, batch: int, limit: int) -> Compiled:
         """Whether *batch* fits: with the least effort, and again as for training when that leaves a doubt.
@@ -217,7 +233,7 @@ class StepCompiler:
             for name, (shape, dtype) in self._example.items()
         }
         rates, number = self._whole((self._per_call,), jnp.float32), self._whole((), jnp.int32)
-        arguments = (self._whole_state(len(self._state)), stack, rates, number, number)
+        arguments = (self._placed_state(len(self._state)), stack, rates, number, number)
         remembered = self._remembered(max(1, batch // self._count))
         found = self._compiled(self._step, arguments, batch, remembered, full)
         waiting = sum(_bytes((self._per_call - 1, batch, *shape), dtype) for shape, dtype in self._example.values())
@@ -233,8 +249,8 @@ class StepCompiler:
             name: jax.ShapeDtypeStruct((batch, *shape), dtype, sharding=self._by_example)
             for name, (shape, dtype) in example.items()
         }
-        beside = sum(_bytes(shape, dtype) for shape, dtype in self._state[self._slots_from :])
-        found = self._compiled(self._evaluation, (self._whole_state(self._slots_from), placed), batch, 0, full, beside)
+        beside = self._state_bytes(self._slots_from, len(self._state))
+        found = self._compiled(self._evaluation, (self._placed_state(self._slots_from), placed), batch, 0, full, beside)
         return replace(found, fits=found.fits and found.device_bytes <= limit)
 
     def _whole(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -242,8 +258,11 @@ class StepCompiler:
 
         return jax.ShapeDtypeStruct(shape, dtype, sharding=self._everywhere)
 
-    def _whole_state(self, count: int) -> list[Any]:
-        return [self._whole(shape, dtype) for shape, dtype in self._state[:count]]
+    def _placed_state(self, count: int) -> list[Any]:
+        import jax
+
+        each = zip(self._state[:count], self._where[:count], strict=True)
+        return [jax.ShapeDtypeStruct(shape, dtype, sharding=where) for (shape, dtype), where in each]
 
     def _compiled(
         self, program: Any, arguments: tuple[Any, ...], batch: int, remembered: int, full: bool, beside: int = 0
@@ -265,8 +284,8 @@ class StepCompiler:
 
     def _accepted(self, compiled: Any, batch: int, remembered: int, beside: int, seconds: float) -> Compiled:
         told = compiled.memory_analysis()
-        weights = sum(_bytes(shape, dtype) for shape, dtype in self._state[: self._slots_from])
-        optimizer = sum(_bytes(shape, dtype) for shape, dtype in self._state[self._slots_from :])
+        weights = self._state_bytes(0, self._slots_from)
+        optimizer = self._state_bytes(self._slots_from, len(self._state))
         arguments = int(told.argument_size_in_bytes) + beside
         data = max(0, arguments - weights - optimizer)
         new_outputs = max(0, int(told.output_size_in_bytes) - int(told.alias_size_in_bytes))
@@ -285,16 +304,19 @@ class StepCompiler:
         needed = peak + beside if peak else needs
         moved = int(told.argument_size_in_bytes) + int(told.output_size_in_bytes)
         flops, accessed = cost.get("flops"), cost.get("bytes accessed")
-        return Compiled(True, batch, needed, seconds, parts, flops, accessed, moved, _collective_bytes(compiled))
+        told_by_text = _by_text(compiled)
+        return Compiled(True, batch, needed, seconds, parts, flops, accessed, moved, *told_by_text)
 
 
-def _collective_bytes(compiled: Any) -> int | None:
+def _by_text(compiled: Any) -> tuple[int | None, int | None]:
+    """Bytes exchanged with other chips, bytes between the chip and its memory."""
     import jax
 
     try:
-        return collective_bytes(compiled.as_text())
+        text = compiled.as_text()
     except jax.errors.JaxRuntimeError:  # libtpu 0.0.51 writes what jaxlib 0.10.2 cannot read
-        return None
+        return None, None
+    return collective_bytes(text), memory_bytes(text)
 
 
 def amounts(words: str) -> tuple[int, int] | None:

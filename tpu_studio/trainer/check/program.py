@@ -7,7 +7,8 @@ of the environment that compiles what this one lowers. Lines:
     {"stage": "model"}                      what begins now, for whoever shows progress
     {"answer": "traced", …}                 problems and operations; always before the compiler is begun
     {"answer": "compiled", …}               fits, device_bytes, limit_bytes, parts … of the program that needs most,
-                                            and ``programs``: each by name; or {"problem": …}
+                                            and ``programs``: each by name; or {"problem": …}. First with the least
+                                            effort; of what fits again, in JAX, as it is compiled for training
     {"answer": "compiled-also", …}          one for each of ``batches``, when the question has that key
     {"answer": "largest-batch", …}          first a guess in proportion, then what was compiled
 
@@ -17,6 +18,7 @@ A compiler can abort its process: what was told before stands. Whoever started t
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -188,15 +190,13 @@ class _Check:
             if self.also:
                 return
             first = compiler.verdict(self.batch, limit)
-            programs, hardest = {"train": programs_of.told(first, limit, devices=self.target.devices)}, first
-            if traced is not None:
-                evaluated = compiler.evaluation(*traced.evaluation, limit)
-                programs = traced.programs(first, evaluated, limit)
-                hardest = max(first, evaluated, key=lambda one: (not one.fits, one.device_bytes))
+            hardest = self._tell(compiler, first, limit, traced)
+            if traced is not None and hardest.fits:  # what was told stands until this is through
+                first = first if first.effort == "full" else compiler.compile(self.batch, full=True)
+                hardest = self._tell(compiler, first, limit, traced, full=True)
         except (ValueError, RuntimeError) as error:
             self._cannot(error)
             return
-        self._say(hardest.to_json() | {"answer": "compiled", "limit_bytes": limit, "programs": programs})
         first = first if hardest.fits else replace(first, fits=False, device_bytes=hardest.device_bytes)
         if not first.fits or self.largest:
             self._say({"stage": "largest-batch"})
@@ -221,6 +221,25 @@ class _Check:
                     "device_bytes": at_best.device_bytes if at_best else None,
                 }
             )
+
+    def _tell(
+        self,
+        compiler: Any,
+        train: compiling.Compiled,
+        limit: int,
+        traced: _Traced | None,
+        *,
+        full: bool = False,
+    ) -> compiling.Compiled:
+        """Evaluate, too, and tell of both programs; the one that needs most memory."""
+        devices = self.target.devices if self.target else 1
+        programs, hardest = {"train": programs_of.told(train, limit, devices=devices)}, train
+        if traced is not None:
+            evaluated = compiler.evaluation(*traced.evaluation, limit, full=full)
+            programs = traced.programs(train, evaluated, limit)
+            hardest = max(train, evaluated, key=lambda one: (not one.fits, one.device_bytes))
+        self._say(hardest.to_json() | {"answer": "compiled", "limit_bytes": limit, "programs": programs})
+        return hardest
 
     def _first_batch(self) -> tuple[dict[str, Any], dict[str, tuple[tuple[int, ...], Any]]]:
         """The first real examples, and the shape and type of one."""
@@ -277,12 +296,15 @@ class _Traced:
         import numpy as np
 
         from tpu_studio.trainer import recipe, state
+        from tpu_studio.trainer.models import splash
         from tpu_studio.trainer.step_jax import JaxFormulas
 
         self.check, self.model, self.spec = check, model, spec
         constants = recipe.from_plan(check.plan)
         shape = state.layout(model, constants)
-        self.formulas = JaxFormulas(model, constants, shape)
+        self._formulas = functools.partial(JaxFormulas, model, constants, shape)
+        on_chip = not places.by_id(check.plan.place).local
+        self.formulas = self._formulas(splash.Splash() if on_chip else None)
         weights = [(tuple(one.shape), np.dtype(one.dtype)) for one in model.trainable_variables]
         others = [(tuple(one.shape), np.dtype(one.dtype)) for one in model.non_trainable_variables]
         self.state = [*weights, *others, *((size, np.dtype(np.float32)) for _ in shape.slots for size, _ in weights)]
@@ -311,8 +333,17 @@ class _Traced:
         return told
 
     def compiler(self, devices: list[Any]) -> compiling.StepCompiler:
+        from tpu_studio.trainer.models import splash
+
         return compiling.StepCompiler(
-            self.formulas, self.state, self.slots_from, self.spec, self.per_call, devices, self._remembered
+            lambda mesh: self._formulas(splash.over(mesh)),
+            self.state,
+            self.slots_from,
+            self.spec,
+            self.per_call,
+            devices,
+            self._remembered,
+            sharded=self.check.plan.sharded,
         )
 
     @property

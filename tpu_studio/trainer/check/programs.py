@@ -26,7 +26,9 @@ def told(
     """
     loops = loops or Loops()
     moved, flops = compiled.bytes_accessed, compiled.flops
-    if moved is not None:
+    if compiled.traffic_bytes is not None:  # by the compiler's text, which names the trips
+        moved = compiled.traffic_bytes + loops.carried / devices
+    elif moved is not None:
         once = min(float(update_bytes), moved)
         moved = once + loops.products * (moved - once)
     if flops is not None or (compiled.fits and loops.hidden):  # of a program that is nothing but a kernel: none
@@ -57,14 +59,17 @@ class Loops:
         flops: How many times the operations that are counted once the program does; 1 without loops.
         products: Of its matrix products alone, to which the bytes are in proportion.
         hidden: Operations of kernels that it cannot count, over all devices.
+        carried: Bytes that kernels move, over all devices.
     """
 
     flops: float = 1.0
     products: float = 1.0
     hidden: float = 0.0
+    carried: float = 0.0
 
 
 def loops(jaxpr: Any) -> Loops:
     once, whole = count(jaxpr, by_trips=False), count(jaxpr)
     times = whole.seen / once.seen if once.seen else 1.0
-    return Loops(times, whole.products / once.products if once.products else times, whole.hidden)
+    products = whole.products / once.products if once.products else times
+    return Loops(times, products, whole.hidden, whole.carried)

@@ -65,7 +65,7 @@ def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Wa
 
     if places.by_id(plan.place).on_this_computer:
         quicken(model)
-    return JaxSteps(model, recipe, shape, devices=plan.devices)
+    return JaxSteps(model, recipe, shape, devices=plan.devices, sharded=plan.sharded)
 
 
 def quicken(model: Any) -> None:
@@ -81,9 +81,13 @@ def keep_attention_plain() -> None:
 
 
 def recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """All but what the attention kernel gave: that is small, and the dearest to work out again."""
     import jax
 
-    return jax.checkpoint(function)  # type: ignore[no-any-return]
+    from tpu_studio.trainer.models import splash
+
+    policy = jax.checkpoint_policies.save_only_these_names(splash.MIXED)
+    return jax.checkpoint(function, policy=policy)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

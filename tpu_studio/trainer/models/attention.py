@@ -1,19 +1,88 @@
-"""Attention as it is written, on TPUs too: without the kernel that Keras would put in its place there.
+"""Attention on TPUs: as it is written, or by a kernel of ours; never by the one that Keras would put in.
 
 Keras 3.15 hands `dot_product_attention` on a TPU to a kernel that is causal whatever was asked, where there is no mask,
 and that no compiler can spread over several chips ("Mosaic kernels cannot be automatically partitioned", seen in
-erfanzar/EasyDeL#149; it breaks models on pods: keras#21116; a mask that is traced breaks it, too: keras#21808). Put in
-wherever JAX trains, so that a practice run, `check` and a TPU work out the same.
+erfanzar/EasyDeL#149; it breaks models on pods: keras#21116; a mask that is traced breaks it, too: keras#21808). It is
+left out wherever JAX trains, so that a practice run, `check` and a TPU work out the same.
+
+Models of ours say which of their blocks attend causally (`let_kernel`). While a step is traced inside `by`, these take
+the kernel that it names; a model, and the file it is saved to, knows nothing of it.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
 
 import keras
 
 from tpu_studio.trainer.frameworks import running
+
+Tensor = Any
+
+
+class Kernel(Protocol):
+    """Causal attention of B examples, N = B·T."""
+
+    def takes(self, tokens: int) -> bool:
+        """Whether it can work on sequences of that length."""
+        ...
+
+    def attend(self, qkv: Tensor, tokens: int, heads: int) -> Tensor:
+        """Queries, keys and values [N, 3W] → what is mixed of them [N, W]."""
+        ...
+
+    def score(self, x: Tensor, table: Tensor) -> Tensor:
+        """x [N, W] and the table of tokens [V, W] → scores [N, V]."""
+        ...
+
+
+_KERNEL: ContextVar[Kernel | None] = ContextVar("kernel", default=None)
+
+
+@contextmanager
+def by(kernel: Kernel | None) -> Iterator[None]:
+    """What is traced inside attends by *kernel*; None: as the model is written."""
+    token = _KERNEL.set(kernel)
+    try:
+        yield
+    finally:
+        _KERNEL.reset(token)
+
+
+def let_kernel(
+    block: keras.Model, inside: Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor], tokens: int, heads: int
+) -> None:
+    """Have *block* attend by the kernel of `by`, where there is one that takes *tokens*.
+
+    Args:
+        inside: What the block works out of its first input, given how queries, keys and values [N, 3W] become [N, W].
+    """
+    plain = block.call
+
+    def call(inputs: Any, training: bool | None = None, mask: Any = None) -> Tensor:
+        kernel = _KERNEL.get()
+        if kernel is None or not kernel.takes(tokens):
+            return plain(inputs, training=training, mask=mask)
+        return inside(inputs[0], lambda qkv: kernel.attend(qkv, tokens, heads))
+
+    block.call = call
+
+
+def let_score(table: keras.layers.ReversibleEmbedding) -> None:
+    """Have *table* score tokens as the kernel of `by` does, where there is one and the model computes in bfloat16."""
+    plain = table.call
+
+    def call(inputs: Any, reverse: bool = False) -> Tensor:
+        kernel = _KERNEL.get()
+        if not reverse or kernel is None or table.compute_dtype != "bfloat16":
+            return plain(inputs, reverse=reverse)
+        return kernel.score(inputs, keras.ops.convert_to_tensor(table.embeddings))
+
+    table.call = call
 
 
 def keep_plain() -> None:

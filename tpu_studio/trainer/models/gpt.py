@@ -8,13 +8,13 @@ softmax and logits stay float32 under bfloat16. B examples, T tokens, W width, H
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
 from keras import layers, ops
 
-from tpu_studio.trainer.models import initial, remat
+from tpu_studio.trainer.models import attention, initial, remat
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.wire.plan import Plan
 
@@ -23,11 +23,19 @@ NOT_SEEN = -1e9  # added to the score of a later token; finite, so that bfloat16
 
 
 def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
-    return gpt(shapes, options, seed, rematerialize=plan.job.training.rematerialize is True)
+    recompute = plan.job.training.rematerialize is True
+    return gpt(shapes, options, seed, rematerialize=recompute, table_rows=plan.table_rows)
 
 
-def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize: bool) -> keras.Model:
-    """The model; with *rematerialize* each block recomputes its inside in the backward pass instead of keeping it."""
+def gpt(
+    shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize: bool, table_rows: int = 0
+) -> keras.Model:
+    """The model.
+
+    Args:
+        rematerialize: Each block recomputes its inside in the backward pass instead of keeping it.
+        table_rows: Of the token table, at least; those beyond the vocabulary stand for no token and are never scored.
+    """
     (tokens,) = shapes.input
     width, heads, drop = int(options["width"]), int(options["heads"]), float(options["dropout"])
     compute = keras.config.dtype_policy().compute_dtype
@@ -36,9 +44,14 @@ def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize:
     later_1x1xTxT = ops.expand_dims(ops.expand_dims(positions_1xT, 1) > ops.expand_dims(positions_1xT, 2), 1)
     bias_1x1xTxT = ops.cast(later_1x1xTxT, "float32") * NOT_SEEN
     table = layers.ReversibleEmbedding(
-        shapes.outputs, width, embeddings_initializer=_normal(0.02), reverse_dtype="float32", name="tokens"
+        max(shapes.outputs, table_rows),
+        width,
+        embeddings_initializer=_normal(0.02),
+        reverse_dtype="float32",
+        name="tokens",
     )
     places = layers.Embedding(tokens, width, embeddings_initializer=_normal(0.01), name="positions")
+    attention.let_score(table)
     x_BxTxW = _Drop(drop, seed, "embedding_dropout")(table(ids_BxT) + places(positions_1xT))
     for number in range(int(options["layers"])):
         block = _block(f"block_{number}", tokens, width, heads, drop, seed, compute)
@@ -46,8 +59,10 @@ def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize:
             block = remat.rematerialize(block)
         x_BxTxW = block([x_BxTxW, bias_1x1xTxT])
     x_BxTxW = layers.LayerNormalization(epsilon=EPSILON, name="norm")(x_BxTxW)
-    logits_NxV = table(ops.reshape(x_BxTxW, (-1, width)), reverse=True)
-    logits_BxTxV = ops.reshape(ops.cast(logits_NxV, "float32"), (-1, tokens, shapes.outputs))
+    logits_NxV = ops.cast(table(ops.reshape(x_BxTxW, (-1, width)), reverse=True), "float32")
+    if table_rows > shapes.outputs:
+        logits_NxV = logits_NxV[:, : shapes.outputs]
+    logits_BxTxV = ops.reshape(logits_NxV, (-1, tokens, shapes.outputs))
     model = _model(ids_BxT, logits_BxTxV, "gpt")
     initial.fill(model, seed, _scale(int(options["layers"])))
     return model
@@ -59,20 +74,34 @@ def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: in
     All tokens stand in one long list, N = B·T: the gradients of matrix products over two axes take XLA on a
     processor twice as long.
     """
+    norm, mlp_norm = (
+        layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_{which}_norm") for which in ("attention", "mlp")
+    )
+    enter, leave, rise, fall = (
+        layers.Dense(size, kernel_initializer=_normal(0.02), name=f"{name}_{which}")
+        for which, size in (
+            ("attention_in", 3 * width),
+            ("attention_out", width),
+            ("mlp_in", 4 * width),
+            ("mlp_out", width),
+        )
+    )
+    drop_attended, drop_mlp = (_Drop(drop, seed, f"{name}_{which}_dropout") for which in ("attention_out", "mlp"))
+
+    def inside(input_BxTxW: Any, attend: Callable[[Any], Any]) -> Any:
+        start_NxW = ops.reshape(ops.cast(input_BxTxW, compute), (-1, width))
+        x_NxW = start_NxW + drop_attended(leave(attend(enter(norm(start_NxW)))))
+        h = ops.gelu(rise(mlp_norm(x_NxW)), approximate=True)
+        return ops.reshape(x_NxW + drop_mlp(fall(h)), (-1, tokens, width))
+
     input_BxTxW = keras.Input((tokens, width), name=f"{name}_input")
     bias = keras.Input((1, tokens, tokens), name=f"{name}_bias")
-    start_NxW = ops.reshape(ops.cast(input_BxTxW, compute), (-1, width))
-    h = layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_attention_norm")(start_NxW)
-    h = layers.Dense(3 * width, kernel_initializer=_normal(0.02), name=f"{name}_attention_in")(h)
-    h = _attend(h, bias, tokens, width, heads, _Drop(drop, seed, f"{name}_attention_dropout"))
-    h = layers.Dense(width, kernel_initializer=_normal(0.02), name=f"{name}_attention_out")(h)
-    x_NxW = start_NxW + _Drop(drop, seed, f"{name}_attention_out_dropout")(h)
-    h = layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_mlp_norm")(x_NxW)
-    h = layers.Dense(4 * width, kernel_initializer=_normal(0.02), name=f"{name}_mlp_in")(h)
-    h = ops.gelu(h, approximate=True)
-    h = layers.Dense(width, kernel_initializer=_normal(0.02), name=f"{name}_mlp_out")(h)
-    x_NxW = x_NxW + _Drop(drop, seed, f"{name}_mlp_dropout")(h)
-    return _model([input_BxTxW, bias], ops.reshape(x_NxW, (-1, tokens, width)), name)
+    shares = _Drop(drop, seed, f"{name}_attention_dropout")
+    outputs = inside(input_BxTxW, lambda qkv: _attend(qkv, bias, tokens, width, heads, shares))
+    block = _model([input_BxTxW, bias], outputs, name)
+    if not drop:  # which the kernel does not know
+        attention.let_kernel(block, inside, tokens, heads)
+    return block
 
 
 def _model(inputs: Any, outputs: Any, name: str) -> keras.Model:

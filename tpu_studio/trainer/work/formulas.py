@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tpu_studio.trainer.work.kernels import Cost, cost
+
 
 def of_product(equation: Any) -> float:
     """Each number that comes out is a sum over the contracted axes."""
@@ -34,18 +36,22 @@ PRODUCTS: dict[str, Callable[[Any], float]] = {
 }
 
 
-def of_kernel(equation: Any, body: Callable[[Any], float]) -> tuple[float, bool]:
-    """Operations of a `pallas_call`, and whether a compiler knows them: by the kernel's own word (`pl.CostEstimate`),
-    which XLA takes over, else as its body at each place of its grid.
+def of_kernel(equation: Any, body: Callable[[Any], float]) -> tuple[Cost, bool]:
+    """Work and traffic of a `pallas_call`, and whether a compiler knows them: by the kernel's own word
+    (`pl.CostEstimate`), which XLA takes over, else by its formula (`kernels`), else as its body at each place of its
+    grid, and what it is given and gives once.
 
     Args:
         body: Operations of a jaxpr.
     """
     estimate = equation.params.get("cost_estimate")
     if estimate is not None:
-        return float(estimate.flops), True
+        return Cost(float(estimate.flops), float(estimate.bytes_accessed)), True
+    if (found := cost(equation)) is not None:
+        return found, False
+    moved = sum(_bytes(one) for one in (*equation.invars, *equation.outvars))
     places = math.prod(int(side) for side in equation.params["grid_mapping"].grid)
-    return places * body(equation.params["jaxpr"]), False
+    return Cost(places * body(equation.params["jaxpr"]), moved), False
 
 
 def is_elementwise(equation: Any) -> bool:
@@ -66,6 +72,10 @@ def is_reduction(equation: Any) -> bool:
 def numbers(variable: Any) -> int:
     """How many an array holds."""
     return math.prod(getattr(variable.aval, "shape", ()))
+
+
+def _bytes(variable: Any) -> int:
+    return numbers(variable) * int(getattr(getattr(variable.aval, "dtype", None), "itemsize", 0))
 
 
 def _of_contraction(equation: Any, contracting: Any) -> float:

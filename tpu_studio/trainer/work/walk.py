@@ -26,6 +26,8 @@ class Count:
         elementwise: Of everything else that computes.
         known: Of kernels that XLA knows by their own word.
         hidden: Of kernels that it does not.
+        kernels: How many of either are called.
+        carried: Bytes that these move between chip and memory.
         unclear: What could not be counted: loops whose trips no number tells, each counted once, and calls of code that
             is not JAX's.
     """
@@ -35,6 +37,8 @@ class Count:
     elementwise: float = 0.0
     known: float = 0.0
     hidden: float = 0.0
+    kernels: float = 0.0
+    carried: float = 0.0
     unclear: frozenset[str] = frozenset()
 
     @property
@@ -54,6 +58,8 @@ class Count:
             self.elementwise + other.elementwise,
             self.known + other.known,
             self.hidden + other.hidden,
+            self.kernels + other.kernels,
+            self.carried + other.carried,
             self.unclear | other.unclear,
         )
 
@@ -64,6 +70,8 @@ class Count:
             many * self.elementwise,
             many * self.known,
             many * self.hidden,
+            many * self.kernels,
+            many * self.carried,
             self.unclear,
         )
 
@@ -82,8 +90,9 @@ def _of(equation: Any, by_trips: bool) -> Count:
         flops = PRODUCTS[name](equation)
         return Count(products=flops, convolved=flops if name.startswith("conv") else 0.0)
     if name == "pallas_call":
-        flops, known = of_kernel(equation, lambda body: count(body).work)
-        return Count(known=flops) if known else Count(hidden=flops)
+        cost, known = of_kernel(equation, lambda body: count(body).work)
+        seen, unseen = (cost.flops, 0.0) if known else (0.0, cost.flops)
+        return Count(known=seen, hidden=unseen, kernels=1, carried=cost.moved_bytes)
     inside = [count(one, by_trips=by_trips) for one in inner(equation)]
     if not inside:
         return _of_numbers(equation)
