@@ -64,6 +64,12 @@ class Cell:
     real: bool = False
     backend: str = ""
 
+    @property
+    def sudden(self) -> bool:
+        """A machine goes without a word, or with one too short for a copy to come up: what it has made since the copy
+        before is lost, and how much that is depends on how soon the copies came up."""
+        return "gone" in self.name or any(",notice=" in fault for _, fault in self.faults)
+
 
 # Every transition of an undisturbed run, from launch to receipt.
 TRANSITIONS = (

@@ -56,6 +56,7 @@ KINDS = {
     "leaked": "nodes, requests, machines or stops leaked",
     "twice": "created twice, or two at a time",
     "events": "events lost or doubled",
+    "copies": "a copy not brought up in the time before a machine was taken",
     "cap": "over the cap and the stated margin",
     "rent": "rented for longer than a doubt may cost",
     "late": "deleted too late with the laptop off",
@@ -230,14 +231,13 @@ class Judgement:
                 verdict.check("events", first <= last + 1, lost)
                 replays.append(last + 1 - first)
                 again = f"{name}: {replays[-1]} steps were made again"
-                if "gone" in self.cell.name:  # without a word: what was on its way up is lost, the rest is not
-                    began = events_of(run / "events" / name)[0].t
-                    newest = max((step for at, step in seen.copies if at < began), default=0)
-                    verdict.check("events", first - 1 == newest, f"{again}, the copy of step {newest} was there")
-                else:  # told that it is taken, a machine brings its copy up
-                    verdict.check("events", replays[-1] <= self.cell.save_every, again)
+                began = events_of(run / "events" / name)[0].t
+                newest = max((step for at, step in seen.copies if at < began), default=0)
+                verdict.check("events", first - 1 == newest, f"{again}, the copy of step {newest} was there")
+                if not self.cell.sudden:  # told that it is taken, a machine brings its copy up
+                    verdict.check("copies", replays[-1] <= self.cell.save_every, again)
             elif steps:
-                first_is = steps[0] == 1 or "gone" in self.cell.name
+                first_is = steps[0] == 1 or self.cell.sudden
                 verdict.check("events", first_is, f"{name}: the first step is {steps[0]}")
             before = steps or before
         curve = drawn(run)

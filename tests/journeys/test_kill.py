@@ -122,7 +122,8 @@ def test_the_guardian_is_killed_the_trainer_ends_and_resume_makes_one_curve(stud
     guardian = guardian_of(studio, run)
     trainer = trainer_of(guardian)
     os.kill(guardian, signal.SIGKILL)
-    eventually(lambda: not alive(trainer))
+    eventually(lambda: not alive(trainer))  # ended with the thread that started it: others may still hold the claim
+    eventually(lambda: not is_guarded(claim_file(studio.runs.folder(run), 1)))
     go(studio)
     assert list(studio.runs.reconcile()) == [run]
     assert list(studio.runs.reconcile()) == []
