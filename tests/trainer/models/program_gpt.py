@@ -15,6 +15,7 @@ import numpy as np
 from programs_plans import TEXT, plan
 
 from tpu_studio.trainer.models import build, count_params
+from tpu_studio.trainer.models.initial import without_weights
 
 SMALL = {"layers": 2, "width": 32, "heads": 4}
 
@@ -22,7 +23,8 @@ SMALL = {"layers": 2, "width": 32, "heads": 4}
 def main() -> None:
     found: dict[str, Any] = {}
     for vocabulary in ({}, {"vocabulary": 50_257}):
-        big = build(plan("gpt-124m", TEXT, options=vocabulary), TEXT)
+        with without_weights():
+            big = build(plan("gpt-124m", TEXT, options=vocabulary), TEXT)
         found[f"gpt-124m {vocabulary.get('vocabulary', '')}"] = [count_params(big), *big.output.shape[1:]]
         del big
     model = build(plan("gpt-nano", TEXT, options=SMALL), TEXT)
