@@ -83,6 +83,7 @@ class Studio:
                 runs=self._runs_page,
                 settings=self._settings_page,
                 account=self._account_page,
+                help=self._help_page,
                 plan=self._plan_page,
                 run=self._run_page,
             ),
@@ -253,6 +254,14 @@ class Studio:
     def _home_page(self) -> QWidget:
         page = HomePage(self.home_model, self.shell)
         page.open_account = self.open_account
+        return page
+
+    def _help_page(self) -> QWidget:
+        from tpu_studio.gui.help.page import HelpPage
+        from tpu_studio.viewmodels.helping import HelpViewModel
+
+        page = HelpPage(HelpViewModel(self.tasks))
+        page.acted.connect(self.window.act)
         return page
 
     def open_account(self, place: str) -> None:

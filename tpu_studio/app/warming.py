@@ -62,7 +62,15 @@ RUN = tuple(
 )
 OTHERS = tuple(
     f"tpu_studio.gui.{name}"
-    for name in ("account.sheets", "account.page", "runs.page", "settings.page", "shell.palette", "sweep.sheet")
+    for name in (
+        "account.sheets",
+        "account.page",
+        "runs.page",
+        "settings.page",
+        "help.page",
+        "shell.palette",
+        "sweep.sheet",
+    )
 )
 GOOGLE = "tpu_studio.places.accounts"
 

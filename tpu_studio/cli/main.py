@@ -36,6 +36,7 @@ VERBS = {
     "import": "keeping",
     "convert": "converting",
     "estimate": "estimating",
+    "explain": "explaining",
     "engine": "engine",
     "predict": "predicting",
     "doctor": "doctor",

@@ -227,6 +227,15 @@ def parser() -> argparse.ArgumentParser:
     estimate.add_argument("workload", type=Path, metavar="WORKLOAD", help="a JSON file that describes it")
     estimate.add_argument("--own-runs", action="store_true", help="lay what your own runs on real TPUs taught over it")
 
+    explain = verb(
+        "explain",
+        "Tell what an error text means, its cause and what to do: TPU, JAX, TensorFlow, PyTorch/XLA, Colab, Kaggle, gcloud.",
+        "tpu-studio explain train.log",
+    )
+    explain.add_argument(
+        "file", type=Path, nargs="?", metavar="FILE", help="a log or an error text; without one, or “-”, standard input"
+    )
+
     engine = verb(
         "engine",
         "The training engine (TensorFlow, JAX, Keras): what state it is in, install, repair or remove it.",

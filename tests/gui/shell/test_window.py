@@ -294,7 +294,7 @@ def test_the_window_opens_where_it_was_left(qtbot, home, monkeypatch):
 def test_f1_explains_what_has_the_focus(studio):
     studio.shell.go("settings")
     studio.window.sidebar.new_button.setFocus()
-    studio.window.act("help")
+    studio.window.act("what-is-this")
     assert studio.window.notices.cards[-1].notice.text
 
 

@@ -47,6 +47,7 @@ class Pages:
     runs: Callable[[], QWidget]
     settings: Callable[[], QWidget]
     account: Callable[[], QWidget]
+    help: Callable[[], QWidget]
     plan: Callable[[], QWidget]
     run: Callable[[str], QWidget]
     kept: dict[str, QWidget] = field(default_factory=dict)
@@ -82,6 +83,7 @@ class MainWindow(QMainWindow):
                 NavItem("home", "Home", "house", "Ctrl+1"),
                 NavItem("runs", "Runs", "activity", "Ctrl+2"),
                 NavItem("account", "Account & quota", "shield-check", "Ctrl+5"),
+                NavItem("help", "Help", "circle-question-mark", "Ctrl+7"),
             ]
         )
         self.sidebar.page_chosen.connect(self.act)
@@ -154,7 +156,7 @@ class MainWindow(QMainWindow):
             self.stack.show_page(page)
             if before is not None:  # a page's own keys work at once; at the start nothing has the focus
                 page.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.sidebar.select(view.section if view.section in ("home", "runs", "account") else "")
+        self.sidebar.select(view.section if view.section in ("home", "runs", "account", "help") else "")
         self.footer.show_settings(view.section == "settings")
         if view.banner is not None and self.banner is None:
             self.banner = _banner(view.banner)
@@ -190,7 +192,7 @@ class MainWindow(QMainWindow):
     def act(self, name: str) -> None:
         """Do the command *name* (see `actions`)."""
         match name:
-            case "home" | "runs" | "account":
+            case "home" | "runs" | "account" | "help":
                 self.shell.go(name)
             case "settings" | "settings-page":
                 self.shell.go("settings")
@@ -222,12 +224,23 @@ class MainWindow(QMainWindow):
                 self.settings.set(text_size=100)
             case "dark":
                 self.settings.set(theme="light" if controller().theme.dark else "dark")
-            case "help":
+            case "what-is-this":
                 self._explain()
+            case "paste-error":
+                self._explain_copied()
             case "menu":
                 self.footer.open_menu()
             case "quit":
                 self.close()
+
+    def _explain_copied(self) -> None:
+        """What was copied elsewhere is read here, when it is asked for, and at no other time."""
+        copied = QApplication.clipboard().mimeData()
+        if copied.hasText() or copied.hasUrls():
+            self.shell.go("help")
+            _call(self.page("help"), "take", copied)
+        else:
+            self.shell.notify("There is no text to paste", "Copy an error text first, then press Ctrl+V again.")
 
     def _last_run(self) -> None:
         view = self.shell.state.value

@@ -1,0 +1,134 @@
+"""The Help page as a person uses it: pasted, dropped, opened, copied elsewhere; and what it never does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from tests.gui.studios import OpenStudio
+from tpu_studio.gui.help.cause import CauseCard
+from tpu_studio.gui.help.page import HelpPage
+from tpu_studio.gui.kit.rows import Note
+
+MEMORY = (
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in "
+    "memory space hbm. Used 21.95G of 15.48G hbm. Exceeded hbm capacity by 6.47G."
+)
+
+
+@pytest.fixture
+def page(studio: OpenStudio) -> HelpPage:
+    studio.shell.go("help")
+    page = studio.window.page("help")
+    assert isinstance(page, HelpPage)
+    return page
+
+
+def words(page: HelpPage) -> str:
+    return "\n".join(label.text() for label in page.findChildren(QLabel) if label.isVisibleTo(page))
+
+
+def drop(page: HelpPage, data: QMimeData) -> None:
+    at = QPointF(QPoint(50, 50))
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    page.dropEvent(QDropEvent(at, copy, data, left, none))
+
+
+def answered(qtbot, page: HelpPage) -> list[CauseCard]:
+    qtbot.waitUntil(lambda: bool(page.model.state.value.answer or page.model.state.value.problem))
+    return page.findChildren(CauseCard)
+
+
+def test_a_pasted_error_is_explained_with_its_figures_and_the_next_step(qtbot, page):
+    page.text.setPlainText(MEMORY)
+    QTest.keyClick(page.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    (card, *_) = answered(qtbot, page)
+    assert "memory" in card.accessibleName()
+    shown = words(page)
+    assert "21.95" in shown and "15.48" in shown and "smaller batch" in shown
+    assert "shows a known cause" in shown
+
+
+def test_a_log_is_dropped_as_a_file_or_as_words(qtbot, page, tmp_path: Path):
+    log = tmp_path / "train.log"
+    log.write_text(f"step 1\n{MEMORY}\n")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(log))])
+    drop(page, data)
+    assert answered(qtbot, page)
+    assert "train.log shows" in words(page)
+    page.model.clear()
+    data = QMimeData()
+    data.setText(MEMORY)
+    drop(page, data)
+    assert answered(qtbot, page)
+    assert page.text.toPlainText() == MEMORY
+
+
+def test_ctrl_v_outside_of_fields_explains_what_was_copied_and_inside_it_pastes(qtbot, studio, page):
+    QApplication.clipboard().setText(MEMORY)
+    studio.shell.go("runs")
+    studio.window.activateWindow()
+    studio.window.page("runs").setFocus()
+    studio.window.act("paste-error")
+    assert studio.shell.state.value.page == "help"
+    assert answered(qtbot, page)
+    page.clear.click()
+    page.text.setFocus()
+    QTest.keyClick(page.text, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    assert page.text.toPlainText() == MEMORY
+    assert page.model.state.value.asked == ""
+
+
+def test_the_clipboard_is_not_read_unasked(studio, monkeypatch):
+    read = []
+    monkeypatch.setattr(QApplication, "clipboard", lambda: read.append(1))
+    studio.shell.go("help")
+    studio.window.page("help")
+    studio.shell.go("home")
+    assert read == []
+
+
+def test_nothing_known_and_nothing_readable_say_what_helps(qtbot, page, tmp_path: Path):
+    page.explain_text("all is well")
+    answered(qtbot, page)
+    assert "No known cause" in words(page)
+    assert [note for note in page.findChildren(Note) if note.title.text() == "Give more of the text"]
+    strange = tmp_path / "model.bin"
+    strange.write_bytes(bytes(range(256)) * 20)
+    drop_file(page, strange)
+    qtbot.waitUntil(lambda: page.model.state.value.problem is not None)
+    assert page.problem.title.text() == "That is no text"
+
+
+def test_hostile_words_stay_words(qtbot, page):
+    page.explain_text(f"<img src=x onerror=1><b>{MEMORY}</b>")
+    (card, *_) = answered(qtbot, page)
+    texts = [label for label in card.findChildren(QLabel) if "<b>" in label.text()]
+    assert texts and all(label.textFormat() == Qt.TextFormat.PlainText for label in texts)
+
+
+def test_a_command_is_copied_by_its_button(qtbot, page):
+    page.explain_text("The TPU is already in use by process with pid 4321.")
+    (card, *_) = answered(qtbot, page)
+    card.copies[0].click()
+    assert QApplication.clipboard().text() in [step.command for step in page.model.state.value.causes[0].steps]
+
+
+def test_everything_is_reached_by_the_keyboard_and_cleared(qtbot, page):
+    page.explain_text(MEMORY)
+    answered(qtbot, page)
+    page.clear.click()
+    assert page.text.toPlainText() == "" and page.findChildren(CauseCard) == []
+    assert page.answer.isHidden()
+
+
+def drop_file(page: HelpPage, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    drop(page, data)

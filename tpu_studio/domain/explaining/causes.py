@@ -1,0 +1,163 @@
+"""Which causes a text shows, best first, with the lines that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_studio.domain.explaining.logtext import discreet_line
+from tpu_studio.domain.explaining.rules import MONEY, Rule, rules
+
+LINES = 3  # of each cause
+_LOOKED_AT = 200  # places of a sign; a log may say the same a million times
+_CONTEXT = 2  # lines after a sign that a pattern may reach into
+_WIDEST = 4000  # letters of such a stretch
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Attributes:
+    sure: 0 to 1.
+    lines: Decisive ones, without keys, at most `LINES`.
+    means: What happened, what it means for money and data, with the figures that the lines give.
+    do: What to do next, in order.
+    verb: The command of ours that does it; "".
+    """
+
+    id: str
+    title: str
+    sure: float
+    lines: tuple[str, ...]
+    means: str
+    do: tuple[str, ...]
+    verb: str
+    source: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As `tpu-studio explain --json` tells it."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "sure": self.sure,
+            "lines": list(self.lines),
+            "means": self.means,
+            "do": list(self.do),
+            "source": self.source,
+            **({"verb": self.verb} if self.verb else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Harmless:
+    lines: tuple[str, ...]
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"lines": list(self.lines), "why": self.why}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    causes: tuple[Cause, ...]
+    harmless: tuple[Harmless, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "causes": [cause.to_json() for cause in self.causes],
+            "harmless": [one.to_json() for one in self.harmless],
+        }
+
+
+@dataclass(frozen=True)
+class _Sight:
+    rule: Rule
+    lines: tuple[str, ...]
+    figures: dict[str, str]
+    at: int  # where in the text the first is
+
+
+def explain(text: str, known: Sequence[Rule] | None = None) -> Explanation:
+    """What *text* shows.
+
+    Args:
+        text: As `log_text` gives it.
+        known: Rules to go by; those that ship by default.
+    """
+    text += "\n"
+    small = text.lower()
+    if len(small) != len(text):  # letters that change their length would shift every place
+        small = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
+    seen = [sight for rule in (rules() if known is None else known) for sight in _sights(rule, text, small)]
+    causes = [sight for sight in seen if not sight.rule.is_harmless]
+    led_to = {one for sight in causes for one in sight.rule.explains}
+    causes.sort(key=lambda sight: (sight.rule.id in led_to, -sight.rule.sure, sight.at))
+    return Explanation(
+        tuple(_cause(sight, sight.rule.id in led_to) for sight in causes),
+        tuple(Harmless(sight.lines, sight.rule.title) for sight in seen if sight.rule.is_harmless),
+    )
+
+
+def _cause(sight: _Sight, is_led_to: bool) -> Cause:
+    rule = sight.rule
+    has_all = rule.reads is not None and set(sight.figures) == set(rule.reads.groupindex)
+    told = rule.figures.format(**sight.figures) if has_all else ""
+    return Cause(
+        id=rule.id,
+        title=rule.title,
+        sure=round(rule.sure / 2 if is_led_to else rule.sure, 2),
+        lines=sight.lines,
+        means=f"{told} {rule.means} {MONEY[rule.money]}".strip(),
+        do=rule.do,
+        verb=rule.verb,
+        source=rule.source,
+    )
+
+
+def _sights(rule: Rule, text: str, small: str) -> Iterator[_Sight]:
+    """One at most."""
+    first, lines, figures = -1, [], {}
+    for begin in _places(rule, small):
+        start = small.rfind("\n", 0, begin) + 1
+        end = _end_of(small, begin)
+        stretch = text[max(start, begin - _WIDEST) : _stretch(small, end)][: 2 * _WIDEST]
+        if rule.pattern is not None and rule.pattern.search(stretch) is None:
+            continue
+        if rule.reads is not None and not figures and (read := rule.reads.search(stretch)):
+            figures = {name: discreet_line(value, longest=80) for name, value in read.groupdict().items() if value}
+        line = discreet_line(text[start:end], begin - start)
+        first = begin if first < 0 else first
+        if line not in lines:
+            lines.append(line)
+        if len(lines) == LINES:
+            break
+    if not lines:
+        return
+    if any(piece in small for piece in rule.unless):
+        return
+    if rule.besides and not any(piece in small for piece in rule.besides):
+        return
+    yield _Sight(rule, tuple(lines), figures, first)
+
+
+def _places(rule: Rule, small: str) -> Iterator[int]:
+    looked = 0
+    for sign in rule.signs:
+        at = small.find(sign)
+        while at >= 0 and looked < _LOOKED_AT:
+            yield at
+            looked += 1
+            at = small.find(sign, _end_of(small, at))
+
+
+def _end_of(small: str, at: int) -> int:
+    end = small.find("\n", at)
+    return len(small) if end < 0 else end
+
+
+def _stretch(small: str, end: int) -> int:
+    for _ in range(_CONTEXT):
+        if end >= len(small):
+            break
+        end = _end_of(small, end + 1)
+    return end

@@ -1,0 +1,85 @@
+"""A person's log as text: whatever its encoding and size, without keys and without what a terminal obeys."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from tpu_studio.domain.visible import visible
+from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.secrets import without_secrets
+
+LARGEST = 10_000_000  # bytes; of more, the first and the last half are read
+_BOMS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_BINARY_SHARE = 0.05
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?)")
+
+
+@dataclass(frozen=True)
+class LogText:
+    """Attributes:
+    text: Lines that end with ``\\n``.
+    size: Bytes that were given.
+    is_cut: The middle was left out.
+    """
+
+    text: str
+    size: int
+    is_cut: bool = False
+
+
+def log_text(raw: bytes, *, size: int | None = None) -> LogText:
+    """The text in *raw*.
+
+    Args:
+        size: Bytes of the whole where *raw* is only its first and last `LARGEST` / 2.
+
+    Raises:
+        BadInput: ``log-binary``: no text in any usual encoding.
+    """
+    whole = len(raw) if size is None else size
+    if is_cut := whole > LARGEST:
+        half = LARGEST // 2
+        raw = raw[:half] + b"\n" + raw[-half:]
+    text = _decoded(raw)
+    text = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")  # a bar that is drawn again is a line
+    return LogText(visible(text), whole, is_cut)
+
+
+def discreet_line(line: str, around: int = 0, longest: int = 300) -> str:
+    """*line* as it may be shown and kept: without keys; of a very long one, what is around the place *around*."""
+    if len(line) > longest:
+        begin = max(0, min(around - longest // 3, len(line) - longest))
+        line = ("… " if begin else "") + line[begin : begin + longest] + (" …" if begin + longest < len(line) else "")
+    return without_secrets(line.strip())
+
+
+def _decoded(raw: bytes) -> str:
+    for bom, name in _BOMS:
+        if raw.startswith(bom):
+            return raw.decode(name, errors="replace")
+    if wide := _without_bom(raw[:2000]):
+        return raw.decode(wide, errors="replace")
+    sample = raw[:100_000]
+    odd = sum(sample.count(bytes([one])) for one in (*range(7), *range(14, 27), *range(28, 32)))
+    if sample and odd / len(sample) > _BINARY_SHARE:
+        raise BadInput("log-binary", bytes=len(raw))
+    return raw.decode("utf-8", errors="replace")
+
+
+def _without_bom(sample: bytes) -> str:
+    """UTF-16 as PowerShell writes it, where every other byte of plain letters is zero; "" for anything else."""
+    if len(sample) < 8:
+        return ""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    pairs = len(sample) // 2
+    if odd > 0.7 * pairs and even < 0.1 * pairs:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.7 * pairs and odd < 0.1 * pairs else ""

@@ -1,0 +1,1 @@
+"""Help: what an error text means."""

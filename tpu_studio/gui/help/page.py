@@ -1,0 +1,200 @@
+"""Help: an error text is pasted, dropped or opened, and its causes are told, best first. Draws `HelpView`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+
+from tpu_studio.gui.help.cause import CauseCard, HarmlessCard
+from tpu_studio.gui.kit import fonts
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, PageHeader, clear_layout
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import Themed, px, soft_px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.viewmodels.helping import HelpView, HelpViewModel
+
+WIDTH = 860
+LONGEST = 200_000  # letters that stand in the field; a longer text is looked at whole and not shown
+ASK = (
+    "Paste an error text or the last lines of a log here: from this app, a terminal, Colab, Kaggle or gcloud. "
+    "Or drop a log file."
+)
+PRIVATE = "It is looked at on this computer only. Nothing is sent or kept."
+
+
+class ErrorText(Themed, QPlainTextEdit):
+    """The field for the text. Ctrl+Enter asks; Tab goes on to the next control."""
+
+    asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setPlaceholderText(ASK)
+        self.setTabChangesFocus(True)
+        self.setAccessibleName("Error text")
+        self.setAccessibleDescription(ASK)
+        self.setAcceptDrops(False)  # the whole page takes what is dropped
+        self.follow_theme()
+
+    def restyle(self) -> None:
+        self.setFont(fonts.font("mono"))
+        self.setFixedHeight(px(150))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & _CONTROL:
+            self.asked.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+_CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+class HelpPage(QWidget):
+    """*act* does a command of the window; *open_page* shows an address in the browser."""
+
+    acted = Signal(str)
+
+    def __init__(self, model: HelpViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = model
+        self._drawn: HelpView | None = None
+        self.setAcceptDrops(True)
+        self.text = ErrorText()
+        self.text.asked.connect(self.ask)
+        self.button = Button("Explain", "primary", icon="circle-question-mark")
+        self.button.clicked.connect(self.ask)
+        self.file = Button("Open a log…", icon="folder-open")
+        self.file.clicked.connect(self.choose)
+        self.clear = Button("Clear", "quiet")
+        self.clear.clicked.connect(self._clear)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(Space.m)
+        for button in (self.button, self.file, self.clear):
+            buttons.addWidget(button)
+        buttons.addWidget(Text(PRIVATE, "caption", "text_2"), 1)
+        card = Card()
+        card.title("Why did it fail?")
+        card.body.addWidget(self.text)
+        card.body.addLayout(buttons)
+
+        self.answer = Text("", "section")
+        self.cut = Note("", "", "warn")
+        self.problem = Note("", "", "bad")
+        self._results = QVBoxLayout()
+        self._results.setSpacing(Space.l)
+
+        inside = QWidget()
+        inside.setObjectName("scrolled")
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
+        column.setSpacing(Space.l)
+        column.addWidget(PageHeader("Help", "What an error text means, and what to do about it."))
+        for widget in (card, self.answer, self.problem, self.cut):
+            column.addWidget(widget)
+        column.addLayout(self._results)
+        column.addStretch(1)
+        inside.setMaximumWidth(soft_px(WIDTH) + 2 * Space.page)
+        holder = QWidget()
+        holder.setObjectName("scrolled")
+        middle = QHBoxLayout(holder)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.addWidget(inside, 10)
+        middle.addStretch(1)
+        self.scroll = QScrollArea()
+        self.scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self.scroll.setWidgetResizable(True)
+        self.scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.scroll.setWidget(holder)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self.scroll)
+        self.setFocusProxy(self.text)
+        self._end = model.state.subscribe(self._draw)
+        self.destroyed.connect(lambda: self._end())
+
+    def ask(self) -> None:
+        self.model.explain_text(self.text.toPlainText())
+
+    def explain_text(self, text: str) -> None:
+        """Put *text* into the field, and ask."""
+        self.text.setPlainText(text[:LONGEST])
+        self.model.explain_text(text)
+
+    def choose(self) -> None:
+        dialog = QFileDialog(self.window(), "Open a log")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda name: self._file(Path(name)))
+        dialog.open()
+
+    def explain(self) -> None:
+        """F1 on this page."""
+        self.text.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _file_of(event.mimeData()) or event.mimeData().hasText():
+            event.acceptProposedAction()
+        else:
+            event.ignore()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        event.acceptProposedAction()
+        self.take(event.mimeData())
+
+    def take(self, data: QMimeData) -> None:
+        """What was dropped or copied: one file, or words."""
+        if file := _file_of(data):
+            self._file(file)
+        elif data.hasText():
+            self.explain_text(data.text())
+
+    def _file(self, path: Path) -> None:
+        self.text.clear()
+        self.model.explain_file(path)
+
+    def _clear(self) -> None:
+        self.text.clear()
+        self.model.clear()
+        self.text.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _draw(self, view: HelpView) -> None:
+        self.answer.setText("Looking…" if view.is_looking else view.answer)
+        self.answer.setVisible(bool(self.answer.text()))
+        self.clear.setEnabled(bool(view.asked))
+        self.problem.setVisible(view.problem is not None)
+        if view.problem is not None:
+            self.problem.set_words(view.problem.title, view.problem.text)
+        self.cut.setVisible(bool(view.cut))
+        self.cut.set_words("It is a long log", view.cut)
+        clear_layout(self._results)
+        for cause in view.causes:
+            card = CauseCard(cause)
+            card.acted.connect(self.acted)
+            self._results.addWidget(card)
+        if view.left_out:
+            self._results.addWidget(
+                Text(f"{view.left_out} more causes are less likely than these.", "caption", "text_2")
+            )
+        if view.harmless:
+            self._results.addWidget(HarmlessCard(view.harmless))
+        if view.asked and not (view.is_looking or view.problem or view.causes):
+            self._results.addWidget(Note(*_NOTHING))
+
+
+_NOTHING = (
+    "Give more of the text",
+    "What helps: the lines before the first “Error” or “Traceback”, and the last lines. Of a run of this app, its log "
+    "stands on the run's page.",
+)
+
+
+def _file_of(data: QMimeData) -> Path | None:
+    """The one file in it."""
+    files = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+    return Path(files[0]) if len(files) == 1 else None
