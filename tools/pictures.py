@@ -59,6 +59,7 @@ def main(argv: list[str]) -> int:
 
 def photograph(driver: Driver, out: Path) -> None:
     import demo
+    import pictures_help
     import pictures_plan
 
     studio, shell = driver.studio, driver.studio.shell
@@ -91,6 +92,7 @@ def photograph(driver: Driver, out: Path) -> None:
     shell.go("settings")
     driver.linger(1.5)
     both(driver, out, "settings")
+    pictures_help.photograph(driver, out)
     studio.runs.stop(live, keep=False)
     over: Callable[[], Any] = lambda: (row := studio.runs.state.value.row(live)) is not None and row.over  # noqa: E731
     driver.wait(over, 120, "The live run did not stop.")

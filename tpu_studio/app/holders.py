@@ -124,6 +124,7 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
 
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
     model.tell = studio.shell.notify
+    model.ask_explain = studio.explain_text
     if not places.by_id(plan.place).local:
         model.ask_faults = lambda: studio.open_sheet("faults")
         model.looked = lambda: services.steward.watch(run)

@@ -264,6 +264,15 @@ class Studio:
         page.acted.connect(self.window.act)
         return page
 
+    def explain_text(self, text: str) -> None:
+        """Show what *text*, a log or an error, means: the Help page."""
+        from tpu_studio.gui.help.page import HelpPage
+
+        self.shell.go("help")
+        page = self.window.page("help")
+        assert isinstance(page, HelpPage)
+        page.explain_text(text)
+
     def open_account(self, place: str) -> None:
         """The account page with the account at *place*: ``cloud`` or ``practice``."""
         if self.account.state.value.place != place:

@@ -26,7 +26,7 @@ def explain(arguments: Arguments, output: Output) -> int:
     if file is None or str(file) == "-":
         if sys.stdin.isatty():
             output.say("Paste the error text, then press Ctrl-D (Windows: Ctrl-Z, Enter).")
-        log = read_stream(sys.stdin.buffer.read1)
+        log = read_stream(sys.stdin.buffer.read)
     else:
         log = read_log(file)
     if log.is_cut:
@@ -56,7 +56,7 @@ def _words(found: Explanation) -> str:
 def _cause(cause: Cause) -> str:
     lines = "\n".join(f"    {line}" for line in cause.lines)
     steps = "\n".join(_wrapped(f"{number}. {step}", "   ") for number, step in enumerate(cause.do, 1))
-    verb = f"\n   {cause.verb}" if cause.verb else ""
+    verb = f"\nThis program does it for you: {cause.verb}" if cause.verb else ""
     sure = "" if cause.sure >= 0.8 else " (perhaps)" if cause.sure >= 0.5 else " (less likely)"
     return f"{cause.title}{sure}\n{lines}\n{_wrapped(cause.means)}\n{steps}{verb}\nSource: {cause.source}"
 

@@ -20,6 +20,7 @@ from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
 
 if TYPE_CHECKING:
+    from tpu_studio.domain.explaining import Cause
     from tpu_studio.domain.run import RunView
     from tpu_studio.wire.plan import Plan
     from tpu_studio.workflow.runs import Runs
@@ -57,6 +58,7 @@ def show(arguments: Arguments, output: Output) -> int:
         _tell(services, output)
         following.poll()
         logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []
+        causes = _causes(following) if row.status == "failed" else None
         following.close()
         if arguments.job is not None:
             return _save_job(following.plan, arguments.job, output)
@@ -72,8 +74,23 @@ def show(arguments: Arguments, output: Output) -> int:
             told["cost_parts"] = parts
         if arguments.log:
             told["log"] = logs
-        output.answer(told, "\n".join([_as_text(row, following), *_part_lines(parts or []), *logs]))
+        if causes is not None:
+            told["causes"] = [cause.to_json() for cause in causes]
+        output.answer(told, "\n".join([_as_text(row, following), *_part_lines(parts or []), *_known(causes), *logs]))
     return 0
+
+
+def _causes(following: Any) -> tuple[Cause, ...]:
+    """What the log of a run that failed shows, by the rules of `explain`."""
+    from tpu_studio.domain.explaining import explain
+
+    return explain("\n".join(str(event.get("text", "")) for event in following.recent_logs())).causes
+
+
+def _known(causes: tuple[Cause, ...] | None) -> list[str]:
+    if not causes:
+        return []
+    return [f"Its log shows: {causes[0].title}.", causes[0].means, *(f"  {step}" for step in causes[0].do)]
 
 
 def _save_job(plan: Plan, path: Path, output: Output) -> int:

@@ -229,7 +229,7 @@ def parser() -> argparse.ArgumentParser:
 
     explain = verb(
         "explain",
-        "Tell what an error text means, its cause and what to do: TPU, JAX, TensorFlow, PyTorch/XLA, Colab, Kaggle, gcloud.",
+        "Tell what an error text means and what to do: TPU, JAX, TensorFlow, PyTorch/XLA, Colab, Kaggle, gcloud.",
         "tpu-studio explain train.log",
     )
     explain.add_argument(

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tpu_studio.domain.explaining import Explanation, LogText
     from tpu_studio.workflow.ports import Tasks
 
+OURS = "This program does it for you:"
+_TYPED = re.compile(
+    r"`((?:gcloud|pip|sudo|python3|tpu-studio|export|unset|ulimit|ls|df|free|kill|git|hf|ping|KERAS_BACKEND=)[^`]*)`"
+)
 SHOWN = 5  # causes; of those after them it is said how many there are
 _OURS = {
     "doctor": ("account", "Open account & quota"),
@@ -146,7 +150,7 @@ def _answered(view: HelpView, log: LogText, found: Explanation) -> HelpView:
             "" if cause.sure >= 0.8 else "perhaps" if cause.sure >= 0.5 else "less likely",
             cause.lines,
             cause.means,
-            tuple(_step(step) for step in (*cause.do, *([f"`{cause.verb}`"] if cause.verb else []))),
+            tuple(_step(step) for step in (*cause.do, *([f"{OURS} `{cause.verb}`."] if cause.verb else []))),
             cause.source,
             *_ours(cause.verb),
         )
@@ -164,7 +168,7 @@ def _answered(view: HelpView, log: LogText, found: Explanation) -> HelpView:
 
 
 def _step(words: str) -> Step:
-    command = re.search(r"`([^`]+)`", words)
+    command = _TYPED.search(words)
     return Step(words.replace("`", ""), command[1] if command else "")
 
 

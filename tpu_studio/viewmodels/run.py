@@ -229,6 +229,7 @@ class RunViewModel:
         self.planned_elsewhere: Callable[[Job, Leaving], None] = lambda job, leaving: None
         self.ask_faults: Callable[[], None] = lambda: None  # open the panel “What could go wrong?”
         self.ask_commands: Callable[[], None] = lambda: None  # show the launch as gcloud commands
+        self.ask_explain: Callable[[str], None] = lambda text: None  # show what a log means
         self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
         self.changed: Callable[[], None] = lambda: None  # a command was given
         self.tell: Callable[..., Any] = lambda title, text="", **more: None  # shown over the window for a while

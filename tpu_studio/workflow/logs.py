@@ -1,4 +1,4 @@
-"""A log on disk, or one that comes by a pipe, for `domain.explaining`: of any length, no more than its limit in memory."""
+"""A log on disk, or by a pipe, for `domain.explaining`: of any length, no more than its limit in memory."""
 
 from __future__ import annotations
 

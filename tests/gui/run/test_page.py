@@ -270,6 +270,11 @@ def test_the_full_log_is_shown(qtbot: Any, open_page: Callable[..., Shown], stud
     text = shown.window.findChild(QPlainTextEdit)
     assert text is not None
     qtbot.waitUntil(lambda: "[end]" in text.toPlainText())
+    explained: list[str] = []
+    shown.model.ask_explain = explained.append
+    shown.answer(qtbot, "Explain it")
+    assert "[end]" in explained[0]
+    qtbot.mouseClick(shown.page.happened.log, Qt.MouseButton.LeftButton)
     shown.answer(qtbot, "Close")
 
 

@@ -216,6 +216,15 @@ def test_a_failed_run_is_exit_1_with_its_reason(terminal: Terminal) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_of_a_run_that_failed_show_tells_what_its_log_means(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "20", "--at", "3:memory-error")
+    code, told = terminal.json("run", JOB)
+    assert (code, told["status"]) == (1, "failed")
+    causes = terminal.json("show", told["run"])[1]["causes"]
+    assert [cause["id"] for cause in causes] == ["host-oom"]
+    assert "The computer's own memory was full" in terminal.run("show", told["run"]).stdout
+
+
 def test_a_limit_is_exit_3(terminal: Terminal) -> None:
     terminal.trainer = ("--steps", "100000", "--step-s", "0.01")
     code, told = terminal.json("run", JOB, "--set", "where.usd_per_hour=3.6", "--set", "limits.money_usd=0.001")
@@ -252,6 +261,7 @@ def test_stop_on_interrupt_stops_and_keeps(terminal: Terminal) -> None:
 def test_limits_alone_add_no_training_to_a_run_and_are_refused_once_it_is_over(terminal: Terminal) -> None:
     terminal.trainer = ("--steps", "100000", "--step-s", "0.01")
     run = terminal.json("run", JOB, "--detach")[1]["run"]
+    eventually(lambda: terminal.json("show", run)[1]["steps"])  # it says itself how many it makes, once it has begun
     planned = terminal.json("show", run)[1]["steps_planned"]
     assert terminal.json("extend", run, "--hours", "3", "--money", "7,50") == (0, {"run": run, "epochs": None})
     said = terminal.run("extend", run, "--hours", "2").stderr
@@ -334,7 +344,7 @@ def test_a_mistyped_command_names_what_may_be_meant(argv: list[str], raw: str, h
     assert caught.value.facts == {"raw": raw, "help": help}
 
 
-VERBS = "plan run runs show watch stop extend resume profile delete export import convert engine predict"
+VERBS = "plan run runs show watch stop extend resume profile delete export import convert engine predict explain"
 
 
 @pytest.mark.parametrize("verb", VERBS.split())

@@ -13,6 +13,10 @@ LINES = 3  # of each cause
 _LOOKED_AT = 200  # places of a sign; a log may say the same a million times
 _CONTEXT = 2  # lines after a sign that a pattern may reach into
 _WIDEST = 4000  # letters of such a stretch
+_SHORT = 200_000  # letters; a longer log is searched without its repetitions
+_ALIKE = 5
+_LONG = 20_000  # letters of a line
+_FIGURES = dict.fromkeys(map(ord, "123456789abcdef"), "0")
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def explain(text: str, known: Sequence[Rule] | None = None) -> Explanation:
         text: As `log_text` gives it.
         known: Rules to go by; those that ship by default.
     """
-    text += "\n"
+    text = _without_repeats(text) + "\n"
     small = text.lower()
     if len(small) != len(text):  # letters that change their length would shift every place
         small = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
@@ -96,6 +100,23 @@ def explain(text: str, known: Sequence[Rule] | None = None) -> Explanation:
         tuple(_cause(sight, sight.rule.id in led_to) for sight in causes),
         tuple(Harmless(sight.lines, sight.rule.title) for sight in seen if sight.rule.is_harmless),
     )
+
+
+def _without_repeats(text: str) -> str:
+    """Of a long log the lines that say something new: of those that differ in figures alone, `_ALIKE`, with what
+    follows them. Lines without end lose their middle."""
+    if len(text) < _SHORT:
+        return text
+    alike: dict[str, int] = {}
+    left, follows = [], 0
+    for line, key in zip(text.split("\n"), text.translate(_FIGURES).split("\n"), strict=True):
+        times = alike.get(key, 0)
+        if times < _ALIKE:
+            alike[key], follows = times + 1, _CONTEXT + 1
+        if follows > 0:
+            follows -= 1
+            left.append(line if len(line) <= _LONG else f"{line[: _LONG // 2]} … {line[-_LONG // 2 :]}")
+    return "\n".join(left)
 
 
 def _cause(sight: _Sight, is_led_to: bool) -> Cause:
@@ -116,7 +137,9 @@ def _cause(sight: _Sight, is_led_to: bool) -> Cause:
 
 def _sights(rule: Rule, text: str, small: str) -> Iterator[_Sight]:
     """One at most."""
-    first, lines, figures = -1, [], {}
+    first = -1
+    lines: list[str] = []
+    figures: dict[str, str] = {}
     for begin in _places(rule, small):
         start = small.rfind("\n", 0, begin) + 1
         end = _end_of(small, begin)

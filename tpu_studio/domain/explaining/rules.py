@@ -61,8 +61,8 @@ class Rule:
 
 
 MONEY = {
-    "ended": "The program has ended; what it learned after its last checkpoint is lost. A rented TPU is charged for until "
-    "it is deleted.",
+    "ended": "The program has ended; what it learned after its last checkpoint is lost. A rented TPU is charged for "
+    "until it is deleted.",
     "goes-on": "The program goes on, and a rented TPU is charged for meanwhile.",
     "look": "Look before you believe that nothing runs: a TPU that is READY is charged for.",
     "made": "Nothing was made, so nothing is charged.",
@@ -97,7 +97,7 @@ def _rule(entry: Mapping[str, Any], needs: set[str]) -> Rule:
     signs = (*entry["signs"], *entry.get("besides", ()), *entry.get("unless", ()))
     if not entry["signs"] or any(sign != sign.lower() or len(sign) < 3 for sign in signs):
         raise ValueError(f"rule {name}: signs are in small letters, three at least")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
     if "money" in values and values["money"] not in MONEY:
         raise ValueError(f"rule {name}: money {values['money']!r} is not known")
     if "why" in values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain.sentences.sentence import Entry, Sentence
 
-_NOTHING = "Nothing was sent anywhere, and no run is touched."
+_NOTHING = "Nothing was sent anywhere, and nothing was charged."
 
 ERRORS: dict[str, Entry] = {
     "log-binary": lambda f: Sentence(

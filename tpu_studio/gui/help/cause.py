@@ -18,6 +18,7 @@ from tpu_studio.viewmodels.helping import CauseView, HarmlessView, Step
 
 _SHOWN = 4  # harmless lines
 _TOP = Qt.AlignmentFlag.AlignTop
+_MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class CauseCard(Card):
@@ -45,14 +46,14 @@ class CauseCard(Card):
             self.source.setAccessibleDescription(f"Opens {cause.source} in the browser")
             self.source.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(cause.source)))
             foot.addWidget(self.source)
-        foot.addWidget(Text(cause.source, "caption", "text_2"), 1)
+        foot.addWidget(Text(cause.source, "caption", "text_2", align=_MIDDLE), 1)
         self.body.addLayout(foot)
 
     def _step(self, number: int, step: Step) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(Space.m)
         row.addWidget(NumberMark(number), 0, _TOP)
-        row.addWidget(Text(step.words, "body"), 1)
+        row.addWidget(Text(step.words, "body", align=_MIDDLE), 1)
         if step.command:
             copy = IconButton("copy", f"Copy “{step.command}”", icon_size=16)
             copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(step.command))
@@ -80,6 +81,5 @@ class HarmlessCard(Card):
             words.addWidget(Text(one.why, "body"))
             words.addWidget(Text(one.line, "mono", "text_2"))
             self.body.addLayout(words)
-        if left := len(harmless) - _SHOWN:
-            if left > 0:
-                self.body.addWidget(Text(f"{left} more like these.", "caption", "text_2"))
+        if (left := len(harmless) - _SHOWN) > 0:
+            self.body.addWidget(Text(f"{left} more like these.", "caption", "text_2"))

@@ -52,6 +52,7 @@ class ErrorText(Themed, QPlainTextEdit):
             super().keyPressEvent(event)
 
 
+_MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
@@ -77,7 +78,7 @@ class HelpPage(QWidget):
         buttons.setSpacing(Space.m)
         for button in (self.button, self.file, self.clear):
             buttons.addWidget(button)
-        buttons.addWidget(Text(PRIVATE, "caption", "text_2"), 1)
+        buttons.addWidget(Text(PRIVATE, "caption", "text_2", align=_MIDDLE), 1)
         card = Card()
         card.title("Why did it fail?")
         card.body.addWidget(self.text)
@@ -106,15 +107,15 @@ class HelpPage(QWidget):
         middle.setContentsMargins(0, 0, 0, 0)
         middle.addWidget(inside, 10)
         middle.addStretch(1)
-        self.scroll = QScrollArea()
-        self.scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self.scroll.setWidgetResizable(True)
-        self.scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.scroll.setWidget(holder)
+        self.area = QScrollArea()
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setWidgetResizable(True)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.area.setWidget(holder)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.scroll)
+        outer.addWidget(self.area)
         self.setFocusProxy(self.text)
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())

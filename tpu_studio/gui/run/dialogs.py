@@ -100,6 +100,7 @@ def show_log(over: QWidget, model: RunViewModel) -> Sheet:
         bar = text.verticalScrollBar()
         bar.setValue(bar.maximum())
 
+    sheet.answer("Explain it", lambda: model.ask_explain(text.toPlainText()), left=True)
     sheet.answer("Copy it", lambda: QGuiApplication.clipboard().setText(text.toPlainText()), left=True, stays=True)
     sheet.answer("Close", safe=True)
     sheet.closed = model.read_log(shown)
