@@ -37,6 +37,7 @@ VERBS = {
     "convert": "converting",
     "estimate": "estimating",
     "explain": "explaining",
+    "compare": "comparing",
     "engine": "engine",
     "predict": "predicting",
     "doctor": "doctor",

@@ -227,6 +227,13 @@ def parser() -> argparse.ArgumentParser:
     estimate.add_argument("workload", type=Path, metavar="WORKLOAD", help="a JSON file that describes it")
     estimate.add_argument("--own-runs", action="store_true", help="lay what your own runs on real TPUs taught over it")
 
+    compare = verb(
+        "compare",
+        "Lay runs beside each other: which is better, by how much, and whether that is more than chance.",
+        "tpu-studio compare digits-k3f7 digits-p2aq",
+    )
+    compare.add_argument("runs", nargs="+", metavar="RUN", help="two runs or more, by id or name")
+
     explain = verb(
         "explain",
         "Tell what an error text means and what to do: TPU, JAX, TensorFlow, PyTorch/XLA, Colab, Kaggle, gcloud.",

@@ -16,6 +16,7 @@ from tpu_studio.domain.sentences import (
     check,
     cloud,
     colab,
+    comparing,
     converting,
     data,
     engine,
@@ -53,6 +54,7 @@ __all__ = [
 ERRORS: dict[str, Entry] = {
     **job.ERRORS,
     **data.ERRORS,
+    **comparing.ERRORS,
     **converting.ERRORS,
     **explaining.ERRORS,
     **engine.ERRORS,

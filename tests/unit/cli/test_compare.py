@@ -1,0 +1,23 @@
+"""`tpu-studio compare` on runs that were made, and what it refuses."""
+
+from __future__ import annotations
+
+from tests.unit.cli.test_verbs import JOB, Terminal, terminal  # noqa: F401  the fixture
+
+
+def test_two_runs_are_compared_by_what_differs_in_them(terminal: Terminal) -> None:  # noqa: F811
+    one = terminal.json("run", JOB)[1]["run"]
+    other = terminal.json("run", JOB, "--set", "training.global_batch=64")[1]["run"]
+    code, told = terminal.json("compare", one, other)
+    assert code == 0
+    assert "training.global_batch" in told["differing"] and "name" not in told["differing"]
+    assert [row["settings"]["training.global_batch"] for row in told["runs"]][1] == 64
+    assert told["finding"]["title"]
+    said = terminal.run("compare", one, other).stdout
+    assert "global_batch" in said and one in said
+
+
+def test_one_run_or_none_of_that_name_is_refused(terminal: Terminal) -> None:  # noqa: F811
+    one = terminal.json("run", JOB)[1]["run"]
+    assert terminal.run("compare", one).returncode == 2
+    assert terminal.run("compare", one, "nothing-like-it").returncode == 1

@@ -1,0 +1,135 @@
+"""What is said of runs laid beside each other: who is better, for how much, how surely, or that nothing can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpu_studio.domain.comparison import Comparison, Contender, compare
+from tpu_studio.wire.errors import BadInput
+
+BASE = {"name": "x", "training.seed": 0, "training.global_batch": 32, "data.validation": 0.2}
+
+
+def run(name: str, accuracy: float | None = None, usd: float = 0.0, **changes: Any) -> Contender:
+    settings = {**BASE, "name": name, **{path.replace("__", "."): value for path, value in changes.items()}}
+    task, data, over = (
+        settings.pop(key, default) for key, default in (("task", "classification"), ("fp", "d1"), ("over", True))
+    )
+    best = {} if accuracy is None else {"val_accuracy": accuracy}
+    return Contender(
+        name, name, "computer", "cpu", str(task), settings, str(data), best, 60.0, usd, usd, 10, bool(over)
+    )
+
+
+def told(*runs: Contender) -> tuple[str, str]:
+    finding = compare(runs).finding
+    return finding.title, finding.text
+
+
+def test_the_better_one_is_named_with_points_price_and_that_one_run_each_proves_nothing() -> None:
+    title, text = told(run("a", 0.819, 2.46), run("b", 0.841, 2.96, training__global_batch=64))
+    assert title == "b is the best: 2.2 points better than a for $0.50 more."
+    assert text.startswith("That can't be told from chance: it takes three runs of each")
+
+
+def test_where_nobody_is_charged_no_price_is_told() -> None:
+    assert told(run("a", 0.8), run("b", 0.9, training__global_batch=64))[0] == "b is the best: 10 points better than a."
+
+
+def test_a_lower_mean_error_is_the_better_one() -> None:
+    runs = [
+        Contender(
+            name,
+            name,
+            "computer",
+            "cpu",
+            "language-model",
+            {**BASE, "training.seed": seed},
+            "d",
+            {"val_nats_per_token": value},
+        )
+        for name, seed, value in (("a", 0, 2.0), ("b", 0, 1.5))
+    ]
+    runs[1] = Contender(
+        "b",
+        "b",
+        "computer",
+        "cpu",
+        "language-model",
+        {**BASE, "training.global_batch": 64},
+        "d",
+        {"val_nats_per_token": 1.5},
+    )
+    found = compare(runs)
+    assert found.sides[0].runs == ("b",) and "0.50 lower than a" in found.finding.title
+
+
+def test_three_repeats_of_each_are_tested_and_the_seed_alone_is_a_repeat() -> None:
+    one = [run(f"a{seed}", value, training__seed=seed) for seed, value in enumerate((0.80, 0.81, 0.805))]
+    other = [
+        run(f"b{seed}", value, training__seed=seed, training__global_batch=64)
+        for seed, value in enumerate((0.90, 0.91, 0.905))
+    ]
+    found = compare([*one, *other])
+    assert [side.runs for side in found.sides] == [("b0", "b1", "b2"), ("a0", "a1", "a2")]
+    assert found.differing == ("training.seed", "training.global_batch")
+    assert found.finding.p is not None and found.finding.p < 0.001
+    assert "More than chance" in found.finding.text
+
+
+def test_three_repeats_that_overlap_are_not_told_apart() -> None:
+    one = [run(f"a{seed}", value, training__seed=seed) for seed, value in enumerate((0.80, 0.90, 0.85))]
+    other = [
+        run(f"b{seed}", value, training__seed=seed, training__global_batch=64)
+        for seed, value in enumerate((0.82, 0.91, 0.86))
+    ]
+    finding = compare([*one, *other]).finding
+    assert "can't be told apart" in finding.title and finding.p is not None and finding.p > 0.05
+
+
+def test_no_verdict_between_tasks_data_or_unmeasured_runs() -> None:
+    assert told(run("a", 0.8), run("b", 0.9, task="regression"))[0] == "These runs learn different things"
+    assert told(run("a", 0.8), run("b", 0.9, fp="d2"))[0] == "Measured on different unseen data"
+    assert told(run("a", 0.8), run("b", 0.9, data__validation=0.1))[0] == "Measured on different unseen data"
+    assert told(run("a", 0.8), run("b"))[0] == "Nothing to rank yet"
+
+
+def test_repeats_alone_show_what_chance_makes() -> None:
+    title, text = told(run("a", 0.80, training__seed=1), run("b", 0.83, training__seed=2))
+    assert title == "a and its repeat differ in the seed alone: 80% to 83%"
+    assert "chance" in text
+
+
+def test_what_still_trains_is_told() -> None:
+    assert "b still goes on" in told(run("a", 0.8), run("b", 0.9, training__global_batch=64, over=False))[1]
+
+
+@pytest.mark.parametrize(
+    ("runs", "id"),
+    [
+        ([run("a")], "compare-too-few"),
+        ([run(f"r{n}") for n in range(21)], "compare-too-many"),
+        ([run("a"), run("a")], "compare-twice"),
+    ],
+)
+def test_too_few_too_many_and_the_same_twice_are_refused(runs: list[Contender], id: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        compare(runs)
+    assert caught.value.id == id
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 3), st.sampled_from([16, 32, 64])), min_size=2, max_size=12))
+def test_every_measured_run_stands_in_one_side_and_the_best_side_is_first(rows: list[tuple[float, int, int]]) -> None:
+    runs = [
+        run(f"r{n}", value, training__seed=seed, training__global_batch=batch)
+        for n, (value, seed, batch) in enumerate(rows)
+    ]
+    found: Comparison = compare(runs)
+    assert sorted(one for side in found.sides for one in side.runs) == sorted(one.run for one in runs)
+    means = [side.mean for side in found.sides]
+    assert means == sorted(means, reverse=True)
+    assert found.finding.title

@@ -1,0 +1,236 @@
+"""Runs laid beside each other: what differs, which is better, and whether that is more than chance.
+
+Pure: made from what is known of each run, without clock, disk or window.
+
+* Runs that differ in the seed alone are *repeats* of one setting: a side of the comparison is a setting, with all its
+  repeats. With three repeats a side and more, Welch's test at 95 % decides; with fewer nothing tells a difference from
+  chance, and that is said.
+* Runs that learn different things, or are measured on different data kept aside, get no verdict.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.welch import welch
+from tpu_studio.wire import metrics, tasks
+from tpu_studio.wire.errors import BadInput
+
+AT_MOST = 20
+REPEATS = 3  # of each side, before a test is worth anything
+LEVEL = 0.05
+SEED = "training.seed"
+_NAMES_ONLY = ("name",)  # what differs between any two runs and means nothing
+_UNSEEN = ("data.validation",)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A run, as far as it is compared.
+
+    Attributes:
+        settings: `table.key` → value of its plan, every "auto" resolved.
+        data: What its data is known by (``Look.fingerprint``), "" unknown.
+        best: Each metric's best value so far.
+        time_s: Of training. *usd*: What it cost so far; *usd_most*: at most.
+        is_over: It has ended; its figures stay.
+    """
+
+    run: str
+    name: str
+    place: str
+    accelerator: str
+    task: str
+    settings: Mapping[str, object]
+    data: str = ""
+    best: Mapping[str, float] = field(default_factory=dict)
+    time_s: float = 0.0
+    usd: float = 0.0
+    usd_most: float = 0.0
+    steps: int = 0
+    is_over: bool = True
+
+
+@dataclass(frozen=True)
+class Side:
+    """One setting and its repeats: *values* of the metric, the runs they are of, what one of them costs and takes."""
+
+    runs: tuple[str, ...]
+    name: str
+    values: tuple[float, ...]
+    usd: float
+    time_s: float
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Attributes:
+    title: What is better, by how much, for how much more money.
+    text: How sure that is, and what would make it surer; or why there is no verdict.
+    best: The run that the next one may be planned from, "" where there is none.
+    p: Of Welch's test between the best two sides; None where it was not made.
+    """
+
+    title: str
+    text: str = ""
+    best: str = ""
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Attributes:
+    metric: By which it is judged: the task's own, measured on unseen data. "" for runs of different tasks.
+    differing: Settings that are not the same in all, in the schema's order.
+    sides: Best first.
+    """
+
+    contenders: tuple[Contender, ...]
+    metric: str
+    differing: tuple[str, ...]
+    sides: tuple[Side, ...]
+    finding: Judgement
+
+    def value(self, contender: Contender) -> float | None:
+        return contender.best.get(self.metric)
+
+
+def compare(contenders: Sequence[Contender]) -> Comparison:
+    """Raises BadInput ``compare-too-few``, ``compare-too-many``, ``compare-twice``."""
+    if len(contenders) < 2:
+        raise BadInput("compare-too-few", count=len(contenders))
+    if len(contenders) > AT_MOST:
+        raise BadInput("compare-too-many", count=len(contenders), most=AT_MOST)
+    runs = [one.run for one in contenders]
+    if twice := next((run for run in runs if runs.count(run) > 1), ""):
+        raise BadInput("compare-twice", run=twice)
+    different = _differing(contenders)
+    if len({one.task for one in contenders}) > 1:
+        named = " and ".join(sorted({tasks.by_id(one.task).doing for one in contenders}))
+        finding = Judgement("These runs learn different things", f"They cannot be ranked: {named}.")
+        return Comparison(tuple(contenders), "", different, (), finding)
+    metric = tasks.by_id(contenders[0].task).metric
+    sides = _sides(contenders, metric)
+    return Comparison(tuple(contenders), metric, different, sides, _finding(contenders, sides, metric))
+
+
+def _differing(contenders: Sequence[Contender]) -> tuple[str, ...]:
+    first = contenders[0].settings
+    paths = dict.fromkeys(path for one in contenders for path in one.settings)
+    return tuple(
+        path
+        for path in paths
+        if path not in _NAMES_ONLY and any(one.settings.get(path) != first.get(path) for one in contenders)
+    )
+
+
+def _sides(contenders: Sequence[Contender], metric: str) -> tuple[Side, ...]:
+    groups: list[list[Contender]] = []
+    for one in contenders:
+        if metric not in one.best:
+            continue
+        same = next((group for group in groups if _is_repeat(group[0], one)), None)
+        if same is None:
+            groups.append([one])
+        else:
+            same.append(one)
+    sides = [_side(group, metric) for group in groups]
+    higher = metrics.by_id(metric).better == "higher"
+    return tuple(sorted(sides, key=lambda side: -side.mean if higher else side.mean))
+
+
+def _is_repeat(one: Contender, other: Contender) -> bool:
+    """The same in all but the seed."""
+    ignored = {SEED, *_NAMES_ONLY}
+    paths = (set(one.settings) | set(other.settings)) - ignored
+    return one.data == other.data and all(one.settings.get(path) == other.settings.get(path) for path in paths)
+
+
+def _side(group: Sequence[Contender], metric: str) -> Side:
+    name = group[0].name if len(group) == 1 else f"{group[0].name} and its {len(group) - 1} repeats"
+    if len(group) == 2:
+        name = f"{group[0].name} and its repeat"
+    return Side(
+        tuple(one.run for one in group),
+        name,
+        tuple(one.best[metric] for one in group),
+        statistics.fmean(one.usd for one in group),
+        statistics.fmean(one.time_s for one in group),
+    )
+
+
+def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str) -> Judgement:
+    known = metrics.by_id(metric)
+    if len({(one.data, *(str(one.settings.get(path)) for path in _UNSEEN)) for one in contenders}) > 1:
+        return Judgement(
+            "Measured on different unseen data",
+            "The runs kept other examples aside, so their figures cannot be ranked. Train them on the same data to "
+            "compare them.",
+        )
+    if len(sides) < 2:
+        if sides and len(sides[0].values) > 1:
+            return _spread(sides[0], known)
+        return Judgement(
+            "Nothing to rank yet", f"Fewer than two of them have a figure of {known.row} on unseen data so far."
+        )
+    best, second = sides[0], sides[1]
+    if best.mean == second.mean:
+        return Judgement(f"{best.name} and {second.name} are equally good{_price(best, second)}", "", best.runs[0])
+    title = f"{best.name} is the best: {_by_how_much(best, second, known)} than {second.name}{_price(best, second)}"
+    running = [one.name for one in contenders if not one.is_over]
+    still = f" {running[0]} still goes on." if running else ""
+    if min(len(best.values), len(second.values)) < REPEATS:
+        return Judgement(
+            f"{title}.",
+            "That can't be told from chance: it takes three runs of each, which differ in the seed alone." + still,
+            best.runs[0],
+        )
+    p = welch(best.values, second.values)
+    if p < LEVEL:
+        return Judgement(f"{title}.", f"More than chance (Welch's test, p = {p:.2g}).{still}", best.runs[0], p)
+    return Judgement(
+        f"{best.name} and {second.name} can't be told apart",
+        f"They differ by {_distance(best, second, known)} on average, no more than chance does (Welch's test, "
+        f"p = {p:.2g}).{still}",
+        best.runs[0],
+        p,
+    )
+
+
+def _spread(side: Side, known: metrics.Metric) -> Judgement:
+    low, high = min(side.values), max(side.values)
+    between = f"{figures.metric(known.id, low)} to {figures.metric(known.id, high)}"
+    return Judgement(
+        f"{side.name} differ in the seed alone: {between}",
+        "So much does chance make. A change of settings shows where it makes more.",
+        side.runs[0],
+    )
+
+
+def _by_how_much(best: Side, second: Side, known: metrics.Metric) -> str:
+    return f"{_distance(best, second, known)} {'better' if known.better == 'higher' else 'lower'}"
+
+
+def _distance(best: Side, second: Side, known: metrics.Metric) -> str:
+    apart = abs(best.mean - second.mean)
+    if known.percent:
+        points = figures.figure(100 * apart, 2)
+        return f"{points} {'point' if points == '1' else 'points'}"
+    return figures.figure(apart, 2)
+
+
+def _price(best: Side, second: Side) -> str:
+    """With a blank before it; "" where nobody is charged."""
+    more = best.usd - second.usd
+    if not best.usd and not second.usd:
+        return ""
+    if abs(more) < 0.005:
+        return " for the same price"
+    return f" for {figures.money(abs(more))} {'more' if more > 0 else 'less'}"
