@@ -113,7 +113,7 @@ def _again() -> list[dict[str, Any]]:
     for name in AGAIN:
         row, batch = points[name]
         (told,) = make_golden.ask(row, (batch,))
-        estimate = make_golden.plan_of(row, batch).memory["device_bytes"]
+        estimate = make_golden.plan_of(row, batch).memory.device_bytes
         same = told["device_bytes"] == known[name]["device_bytes"]
         ratio = estimate / told["device_bytes"]
         figures.append(

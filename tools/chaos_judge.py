@@ -278,8 +278,8 @@ class Judgement:
         billed = self._billed()
         limits = self.seen.plan.limits
         rate = max((_rate(line) for line in lines), default=self._rate_of_plan())
-        held = float(self.seen.plan.extras.get("reserved_usd") or 0.0)
-        limit = min(held + rate * float(limits["hours"]), float(limits["money_usd"] or 1e9))
+        held = self.seen.plan.extras.reserved_usd if self.seen.plan.extras else 0.0
+        limit = min(held + rate * (limits.hours or 0.0), limits.money_usd or 1e9)
         cap = limit + rate * self._margin_s() / 3600.0
         verdict.check("cap", billed <= cap, f"${billed:.3f} billed, cap and margin are ${cap:.3f}")
         if self.seen.settled:
@@ -296,12 +296,13 @@ class Judgement:
             self.verdict.check("rent", late <= 0, f"{reason} after {seconds:.0f} s of rent")
 
     def _rate_of_plan(self) -> float:
-        return float((self.seen.plan.price or {}).get("usd_per_hour") or 0.0)
+        return self.seen.plan.price.usd_per_hour if self.seen.plan.price else 0.0
 
     def _margin_s(self) -> float:
         """As the review states it, and what a call takes."""
-        stated = self.seen.plan.limits["margin_boot_s" if self.cell.boot_hang else "margin_s"]
-        return float(stated) + 0.5 * self.cell.speed
+        limits = self.seen.plan.limits
+        stated = limits.margin_boot_s if self.cell.boot_hang else limits.margin_s
+        return stated + 0.5 * self.cell.speed
 
     def _cost(self) -> None:
         """What the receipt shows is what was billed."""

@@ -172,7 +172,7 @@ def print_errors() -> None:
     for fitted in (True, False):
         points = {point_name(row, batch): (row, batch) for row in GRID for batch in row[-1]}
         off = {
-            name: plan_of(*point).memory["device_bytes"] / known[name]["device_bytes"] - 1
+            name: plan_of(*point).memory.device_bytes / known[name]["device_bytes"] - 1
             for name, point in points.items()
             if is_fitted(*point) == fitted and name in known
         }
@@ -202,7 +202,7 @@ def main() -> int:
         begun = time.monotonic()
         for batch, told in zip(batches, ask(row, batches, full=asked.full), strict=True):
             kept = {name: told[name] for name in ("fits", "device_bytes", "limit_bytes", "parts", "flops")}
-            estimate = plan_of(row, batch).memory["device_bytes"]
+            estimate = plan_of(row, batch).memory.device_bytes
             share = estimate / told["device_bytes"]
             print(
                 f"{point_name(row, batch)}: {told['device_bytes']:,} of {told['limit_bytes']:,}, "

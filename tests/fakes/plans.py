@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tpu_studio.wire.job import parse_resolved
-from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.planparts import PlanLimits, PlanPrice, Range
 
 
 def plan(
@@ -16,7 +17,7 @@ def plan(
     training = {"epochs": 2, "global_batch": 144}
     tables = {"model": {"name": "mlp"}, "data": {"kind": "digits"}, "training": training}
     job = parse_resolved({"format": 1, "name": name, **tables})
-    price = None if usd_per_hour is None else {"usd_per_hour": usd_per_hour, "as_of": "", "source": "pretended"}
+    price = None if usd_per_hour is None else PlanPrice("", usd_per_hour, "pretended")
     return Plan(
         job=job,
         task="classification",
@@ -24,6 +25,6 @@ def plan(
         steps=steps,
         steps_per_epoch=10.0,
         price=price,
-        limits={"money_usd": None, "hours": 1.0, **(limits or {})},
+        limits=PlanLimits(**{"money_usd": None, "hours": 1.0, **(limits or {})}),
         time_s=Range(1.0, 2.0, 3.0),
     )

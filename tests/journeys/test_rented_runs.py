@@ -197,13 +197,13 @@ def test_compute_engine_is_told_to_delete_the_machine_by_itself(practice: Start,
     go_on = tmp_path / "go-on"
     here = desk(practice(trainer=held_at(5, go_on)))
     plan = plan_of(accelerator="v6e-1", backend="compute-engine")
-    assert "platform" in plan.limits["stops"]
+    assert "platform" in plan.limits.stops
     run = here.runs.launch(plan)
     here.until(run, lambda row: row.step >= 4)
     [(_, instance)] = here.practice.cloud.db.list("compute-instance")
     scheduling = instance["body"]["scheduling"]
     assert scheduling["instanceTerminationAction"] == "DELETE"
-    assert float(scheduling["maxRunDuration"]["seconds"]) >= float(plan.limits["hours"]) * 3600.0
+    assert float(scheduling["maxRunDuration"]["seconds"]) >= float(plan.limits.hours) * 3600.0
     go_on.touch()
     assert here.until(run).reason == "completed", here.tell(run)
     assert not [one for one in here.said(run, 1) if one.get("id") == "self-deletion-unproved"]
@@ -214,7 +214,7 @@ def test_compute_engine_is_told_to_delete_the_machine_by_itself(practice: Start,
 def test_a_flex_start_that_google_lets_wait_no_longer_is_asked_for_anew(practice: Start, desk: Sit) -> None:
     here = desk(practice("stockout-for-ever", speed=600.0))
     plan = plan_of(accelerator="v6e-1", backend="compute-engine", tier="flex-start", zones=["us-east5-a"])
-    assert (plan.limits["wait_hours"], plan.limits["wait_hours_away"]) == (4.0, 2.0)
+    assert (plan.limits.wait_hours, plan.limits.wait_hours_away) == (4.0, 2.0)
     run = here.runs.launch(plan)
     here.until(run, lambda row: any(one.number == 2 and one.outcome for one in here.driver.state(run).machines))
     first, second = here.driver.state(run).machines
@@ -235,7 +235,7 @@ def test_a_flex_start_that_google_lets_wait_no_longer_is_asked_for_anew(practice
 def test_laptop_off_and_the_machine_hangs_the_platform_deletes_it(practice: Start, desk: Sit) -> None:
     here = desk(practice("vm-hung", speed=300.0))
     plan = plan_of(accelerator="v6e-1", backend="compute-engine")
-    limits = {**plan.limits, "hours": 0.05, "without_outside_stop": True}
+    limits = replace(plan.limits, hours=0.05, without_outside_stop=True)
     run = here.runs.launch(replace(plan, limits=limits))
     cloud = here.practice.cloud
     here.until(run, lambda row: bool(cloud.db.list("compute-instance")))

@@ -44,8 +44,8 @@ def test_a_model_is_described_with_pictures_of_the_size_that_it_is_trained_with(
     done = subprocess.run(argv, env=environment("jax"), capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr[-4000:]
     told = json.loads(done.stdout)
-    assert told["params"] == plan.memory["params"]
-    assert told["flops"] == pytest.approx(plan.basis["flops_per_example"])
+    assert told["params"] == plan.memory.params
+    assert told["flops"] == pytest.approx(plan.basis.flops_per_example)
 
 
 OWN = """\

@@ -110,7 +110,7 @@ def place(home: Path) -> dict[str, Any]:
     following.poll()
     told = {
         "tab": ("shed", "Shed") in PLACES,
-        "usd_per_hour": plan.price and plan.price["usd_per_hour"],
+        "usd_per_hour": plan.price and plan.price.usd_per_hour,
         "charged": bool(plan.cost_usd and plan.cost_usd.expected),
         "status": runs.summary(run).status,
         "detail": following.view.detail,

@@ -82,14 +82,14 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
 
     compiled = answer.get("compiled") or {}
     largest = (answer.get("largest_batch") or {}).get("largest_batch")
-    memory = {name: made.memory.get(name) for name in ("device_bytes", "limit_bytes", "by")}
+    memory = {name: getattr(made.memory, name) for name in ("device_bytes", "limit_bytes", "by")}
     return {
         "place": made.place,
         "framework": made.framework,
         "accelerator": made.accelerator,
         "batch": made.job.training.global_batch,
         "fits": made.fits,
-        "memory": memory | {"parts": dict(made.memory.get("parts") or {})},
+        "memory": memory | {"parts": dict(made.memory.parts)},
         "checks": [
             {"id": one.id, "level": one.level, "title": one.title, "fix": dict(one.fix) if one.fix else None}
             for one in made.checks
@@ -111,14 +111,14 @@ def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
     from tpu_studio.planner.floor import mfu_bounds
 
     memory = made.memory
-    by = "the TPU compiler" if memory.get("by") == "tpu-compiler" else "the estimate"
+    by = "the TPU compiler" if memory.compiled else "the estimate"
     rows = [
         ["Model", f"{made.job.model.id}, {made.framework}, {runs_on(made)}"],
         ["Batch", f"{made.job.training.global_batch} on {made.devices} device{'s' * (made.devices > 1)}"],
-        ["Memory", f"{figures.size(memory['device_bytes'])} of {figures.size(memory['limit_bytes'])}, by {by}"],
+        ["Memory", f"{figures.size(memory.device_bytes)} of {figures.size(memory.limit_bytes)}, by {by}"],
     ]
-    parts = memory.get("parts") or {}
-    if memory.get("by") == "tpu-compiler" and made.fits:
+    parts = memory.parts
+    if memory.compiled and made.fits:
         rows.append(["Of it", ", ".join(f"{name} {figures.size(size)}" for name, size in parts.items() if size)])
     train = mfu_bounds(made, (answer.get("compiled") or {}).get("programs") or {}).get("train") or {}
     if bound := train.get("mfu_bound"):

@@ -17,6 +17,7 @@ from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
+from tpu_studio.wire.planparts import PlanLimits
 from tpu_studio.workflow import ownfile
 from tpu_studio.workflow.ownfile import OwnFile
 from tpu_studio.workflow.planning import Bucket, Draft, Planning, Sources, plan_job, wants_count, wants_timing
@@ -301,8 +302,8 @@ def as_text(made: Plan) -> str:
         return "not known" if found is None else f"{words(found.expected)}  ({words(found.low)} – {words(found.high)})"
 
     memory = made.memory
-    need, there = memory.get("device_bytes"), memory.get("limit_bytes")
-    price = (made.price or {}).get("usd_per_hour")
+    need, there = memory.device_bytes, memory.limit_bytes
+    price = made.price.usd_per_hour if made.price else None
     rents, free = places.by_id(made.place).rents, places.by_id(made.place).notebook
     cost = between(made.cost_usd, figures.money)
     if price:
@@ -314,11 +315,11 @@ def as_text(made: Plan) -> str:
         ["Steps", f"{made.steps:,} of {batch:,} {noun}"],
         ["Time", between(made.time_s, figures.duration)],
         ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} {noun} a second")],
-        ["Memory", "not known" if need is None or there is None else f"{figures.size(need)} of {figures.size(there)}"],
+        ["Memory", "not known" if not there else f"{figures.size(need)} of {figures.size(there)}"],
         ["Cost", cost if price or rents else f"nothing, it is {'a free TPU' if free else 'this computer'}"],
         [
             "Stops after",
-            f"{figures.duration(float(made.limits['hours']) * 3600)}" if made.limits.get("hours") else "never",
+            f"{figures.duration(made.limits.hours * 3600)}" if made.limits.hours else "never",
         ],
     ]
     if rents:
@@ -326,7 +327,7 @@ def as_text(made: Plan) -> str:
     if broken(made) is not None:
         rows = [row for row in rows if row[0] in ("Model", "Steps", "Memory")]
     if made.verdict:
-        rows.append(["Worth it?", str(made.verdict["why"])])
+        rows.append(["Worth it?", made.verdict.why])
     lines = [f"{made.job.name}", table(rows)]
     for check in made.checks:
         if check.level != "ok":
@@ -362,12 +363,12 @@ def _worst_row(made: Plan) -> list[list[str]]:
     return [["At worst", f"{a_day}until somebody deletes it, should it hang: no stop from outside"]]
 
 
-def _waits(limits: Mapping[str, Any]) -> str:
+def _waits(limits: PlanLimits) -> str:
     from tpu_studio.domain import figures
 
-    told = f"{figures.duration(float(limits['wait_hours']) * 3600)} for a machine at most, at no cost"
-    away = limits.get("wait_hours_away")
-    return told if not away else f"{told}; with this computer off {figures.duration(float(away) * 3600)} at most"
+    told = f"{figures.duration(limits.wait_hours * 3600)} for a machine at most, at no cost"
+    away = limits.wait_hours_away
+    return told if not away else f"{told}; with this computer off {figures.duration(away * 3600)} at most"
 
 
 def _besides_rows(made: Plan) -> list[list[str]]:
@@ -389,10 +390,10 @@ def _rented_rows(made: Plan) -> list[list[str]]:
     from tpu_studio.domain import figures
     from tpu_studio.planner.report.cap import cap, nets
 
-    price, limits = made.price or {}, made.limits
-    rate = f"{figures.money(price['usd_per_hour'])} an hour" if price else "not known"
-    if price.get("as_of"):
-        rate += f" (as of {price['as_of']})"
+    price = made.price
+    rate = f"{figures.money(price.usd_per_hour)} an hour" if price else "not known"
+    if price and price.as_of:
+        rate += f" (as of {price.as_of})"
     spot = (
         " Taken back, it waits at $0 an hour until this computer is on."
         if loans.by_id(made.job.where.tier).spare
@@ -404,7 +405,7 @@ def _rented_rows(made: Plan) -> list[list[str]]:
         *_besides_rows(made),
         ["Cap", cap(made)],
         *_worst_row(made),
-        ["Waits", _waits(limits)],
+        ["Waits", _waits(made.limits)],
         ["Ended by", nets(made)],
         ["At the end", f"model in the bucket and here, machine deleted, deletion proved.{spot}"],
     ]

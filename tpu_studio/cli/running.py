@@ -290,7 +290,7 @@ def _without_outside_stop(made: Plan) -> Plan:
     """Raises BadInput where nothing is rented."""
     if not places.by_id(made.place).rents:
         raise BadInput("waiver-not-rented", place=made.place)
-    return replace(made, limits={**made.limits, "without_outside_stop": True})
+    return replace(made, limits=replace(made.limits, without_outside_stop=True))
 
 
 def _agree(made: Plan, arguments: Arguments, output: Output) -> None:
@@ -305,7 +305,7 @@ def _agree(made: Plan, arguments: Arguments, output: Output) -> None:
     if arguments.yes:
         return
     if output.as_json or not output.ask("Rent it?"):
-        raise BadInput("needs-yes", usd=made.limits.get("money_usd"))
+        raise BadInput("needs-yes", usd=made.limits.money_usd)
 
 
 def _outlives(made: Plan) -> str:
@@ -405,7 +405,7 @@ def _goes_on(run_id: str, view: RunView, place: str) -> str:
 def _promise(made: Plan) -> str:
     from tpu_studio.domain import figures
 
-    hours = made.limits.get("hours")
+    hours = made.limits.hours
     return f"It stops by itself after {figures.duration(float(hours) * 3600)} at the latest." if hours else ""
 
 

@@ -108,7 +108,7 @@ def _compared(step_s: float, planned: Range | None) -> Compared:
 def _cap(plan: Plan, view: RunView) -> tuple[str, float] | None:
     """The limit that comes first, and the seconds of training that it leaves; None without limits."""
     left = []
-    money, hours = plan.limits.get("money_usd"), plan.limits.get("hours")
+    money, hours = plan.limits.money_usd, plan.limits.hours
     if money and view.usd_per_hour:
         left.append(("money", max(0.0, float(money) - view.usd_now(view.seen_t)) / view.usd_per_hour * 3600))
     if hours:

@@ -85,7 +85,7 @@ def _script(
         machine, metadata, plan=plan, rules=rules, limits=limits, state=state, side=side, install=install, now=now
     )
     endpoint = side.endpoints["compute" if rules.backend == "compute" else "tpu"]
-    outside = not plan.limits.get("without_outside_stop")
+    outside = not plan.limits.without_outside_stop
     times = asking.before_times(now, state, rules, limits) if outside else []
     region = side.stops.queue(machine.ref).split("/")[3] if outside else ""
     return script(wanted, side.project, side.mailbox.bucket, uploads, times, endpoint, side.stop_account, region)

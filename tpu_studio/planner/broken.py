@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tpu_studio.domain.sentences import advice as words
 from tpu_studio.wire.plan import Check, Plan
+from tpu_studio.wire.planparts import PlanVerdict
 
 _ABOUT_THE_MODEL = ("model-", "op-")
 _ONLY_WAITS = ("model-file-consent", "model-no-consent")  # for a yes: nothing is known to be wrong
@@ -27,5 +28,5 @@ def without_money(plan: Plan) -> Plan:
     if wrong is None:
         return plan
     checks = tuple(one for one in plan.checks if not one.id.startswith("advice-"))
-    verdict = {"worth_it": False, "instead": None, "why": words.cannot_start(wrong.title)}
+    verdict = PlanVerdict(False, None, words.cannot_start(wrong.title))
     return replace(plan, checks=checks, verdict=verdict, alternatives=(), cost_usd=None)

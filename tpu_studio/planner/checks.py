@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePath
-from types import MappingProxyType
 from typing import Any
 
 from tpu_studio.domain.catalogue import FLEX_START_MOST_S, catalogue, region_of, title_of
@@ -23,11 +22,12 @@ from tpu_studio.planner.installed import importable
 from tpu_studio.planner.rented import Rented, cents_up
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import frameworks, kinds, loans, places, tasks
-from tpu_studio.wire.extras import all_in_usd_per_hour, part_of, reserve_of
+from tpu_studio.wire.extras import Extras, reserve_of
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Check
+from tpu_studio.wire.planparts import PlanPrice
 from tpu_studio.wire.stops import MOST_HOURS
 
 FEW_OF_A_KIND = 10
@@ -270,15 +270,15 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
         )
 
 
-def of_bucket(resolved: Resolved, extras: Mapping[str, Any]) -> Iterator[Check]:
+def of_bucket(resolved: Resolved, extras: Extras | None) -> Iterator[Check]:
     """Machine and bucket in different regions: what they exchange is charged. Refused where its price is unknown and
     real; else priced, and asked for with the plan."""
-    home = str(extras.get("bucket_region") or "")
+    home = extras.bucket_region if extras else ""
     zones = list(resolved.job.where.zones)
     apart = list(dict.fromkeys(region for zone in zones if (region := region_of(zone)) != home))
-    if not home or not apart:
+    if extras is None or not home or not apart:
         return
-    usd, where = part_of(extras, "traffic").get("usd"), ", ".join(apart)
+    usd, where = extras.usd("traffic"), ", ".join(apart)
     facts = {"bucket": home, "regions": apart, "usd": usd}
     if usd is None and places.by_id(resolved.job.where.place).charges:
         title = f"What traffic between {home} and {where} costs is not known"
@@ -294,8 +294,8 @@ def of_time_and_money(
     hours: float,
     money: float | None,
     given: frozenset[str],
-    told: Mapping[str, Any] | None = None,
-    extras: Mapping[str, Any] = MappingProxyType({}),
+    told: PlanPrice | None = None,
+    extras: Extras | None = None,
 ) -> Iterator[Check]:
     """Limits that would end the run before it is done, and runs that take very long.
 
@@ -303,7 +303,7 @@ def of_time_and_money(
         told: The plan's price.
         extras: What a rented machine costs besides its chips (``wire.extras``).
     """
-    time, price = estimate.time_s, told["usd_per_hour"] if told else resolved.job.where.usd_per_hour
+    time, price = estimate.time_s, told.usd_per_hour if told else resolved.job.where.usd_per_hour
     place = resolved.job.where.place
     rents = places.by_id(place).rents
     if rents and not price and money is None:
@@ -342,7 +342,7 @@ def of_time_and_money(
             {"hours": hours, "expected_s": time.expected},
         )
     if price and money is not None and "limits.money_usd" in given:
-        rate, began_h = all_in_usd_per_hour({"usd_per_hour": price}, extras) or price, estimate.setup_s.low + 60.0
+        rate, began_h = price + (extras.machine_usd_per_hour if extras else 0.0), estimate.setup_s.low + 60.0
         reserve = reserve_of(extras)
         cost = estimate.cost_usd(rate)
         least = cents_up(reserve.fixed_usd + (reserve.usd_per_hour + rate) * began_h / 3600.0)

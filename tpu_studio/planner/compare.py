@@ -22,7 +22,7 @@ from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import frameworks, loans, places
 from tpu_studio.wire.job import Job
-from tpu_studio.wire.plan import Range
+from tpu_studio.wire.planparts import Alternative, Range
 
 FREE = Range(0.0, 0.0, 0.0)
 GPU = "gpu"  # a way, and no place of the app's
@@ -62,14 +62,9 @@ class Way:
         hours = self.time_s.expected / 3600 + self.trouble_h
         return self.cost_usd.expected + hours * assumed.WAIT_USD_PER_HOUR
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "place": self.place,
-            "accelerator": self.accelerator,
-            "tier": self.tier or None,
-            "time_s": self.time_s.to_json(),
-            "cost_usd": self.cost_usd.to_json() if self.cost_usd else None,
-        }
+    def frozen(self) -> Alternative:
+        """As a plan carries it."""
+        return Alternative(self.place, self.accelerator, self.tier or None, self.time_s, self.cost_usd)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from tpu_studio.planner.floor import not_below
 from tpu_studio.planner.rented import program_bytes
 from tpu_studio.wire import families, frameworks, loans, models, places
 from tpu_studio.wire.plan import Check, Plan
+from tpu_studio.wire.planparts import COMPILER, PlanMemory
 
 _MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
 _CANNOT = (
@@ -33,7 +34,7 @@ _NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program f
 
 def with_compiler(plan: Plan, answer: Mapping[str, Any]) -> Plan:
     """*plan* with what *answer* knows better, its checks in order of weight."""
-    memory = dict(plan.memory)
+    memory = plan.memory
     compiled = answer.get("compiled") or {}
     checks = list(plan.checks)
     if "fits" in compiled:
@@ -66,7 +67,7 @@ def of_traced(answer: Mapping[str, Any]) -> Iterator[Check]:
 def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, Any]) -> Iterator[Check]:
     """Whether it fits, by the compiler's word, with one press that makes it fit."""
     needs, limit = int(compiled["device_bytes"]), int(compiled["limit_bytes"])
-    facts: dict[str, Any] = {"needs_bytes": needs, "limit_bytes": limit, "by": "tpu-compiler"}
+    facts: dict[str, Any] = {"needs_bytes": needs, "limit_bytes": limit, "by": COMPILER}
     if compiled.get("words"):
         facts["raw"] = str(compiled["words"])[:_WORDS]
     best = largest.get("largest_batch")
@@ -109,8 +110,8 @@ def proposals(plan: Plan, needs: int, limit: int) -> Iterator[Check]:
 def larger_slice(plan: Plan, needs: int) -> str | None:
     """The smallest slice of one machine whose devices, each with its share of the batch, should hold it."""
     known = catalogue_at(plan.place)
-    parts = plan.memory.get("parts", {})
-    weights = sum(int(parts.get(name) or 0) for name in ("weights", "gradients", "optimizer"))
+    parts = plan.memory.parts
+    weights = sum(parts.get(name, 0) for name in ("weights", "gradients", "optimizer"))
     batch = plan.job.training.global_batch
     found: list[tuple[float, int, str]] = []
     for one in known.offered():
@@ -150,17 +151,17 @@ def of_compiler(plan: Plan, answer: Mapping[str, Any]) -> Iterator[Check]:
         yield _check("estimate-no-compiler", level, facts)
 
 
-def _memory(plan: Plan, compiled: Mapping[str, Any]) -> dict[str, Any]:
+def _memory(plan: Plan, compiled: Mapping[str, Any]) -> PlanMemory:
     needs, limit = int(compiled["device_bytes"]), int(compiled["limit_bytes"])
-    return {
-        **plan.memory,
-        "device_bytes": needs,
-        "limit_bytes": limit,
-        "by": "tpu-compiler",
-        "fits": bool(compiled["fits"]),
-        "tight": bool(compiled["fits"]) and needs > TIGHT_SHARE * limit,
-        "parts": _summing_to(needs, compiled.get("parts") or {}),
-    }
+    return replace(
+        plan.memory,
+        device_bytes=needs,
+        limit_bytes=limit,
+        by=COMPILER,
+        fits=bool(compiled["fits"]),
+        tight=bool(compiled["fits"]) and needs > TIGHT_SHARE * limit,
+        parts=_summing_to(needs, compiled.get("parts") or {}),
+    )
 
 
 def _summing_to(needs: int, parts: Mapping[str, Any]) -> dict[str, int]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from tpu_studio.domain import rates
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.planner.assumptions import SPOT_LASTS_H
 from tpu_studio.wire import loans
-from tpu_studio.wire.extras import Reserve
+from tpu_studio.wire.extras import ExtraPart, Extras, How, Reserve
 
 # Requests an hour while somebody looks on, and not. Guardian (`trainer.guardian.vm.mailbox`): a range each 2 or 20 s
 # and worker, ledger and heartbeat each minute; control and `watching.json` read each 2.5 s. Desktop (`rhythm`,
@@ -75,12 +74,10 @@ class Loan:
 
 def machine_usd_per_hour(loan: Loan) -> float:
     """Disks and addresses at most, all workers."""
-    return float(_disk(loan, 0.0)["usd_per_hour"]) + float(_address(loan, 0.0)["usd_per_hour"])
+    return _disk(loan, 0.0).usd_per_hour + _address(loan, 0.0).usd_per_hour
 
 
-def extras_of(
-    loan: Loan, moved: Moved, *, hours: float, money_usd: float | None, usd_per_hour: float | None
-) -> dict[str, Any]:
+def extras_of(loan: Loan, moved: Moved, *, hours: float, money_usd: float | None, usd_per_hour: float | None) -> Extras:
     """Args:
     hours, money_usd: Limits of the run.
     usd_per_hour: Of the chips; None: unknown.
@@ -89,21 +86,20 @@ def extras_of(
     rate = None if usd_per_hour is None else usd_per_hour + machine
     storage, traffic = _storage(loan, moved, hours), _traffic(loan, moved, hours)
     begun = _operations_usd(loan, 0.0, moved.copies, attempts(loan, hours))[0]
-    fixed = begun + float(storage["usd"]) + float(traffic["usd"] or 0.0)
+    fixed = begun + (storage.usd or 0.0) + (traffic.usd or 0.0)
     held = Reserve(fixed, _operations_usd(loan, 1.0, 0, 0)[0])
     longest = held.longest_h(hours, money_usd, rate)
     operations = _operations(loan, moved, longest, attempts(loan, hours))
-    parts = [_disk(loan, longest), _address(loan, longest), operations, storage, traffic, _tasks(loan)]
-    return {
-        "fixed_usd": _usd(held.fixed_usd),
-        "operations_usd_per_hour": _usd(held.usd_per_hour),
-        "machine_usd_per_hour": _usd(machine),
-        "hours": round(longest, 4),
-        "reserved_usd": _usd(held.usd(hours, money_usd, rate)),
-        "bucket_region": loan.bucket,
-        **({"kept_days": loan.kept_days} if loan.kept_days else {}),
-        "parts": parts,
-    }
+    return Extras(
+        fixed_usd=_usd(held.fixed_usd),
+        operations_usd_per_hour=_usd(held.usd_per_hour),
+        machine_usd_per_hour=_usd(machine),
+        hours=round(longest, 4),
+        reserved_usd=_usd(held.usd(hours, money_usd, rate)),
+        bucket_region=loan.bucket,
+        kept_days=loan.kept_days,
+        parts=(_disk(loan, longest), _address(loan, longest), operations, storage, traffic, _tasks(loan)),
+    )
 
 
 def attempts(loan: Loan, hours: float) -> int:
@@ -114,7 +110,7 @@ def attempts(loan: Loan, hours: float) -> int:
 # ---------------------------------------------------------------------------------------------------------------- parts
 
 
-def _disk(loan: Loan, hours: float) -> dict[str, Any]:
+def _disk(loan: Loan, hours: float) -> ExtraPart:
     gb = rates.COMPUTE_BOOT_DISK_GB if loan.compute else rates.TPU_BOOT_DISK_GB
     each = max(rates.disk_usd_per_hour(gb, region) for region in loan.regions or [""])
     note = "" if loan.compute else "Google says that a TPU VM includes its boot disk: then it costs nothing more."
@@ -122,29 +118,29 @@ def _disk(loan: Loan, hours: float) -> dict[str, Any]:
     return _as_published(told, rates.DISK, loan.regions)
 
 
-def _as_published(part: dict[str, Any], rate: str, regions: Sequence[str]) -> dict[str, Any]:
+def _as_published(part: ExtraPart, rate: str, regions: Sequence[str]) -> ExtraPart:
     """*part* with a word of the regions whose *rate* is not in our table."""
     guessed = [region for region in regions if not rates.published(rate, region)]
     if not guessed:
         return part
     words = f"We have no price for {', '.join(guessed)}: more than the dearest that we have is counted."
-    return {**part, "note": f"{words} {part['note']}".strip(), "guessed": True}
+    return replace(part, note=f"{words} {part.note}".strip(), guessed=True)
 
 
-def _address(loan: Loan, hours: float) -> dict[str, Any]:
+def _address(loan: Loan, hours: float) -> ExtraPart:
     each = rates.address_usd_per_hour(loan.tier)
     return _hourly("address", "external address", loan.workers, each, hours, True, "address_usd_per_hour", "")
 
 
 def _hourly(
     id: str, what: str, count: int, each: float, hours: float, expected: bool, rate: str, note: str
-) -> dict[str, Any]:
+) -> ExtraPart:
     per_hour = count * each
     how = [_how(count, "", what if count == 1 else what.replace(" ", "s ", 1), each, "an hour"), _time(hours)]
     usd = per_hour * hours
     told = _part(id, usd, usd if expected else 0.0, how, rate, note)
-    told |= {"usd_per_hour": _usd(per_hour), "usd_per_hour_expected": _usd(per_hour if expected else 0.0)}
-    return told
+    likely = _usd(per_hour if expected else 0.0)
+    return replace(told, usd_per_hour=_usd(per_hour), usd_per_hour_expected=likely)
 
 
 def _operations_usd(loan: Loan, hours: float, copies: int, machines: int) -> tuple[float, int, int]:
@@ -155,14 +151,14 @@ def _operations_usd(loan: Loan, hours: float, copies: int, machines: int) -> tup
     return a * rates.operation_usd("a") + b * rates.operation_usd("b"), round(a), round(b)
 
 
-def _operations(loan: Loan, moved: Moved, hours: float, machines: int) -> dict[str, Any]:
+def _operations(loan: Loan, moved: Moved, hours: float, machines: int) -> ExtraPart:
     usd, a, b = _operations_usd(loan, hours, moved.copies, machines)
     how = [
         _how(a, "", "writes and listings (class A)", 1000.0 * rates.operation_usd("a"), "a thousand"),
         _how(b, "", "reads (class B)", 1000.0 * rates.operation_usd("b"), "a thousand"),
     ]
     each = _operations_usd(loan, 1.0, 0, 0)[0]
-    return _part("operations", usd, usd / 2.0, how, "operations_usd_per_1000", "") | {"usd_per_hour": _usd(each)}
+    return replace(_part("operations", usd, usd / 2.0, how, "operations_usd_per_1000", ""), usd_per_hour=_usd(each))
 
 
 def _kept_bytes(moved: Moved, hours: float) -> int:
@@ -171,7 +167,7 @@ def _kept_bytes(moved: Moved, hours: float) -> int:
     return round(moved.data + COPIES_KEPT * moved.state + moved.result + 2 * events + BUNDLE_BYTES)
 
 
-def _storage(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
+def _storage(loan: Loan, moved: Moved, hours: float) -> ExtraPart:
     size = _kept_bytes(moved, hours)
     rate = rates.storage_usd_per_gb_month(loan.bucket)
     how = [
@@ -189,7 +185,7 @@ def _storage(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     return _as_published(part, rates.STORAGE, [loan.bucket])
 
 
-def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
+def _traffic(loan: Loan, moved: Moved, hours: float) -> ExtraPart:
     """Result and events to the person's computer; where machine and bucket are apart, all between them."""
     events = EVENTS_BYTES_PER_STEP * moved.steps + EVENTS_BYTES_PER_HOUR * hours
     down = (moved.result + 2 * events) / rates.GB
@@ -213,35 +209,33 @@ def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     return _part("traffic", usd, expected, how, "between_regions_usd_per_gb", note)
 
 
-def _tasks(loan: Loan) -> dict[str, Any]:
+def _tasks(loan: Loan) -> ExtraPart:
     how = [_how(TASKS_PER_ATTEMPT, "", "calls for the stops from outside", 0.0, "of a million a month")]
     return _part("tasks", 0.0, 0.0, how, "tasks", "")
 
 
-def _how(amount: float, unit: str, what: str, usd: float | None = None, per: str = "") -> dict[str, Any]:
+def _how(amount: float, unit: str, what: str, usd: float | None = None, per: str = "") -> How:
     """*usd* for each *per*; without a *per* it is an amount alone."""
-    return {"amount": amount, "unit": unit, "what": what, "usd": usd, "per": per}
+    return How(amount, unit, what, usd, per)
 
 
-def _time(hours: float) -> dict[str, Any]:
+def _time(hours: float) -> How:
     return _how(round(hours, 2), "hours", "at most")
 
 
-def _part(
-    id: str, usd: float | None, expected: float | None, how: list[dict[str, Any]], rate: str, note: str
-) -> dict[str, Any]:
+def _part(id: str, usd: float | None, expected: float | None, how: list[How], rate: str, note: str) -> ExtraPart:
     title, day = rates.source(rate)
     expected = usd if expected is None else expected
-    return {
-        "id": id,
-        "usd": None if usd is None else _usd(usd),
-        "usd_expected": None if expected is None else _usd(expected),
-        "usd_per_hour": 0.0,
-        "how": how,
-        "source": title,
-        "as_of": day,
-        "note": note if usd is not None else "The price is unknown: it is in no sum and not in the cap.",
-    }
+    return ExtraPart(
+        id=id,
+        usd=None if usd is None else _usd(usd),
+        usd_expected=None if expected is None else _usd(expected),
+        usd_per_hour=0.0,
+        how=tuple(how),
+        source=title,
+        as_of=day,
+        note=note if usd is not None else "The price is unknown: it is in no sum and not in the cap.",
+    )
 
 
 def _usd(value: float) -> float:

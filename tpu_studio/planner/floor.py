@@ -55,7 +55,7 @@ def mfu_bounds(plan: Plan, programs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mfu_bound(plan: Plan, name: str, program: Mapping[str, Any]) -> list[float] | None:
-    rate, told = plan.examples_per_s, plan.basis.get("mfu")
+    rate, told = plan.examples_per_s, plan.basis.mfu if plan.basis else None
     if rate is None or not told or not program.get("flops") or not program.get("bytes_accessed"):
         return None
     part = catalogue().slice(plan.accelerator)
@@ -64,7 +64,7 @@ def _mfu_bound(plan: Plan, name: str, program: Mapping[str, Any]) -> list[float]
     if not hbm_rate:
         return None
     # What the model's FLOPs alone take at the peak: of a step, and forward only (a third) of an evaluated batch.
-    ideal_s = float(told["expected"]) * plan.job.training.global_batch / rate.expected
+    ideal_s = told.expected * plan.job.training.global_batch / rate.expected
     if name != "train":
         ideal_s *= int(program["batch"]) / plan.job.training.global_batch / 3
     computes = float(program["flops"]) * cores / generation.peak_bf16_flops
@@ -74,27 +74,24 @@ def _mfu_bound(plan: Plan, name: str, program: Mapping[str, Any]) -> list[float]
 
 def not_below(plan: Plan, program: dict[str, Any] | None) -> Plan:
     """*plan*, promising no more than the compiled training step allows: ``flops`` and ``moved_bytes`` of *program*."""
-    known = plan.basis.get("floor_s")
-    if known is None or not program or not program.get("flops") or plan.examples_per_s is None:
+    basis = plan.basis
+    if basis is None or basis.floor_s is None or not program or not program.get("flops") or plan.examples_per_s is None:
         return plan
     part = catalogue().slice(plan.accelerator)
     moved = float(program.get("moved_bytes") or 0.0) * part.devices / part.chips
     flops = float(program["flops"]) * part.devices / part.chips
-    floor = max(float(known), step_floor_s(part, flops=flops, moved_bytes=moved))
+    floor = max(basis.floor_s, step_floor_s(part, flops=flops, moved_bytes=moved))
     batch, rate = plan.job.training.global_batch, plan.examples_per_s
-    basis = {**plan.basis, "floor_s": floor}
+    basis = replace(basis, floor_s=floor)
     before = Range(batch / rate.high, batch / rate.expected, batch / rate.low)
     if floor <= before.low:
         return replace(plan, basis=basis)
     after = Range(*(max(floor, one) for one in (before.low, before.expected, before.high)))
     longer = [plan.steps * (new - old) for new, old in zip(_three(after), _three(before), strict=True)]
-    if told := plan.basis.get("mfu"):
-        basis["mfu"] = {
-            "low": told["low"] * before.high / after.high,
-            "expected": told["expected"] * before.expected / after.expected,
-            "high": told["high"] * before.low / after.low,
-        }
-    usd_per_s = float((plan.price or {}).get("usd_per_hour") or 0.0) / 3600
+    if (told := basis.mfu) is not None:
+        low, high = told.low * before.high / after.high, told.high * before.low / after.low
+        basis = replace(basis, mfu=Range(low, told.expected * before.expected / after.expected, high))
+    usd_per_s = plan.price.usd_per_hour / 3600 if plan.price else 0.0
     return replace(
         plan,
         examples_per_s=Range(batch / after.high, batch / after.expected, batch / after.low),

@@ -13,15 +13,16 @@ from tpu_studio.planner.facts import checks_of
 from tpu_studio.planner.floor import utilisation
 from tpu_studio.planner.known import NOTHING_KNOWN, Known
 from tpu_studio.planner.outlook import with_outlook
-from tpu_studio.planner.own.record import basis_json
 from tpu_studio.planner.parts import Parts, parts_of, work_key
 from tpu_studio.planner.paths import whole_job
 from tpu_studio.planner.places import Limits
+from tpu_studio.planner.throughput.workload import KEYS
 from tpu_studio.planner.work import LANES
 from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check, Plan
+from tpu_studio.wire.planparts import Basis, PlanMemory
 from tpu_studio.wire.schema import BY_PATH
 from tpu_studio.wire.utilisation import Utilisation
 
@@ -77,9 +78,9 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
         examples_per_s=parts.estimate.examples_per_s,
         time_s=parts.estimate.time_s,
         cost_usd=limits.cost if limits.usd_per_hour or not question.place.rents else None,
-        memory=_memory_json(parts),
-        price={"as_of": _day(now), **price} if price else None,
-        limits={"money_usd": limits.money, "hours": limits.hours, **limits.more},
+        memory=_memory(parts),
+        price=replace(price, as_of=_day(now)) if price and question.place.local else price,
+        limits=limits.frozen,
         checks=tuple(_checks(parts, limits)),
         extras=limits.extras,
         basis=_basis(parts),
@@ -101,24 +102,25 @@ def _table_rows(parts: Parts) -> int:
     return whole if whole > rows and leads and resolved.on_chip and resolved.rule.reads_tokens else 0
 
 
-def _basis(parts: Parts) -> dict[str, Any]:
+def _basis(parts: Parts) -> Basis:
     """What the estimate rests on, for the plan: the run is compared with it."""
     question, sized, found = parts.question, parts.sized, parts.estimate
     mine = replace(parts.mine, key=parts.mine.key or work_key(question, sized))
     workload = None
     if sized.rented is not None and not question.place.rehearses:
         workload = rented.workload_of(sized.resolved, sized.work, sized.rented)
-    bounds = {"floor_s": found.floor_s, "mfu": found.mfu.to_json()} if found.floor_s and found.mfu else {}
-    return basis_json(
-        rented.traits_of(sized.resolved, sized.work, sized.devices, workload, mine),
-        workload,
-        found.modelled,
+    bounded = found.floor_s and found.mfu
+    return Basis(
+        traits=rented.traits_of(sized.resolved, sized.work, sized.devices, workload, mine).to_json(),
+        workload={key: getattr(workload, key) for key in KEYS} if workload else None,
+        modelled=found.modelled,
         flops_per_example=sized.work.flops,
         bytes=parts.needed_bytes,
         timed=question.known.timing is not None,
         own=found.lesson.to_json() if found.lesson else None,
-        training_s=found.training_s.to_json(),
-        **bounds,
+        training_s=found.training_s,
+        floor_s=found.floor_s if bounded else None,
+        mfu=found.mfu if bounded else None,
     )
 
 
@@ -128,18 +130,17 @@ def _utilisation(parts: Parts) -> Utilisation | None:
     return utilisation(rented.slice, parts.sized.work) if rented is not None and parts.estimate.mfu else None
 
 
-def _memory_json(parts: Parts) -> dict[str, Any]:
-    limit = parts.limit_bytes
-    share = parts.needed_bytes / limit
-    return {
-        "device_bytes": parts.needed_bytes,
-        "limit_bytes": limit,
-        "by": "estimate",
-        "fits": share <= 1,
-        "tight": checks.TIGHT_SHARE < share <= 1,
-        "params": parts.sized.work.params,
-        "parts": _memory_parts(parts),
-    }
+def _memory(parts: Parts) -> PlanMemory:
+    share = parts.needed_bytes / parts.limit_bytes
+    return PlanMemory(
+        device_bytes=parts.needed_bytes,
+        limit_bytes=parts.limit_bytes,
+        by="estimate",
+        fits=share <= 1,
+        tight=checks.TIGHT_SHARE < share <= 1,
+        params=parts.sized.work.params,
+        parts=_memory_parts(parts),
+    )
 
 
 def _memory_parts(parts: Parts) -> dict[str, int]:

@@ -33,9 +33,8 @@ At = Callable[[Mapping[str, Any] | None, bool], Parts]  # changes of the job or 
 def with_outlook(plan: Plan, parts: Parts, at: At, planned: Callable[[Parts], Plan]) -> Plan:
     """*plan* with its verdict, its alternatives, and the advice among its checks, after those of the same level."""
     found = _compared(plan, parts, at)
-    verdict = judge(plan, found)
-    told = [way.to_json() for way in found.alternatives()]
-    plan = replace(plan, verdict=verdict.to_json(), alternatives=tuple(told))
+    verdict, best = judge(plan, found)
+    plan = replace(plan, verdict=verdict, alternatives=tuple(way.frozen() for way in found.alternatives()))
     if plan.blocking:
         return without_money(plan)
     question, sized = parts.question, parts.sized
@@ -52,6 +51,7 @@ def with_outlook(plan: Plan, parts: Parts, at: At, planned: Callable[[Parts], Pl
         question.known.timing,
         found,
         verdict,
+        best,
         question.known.bucket_region,
     )
     advice = advise(situation, lambda fix, timed: planned(at(fix, timed)))

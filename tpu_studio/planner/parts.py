@@ -25,6 +25,7 @@ from tpu_studio.wire import frameworks, kinds, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import options as model_options
+from tpu_studio.wire.planparts import PlanPrice
 
 STATE_SHARE = 0.25  # of a device's memory; weights and optimizer that take more are shared out over the devices
 
@@ -155,7 +156,7 @@ class Parts:
         return self.needed_bytes <= self.limit_bytes
 
     @property
-    def price(self) -> dict[str, Any] | None:
+    def price(self) -> PlanPrice | None:
         return self.question.planner.price(self.sized)
 
     def resolved_for(self, devices: int) -> Resolved:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import (
@@ -41,7 +40,7 @@ from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import frameworks, kinds, loans, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.plan import Range
+from tpu_studio.wire.planparts import PlanPrice, Range
 from tpu_studio.wire.reading import decoding_processes
 
 HBM_SHARE = 0.9  # of a device's memory that a program can have, where nobody knows it better
@@ -341,18 +340,19 @@ def cents_up(usd: float) -> float:
     return math.ceil(round(usd * 100.0, 6)) / 100.0
 
 
-def price_json(rented: Rented, given_usd: float | None) -> dict[str, Any] | None:
+def price_of(rented: Rented, given_usd: float | None) -> PlanPrice | None:
     """As plans carry it; *given_usd*: a price per hour that the job itself gives."""
     if given_usd:
-        return {"usd_per_hour": given_usd, "as_of": None, "source": "given"}
+        return PlanPrice(None, given_usd, "given")
     if rented.price is None:
         return None
-    return {
-        "usd_per_hour": round(rented.usd_per_hour or 0.0, 6),
-        "as_of": rented.price.as_of,
-        "source": rented.price.source,
-        "usd_per_chip_hour": rented.price.usd_per_chip_hour,
-        "region": rented.price.region,
-        "tier": rented.tier,
-        "confidence": rented.price.confidence,
-    }
+    price = rented.price
+    return PlanPrice(
+        as_of=price.as_of,
+        usd_per_hour=round(rented.usd_per_hour or 0.0, 6),
+        source=price.source,
+        usd_per_chip_hour=price.usd_per_chip_hour,
+        region=price.region,
+        tier=rented.tier,
+        confidence=price.confidence,
+    )

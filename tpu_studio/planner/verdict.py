@@ -6,42 +6,24 @@ unless another way is clearly better.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from tpu_studio.domain.sentences import advice as words
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.compare import Comparison, Way
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.planparts import PlanVerdict
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Attributes:
-    worth_it: Whether the place that is planned is a sensible one; for practice, the TPU it rehearses.
-    instead: computer, colab, gpu or a slice, where that is clearly better than what is planned; else None.
-    best: The recommended way; None when nothing can hold it, or the plan cannot start.
-    """
-
-    worth_it: bool
-    instead: str | None
-    why: str
-    best: Way | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {"worth_it": self.worth_it, "instead": self.instead, "why": self.why}
-
-
-def judge(plan: Plan, found: Comparison) -> Verdict:
-    """The verdict on *plan*, whose alternatives are *found*."""
+def judge(plan: Plan, found: Comparison) -> tuple[PlanVerdict, Way | None]:
+    """The verdict on *plan*, whose alternatives are *found*, and the recommended way: None when nothing can hold it, or
+    the plan cannot start."""
     if plan.blocking:
-        return Verdict(False, None, words.cannot_start(plan.blocking[0].title))
+        return PlanVerdict(False, None, words.cannot_start(plan.blocking[0].title)), None
     tier = plan.job.where.tier
     tpu = found.best_tpu(tier) or found.best_tpu(loans.usual().word)
     ways = [way for way in (found.here, found.colab, found.gpu, tpu) if way and way.cost_usd]
     if not ways:
-        return Verdict(False, None, words.nothing_holds_it(int(plan.memory["device_bytes"])))
+        return PlanVerdict(False, None, words.nothing_holds_it(plan.memory.device_bytes)), None
     own = _own(plan, found)
     best = min(ways, key=lambda way: way.burden_usd)
     if own is not None and not clearly_better(best, own):
@@ -51,13 +33,13 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
         best.place, told(best), told(found.here) if found.here else None, told(other) if other else None
     )
     if own is None:
-        return Verdict(False, _name(best), f"{words.does_not_fit(plan.accelerator)} {why}", best)
+        return PlanVerdict(False, _name(best), f"{words.does_not_fit(plan.accelerator)} {why}"), best
     if places.by_id(plan.place).rehearses and plan.time_s is not None:
         why = f"{why} {words.practised(plan.time_s.expected)}"
     if best is own:
-        return Verdict(True, None, why, best)
+        return PlanVerdict(True, None, why), best
     still_a_tpu = places.by_id(best.place).charges and not places.by_id(plan.place).local
-    return Verdict(still_a_tpu, _name(best), why, best)
+    return PlanVerdict(still_a_tpu, _name(best), why), best
 
 
 def clearly_better(one: Way, other: Way) -> bool:

@@ -200,7 +200,7 @@ def summarise(follower: Follower) -> RunSummary:
         attempt=max(1, view.attempt),
         ended=view.end.t if view.end else None,
         settled=view.settled,
-        usd_per_hour=(plan.price or {}).get("usd_per_hour"),
+        usd_per_hour=plan.price.usd_per_hour if plan.price else None,
         seen=view.seen_t,
     )
 

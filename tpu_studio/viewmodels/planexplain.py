@@ -56,12 +56,12 @@ def explained(plan: Plan, parts: Estimate, today: date) -> dict[str, Explained]:
         )
     if plan.time_s:
         told["headline"] = _headline(plan, parts, today, by)
-    memory, need = plan.memory, int(plan.memory["device_bytes"])
-    held = memory.get("parts") or {}
+    memory, need = plan.memory, plan.memory.device_bytes
+    held = memory.parts
     sizes = " + ".join(f"{name} {figures.size(size)}" for name, size in held.items() if size)
     told["Memory"] = Explained(
         "Memory",
-        f"{f'{sizes} = ' if sizes else ''}{figures.size(need)} of {figures.size(int(memory['limit_bytes']))}",
+        f"{f'{sizes} = ' if sizes else ''}{figures.size(need)} of {figures.size(memory.limit_bytes)}",
         _memory_source(plan, bool(held)),
     )
     return told
@@ -69,7 +69,7 @@ def explained(plan: Plan, parts: Estimate, today: date) -> dict[str, Explained]:
 
 def _memory_source(plan: Plan, parts: bool) -> str:
     counted = "Counted from the model's layers, the batch and the number format"
-    if _compiled(plan):
+    if plan.memory.compiled:
         more = "" if parts else " Its refusal names the need, not what it is made of."
         return f"The TPU compiler's own figures for exactly this step, on one chip.{more}"
     if places.by_id(plan.place).local:
@@ -98,7 +98,7 @@ def _headline(plan: Plan, parts: Estimate, today: date, by: str) -> Explained:
     assert plan.time_s is not None
     time = planwords.time_range(plan.time_s)
     sum_ = f"setting up {planwords.time_range(parts.setup_s)} + training {planwords.time_range(parts.training_s)}"
-    usd = float((plan.price or {}).get("usd_per_hour") or 0.0)
+    usd = plan.price.usd_per_hour if plan.price else 0.0
     if plan.cost_usd is None or not usd:
         return Explained("How long it takes", f"{sum_} = {time}", by)
     return Explained(
@@ -116,10 +116,6 @@ def _setup(plan: Plan) -> str:
         if not places.by_id(plan.place).local
         else "Measured where real steps were timed, else usual times."
     )
-
-
-def _compiled(plan: Plan) -> bool:
-    return plan.memory.get("by") == "tpu-compiler"
 
 
 def _short(seconds: float) -> str:

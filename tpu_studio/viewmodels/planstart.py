@@ -28,7 +28,7 @@ class Launcher(Protocol):
 
 def waived(plan: Plan) -> Plan:
     """*plan* for one launch without a stop from outside. No job, setting or default says so."""
-    return replace(plan, limits={**plan.limits, "without_outside_stop": True})
+    return replace(plan, limits=replace(plan.limits, without_outside_stop=True))
 
 
 class Starting(PlanBase):

@@ -288,7 +288,7 @@ class PlanView:
             return "neutral", "Not yet"
         if self.stale or self.looking:
             return "neutral", "Updating"
-        if self.plan.memory.get("by") == "tpu-compiler":
+        if self.plan.memory.compiled:
             return "ok", "Checked by the compiler"
         if self.parts and self.parts.lesson and self.timing not in ("measuring", "ready"):
             return "neutral", "From your own runs"

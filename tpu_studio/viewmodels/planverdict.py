@@ -12,7 +12,7 @@ from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import moved
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.job import Job
-from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.plan import Plan
 
 _PLACES = {place.id: place.tab for place in places.all_places() if place.free}
 
@@ -52,36 +52,31 @@ class Verdict:
 
 def verdict_of(job: Job, plan: Plan | None) -> Verdict | None:
     """None until there is a plan that was compared."""
-    if plan is None or not plan.verdict:
+    if plan is None or plan.verdict is None:
         return None
     from tpu_studio.planner.report.page import answer
 
-    instead = plan.verdict.get("instead")
-    worth = bool(plan.verdict.get("worth_it"))
+    instead, worth = plan.verdict.instead, plan.verdict.worth_it
     ways = ways_of(job, plan)
     changes: Mapping[str, Any] = {}
     action = ""
     if instead and instead != "gpu":
         tier = plan.job.where.tier
-        fitting = [way for way in ways if _names(way, str(instead))]
+        fitting = [way for way in ways if _names(way, instead)]
         best = next((way for way in fitting if way.key.endswith(f"/{tier}")), next(iter(fitting), None))
         if best is not None:
             changes, action = best.changes, f"Plan it for {_short(best)}"
     tone = "accent" if instead else "ok" if worth else "warn"
-    return Verdict(answer(plan), str(plan.verdict.get("why", "")), tone, action, changes, ways)
+    return Verdict(answer(plan), plan.verdict.why, tone, action, changes, ways)
 
 
 def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
     """The alternatives with a known price, in the plan's order."""
-    told = [
-        (one, Range(**one["time_s"]), Range(**one["cost_usd"]))
-        for one in plan.alternatives
-        if one.get("time_s") and one.get("cost_usd")
-    ]
-    pairs = [(time.expected, cost.expected) for _, time, cost in told]
+    priced = [(one, one.cost_usd) for one in plan.alternatives if one.cost_usd]
+    pairs = [(one.time_s.expected, cost.expected) for one, cost in priced]
     ways = []
-    for (one, time, cost), (t, usd) in zip(told, pairs, strict=True):
-        place, accelerator, tier = str(one["place"]), str(one["accelerator"]), str(one.get("tier") or "")
+    for (one, cost), (t, usd) in zip(priced, pairs, strict=True):
+        place, accelerator, tier = one.place, one.accelerator, one.tier or ""
         rents = plan.place if places.by_id(plan.place).rents else places.charging().id
         same = accelerator == plan.accelerator and tier == plan.job.where.tier
         name = _PLACES.get(place) or title_of(accelerator)
@@ -89,7 +84,7 @@ def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
             Way(
                 key=f"{place}/{accelerator}/{tier}",
                 name=loans.beside(name, tier),
-                time=planwords.time_range(time),
+                time=planwords.time_range(one.time_s),
                 cost=planwords.money_range(cost) if cost.expected else "free",
                 time_s=t,
                 usd=usd,

@@ -200,29 +200,28 @@ def offers_age(known: Catalogue, today: date) -> str:
 def price_words(plan: Plan, part: Slice) -> str:
     """`$9.60 an hour: 8 chips at $1.20`, or that the price is unknown."""
     told = plan.price
-    if not told or not told.get("usd_per_hour"):
+    if told is None or not told.usd_per_hour:
         return "The price is not known. Give a cost limit under More settings."
-    hourly = figures.money(float(told["usd_per_hour"]))
+    hourly = figures.money(told.usd_per_hour)
     would = "would be " if places.by_id(plan.place).rehearses else ""
-    if told.get("source") == "given":
+    if told.source == "given":
         return f"{would}{hourly} an hour, the price that you gave".capitalize()
-    each = told.get("usd_per_chip_hour")
-    parts = f": {chips(part.chips)} at {figures.money(float(each))} each" if each and part.chips > 1 else ""
+    each = told.usd_per_chip_hour
+    parts = f": {chips(part.chips)} at {figures.money(each)} each" if each and part.chips > 1 else ""
     return f"{would}{hourly} an hour{parts}".capitalize() if would else f"{hourly} an hour{parts}"
 
 
 def price_age(plan: Plan, today: date, trouble: str = "") -> str:
     """`From Google's price list, 21 Nov 2026, read today`, and *trouble*: why it is no newer."""
-    told = plan.price or {}
-    as_of = told.get("as_of")
-    if told.get("source") == "given" or not as_of:
+    told = plan.price
+    if told is None or told.source == "given" or not told.as_of:
         return ""
     try:
-        day = date.fromisoformat(str(as_of))
+        day = date.fromisoformat(told.as_of)
     except ValueError:
-        return f"Price of {as_of}."
+        return f"Price of {told.as_of}."
     days = max(0, (today - day).days)
-    is_live = told.get("source") == "live"
+    is_live = told.source == "live"
     recent = ("read today", "read yesterday") if is_live else ("today's", "1 day old")
     age = recent[days] if days < 2 else f"{days} days old"
     list_of = "the practice cloud's" if places.by_id(plan.place).rehearses else "Google's"
@@ -319,7 +318,7 @@ def choices(job: Job, planning: Planning, look: Look, now: float) -> tuple[Slice
             told.append((best, words(best)))
 
     add(lambda made: (_high(made.cost_usd) > dearest, made.time_s.expected if made.time_s else 0.0), _faster(first))
-    add(lambda made: (float((made.price or {}).get("usd_per_hour") or 1e9), 0.0), _next)
+    add(lambda made: ((made.price.usd_per_hour if made.price else 0.0) or 1e9, 0.0), _next)
     return tuple(_choice(made, words) for made, words in told[:CHOICES])
 
 

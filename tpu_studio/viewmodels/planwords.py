@@ -94,7 +94,7 @@ def model_title(job: Job) -> str:
 def model_note(job: Job, plan: Plan | None) -> str:
     """`391,000 weights · good first choice`"""
     parts = []
-    params = (plan.memory.get("params") if plan else None) or 0
+    params = plan.memory.params if plan else 0
     if params and (job.model.file is None or plan is not None):
         parts.append(f"{weights(int(params))} weights")
     if job.model.file is not None:
@@ -182,7 +182,7 @@ def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None) -> 
         plan = make_plan(job, look, Known(own=own), now=now, advise=False)
     except StudioError:  # the options of another model: the card is still a choice
         return ""
-    told = [f"{weights(int(plan.memory['params']))} weights"]
+    told = [f"{weights(plan.memory.params)} weights"]
     if plan.time_s:
         told.append(f"about {about_time(plan.time_s)}")
     return " · ".join(told)
@@ -227,7 +227,7 @@ class Limit:
 
 def limit_of(plan: Plan) -> Limit | None:
     """The cost limit when a price is pretended, else the time limit."""
-    money = plan.limits.get("money_usd")
+    money = plan.limits.money_usd
     if plan.price and money is not None and plan.cost_usd:
         cost = plan.cost_usd
         top = nice_top(max(2 * cost.high, float(money), 0.02))
@@ -247,7 +247,7 @@ def limit_of(plan: Plan) -> Limit | None:
         words = figures.money(usd) if usd else "choose one"
         top = nice_top(max(2 * usd, 20.0))
         return Limit("limits.money_usd", "Stop when it has cost", words, usd, top, (0, 0), False)
-    value = float(plan.limits["hours"])
+    value = plan.limits.hours or 0.0
     band = (plan.time_s.low / 3600, plan.time_s.high / 3600)
     top = nice_top(max(2 * band[1], value, 0.1))
     return Limit("limits.hours", "Stop after", hours(value), value, top, band, "limits.hours" in plan.reasons)
@@ -282,9 +282,9 @@ class MemoryWords:
 
 
 def memory_of(plan: Plan) -> MemoryWords:
-    memory: Mapping[str, Any] = plan.memory
-    limit = max(1, int(memory["limit_bytes"]))
-    parts = memory.get("parts") or {}
+    memory = plan.memory
+    limit = max(1, memory.limit_bytes)
+    parts = memory.parts
     noun = figures.noun(plan.job.data.kind).capitalize()
     named: tuple[tuple[str, float], ...] = (
         ("Program", parts.get("framework", 0)),
@@ -292,13 +292,11 @@ def memory_of(plan: Plan) -> MemoryWords:
         (noun, sum(parts.get(name, 0) for name in ("activations", "temporaries", "data"))),
     )
     if not parts:  # the compiler refused, and names the whole only
-        named = (("What it needs", int(memory["device_bytes"])),)
+        named = (("What it needs", memory.device_bytes),)
     elif not places.by_id(plan.place).local:
         named = named[1:]
-    words = f"{figures.size(int(memory['device_bytes']))} of {figures.size(limit)}"
-    fits, tone = (
-        ("Does not fit", "bad") if not plan.fits else ("Tight", "warn") if memory.get("tight") else ("Fits", "ok")
-    )
+    words = f"{figures.size(memory.device_bytes)} of {figures.size(limit)}"
+    fits, tone = ("Does not fit", "bad") if not plan.fits else ("Tight", "warn") if memory.tight else ("Fits", "ok")
     return MemoryWords(
         tuple((name, size / limit) for name, size in named), words, fits, tone, f"Memory: about {words}. {fits}."
     )

@@ -206,14 +206,14 @@ def review_of(
 
 
 def _waits(plan: Plan) -> Fact:
-    away = plan.limits.get("wait_hours_away")
+    away = plan.limits.wait_hours_away
     more = (
         f" Google ends such a request after {_hours(float(away))}. It is asked for again while this computer is on, or "
         f"back before the wait is over; with it off, the wait is {_hours(float(away))} at most."
         if away
         else ""
     )
-    most = _hours(float(plan.limits.get("wait_hours") or 0))
+    most = _hours(plan.limits.wait_hours)
     return Fact("Waits for a TPU", f"{most} at most", f"Waiting is free.{more}")
 
 
@@ -222,15 +222,15 @@ def _machines(vms: int, tier: str) -> str:
 
 
 def _cap(plan: Plan) -> Fact:
-    money, hours = plan.limits.get("money_usd"), float(plan.limits.get("hours") or 0.0)
+    money, hours = plan.limits.money_usd, (plan.limits.hours or 0.0)
     value = f"{figures.money(float(money))}, or {_hours(hours)}" if money is not None else _hours(hours)
     return Fact(STOPS_AT, value, _beyond(plan))
 
 
 def longest_s(plan: Plan) -> float:
     """How long the run may last from now: waiting, its time limit, and what lies beyond in the worst case, seconds."""
-    hours = float(plan.limits.get("wait_hours") or 0.0) + float(plan.limits.get("hours") or 0.0)
-    return hours * 3600.0 + float(plan.limits.get("margin_s") or 0.0)
+    hours = plan.limits.wait_hours + (plan.limits.hours or 0.0)
+    return hours * 3600.0 + plan.limits.margin_s
 
 
 def lower_of(plan: Plan) -> tuple[Lower, ...]:
@@ -239,10 +239,10 @@ def lower_of(plan: Plan) -> tuple[Lower, ...]:
     if worst is None or worst.usd is None or worst.cap_usd is None:
         return ()
     told = []
-    wait, rate = float(plan.limits.get("wait_hours") or 0.0), all_in_usd_per_hour(plan.price, plan.extras) or 0.0
-    platform = "platform" in (plan.limits.get("stops") or ())
+    wait, rate = plan.limits.wait_hours, all_in_usd_per_hour(plan.price, plan.extras) or 0.0
+    platform = plan.limits.platform
     if not platform and wait > SHORT_WAIT_H:
-        saved = float(plan.limits.get("margin_boot_s") or 0.0) - margin_boot_s(SHORT_WAIT_H, platform=False)
+        saved = plan.limits.margin_boot_s - margin_boot_s(SHORT_WAIT_H, platform=False)
         then = worst.usd - rate * saved / 3600.0
         if then <= worst.usd - 0.01:
             short = _hours(SHORT_WAIT_H)
@@ -261,20 +261,19 @@ def _beyond(plan: Plan) -> str:
     """What a machine that hangs may cost beyond that, and what ends it then."""
     rate = all_in_usd_per_hour(plan.price, plan.extras) or 0.0
 
-    def late(name: str) -> str:
-        seconds = float(plan.limits.get(name) or 0.0)
+    def late(seconds: float) -> str:
         most = f", {figures.money(rate * seconds / 3600.0)} more at most" if rate else ""
         return f"up to {figures.duration(seconds)} later{most}"
 
-    platform = "platform" in (plan.limits.get("stops") or ())
-    if plan.limits.get("without_outside_stop"):
+    platform = plan.limits.platform
+    if plan.limits.without_outside_stop:
         if not platform:
             return "Should the machine hang while this computer is off, nothing ends it."
-        return f"Should the machine hang, Google's own limit ends it: {late('margin_boot_s')}."
-    told = f"Should the machine hang, the stops from outside end it: {late('margin_s')}."
-    if plan.limits.get("margin_boot_s"):
+        return f"Should the machine hang, Google's own limit ends it: {late(plan.limits.margin_boot_s)}."
+    told = f"Should the machine hang, the stops from outside end it: {late(plan.limits.margin_s)}."
+    if boot_s := plan.limits.margin_boot_s:
         ends = "Google's own limit ends it" if platform else "they come once the whole waiting time has passed too"
-        told += f"\nShould it hang before it has begun, and this computer be off, {ends}: {late('margin_boot_s')}."
+        told += f"\nShould it hang before it has begun, and this computer be off, {ends}: {late(boot_s)}."
     return told
 
 
@@ -283,8 +282,7 @@ def _hours(hours: float) -> str:
 
 
 def _nets(plan: Plan, tier: str) -> tuple[Net, ...]:
-    stops = plan.limits.get("stops") or ()
-    outside = "outside" in stops and not plan.limits.get("without_outside_stop")
+    outside = "outside" in plan.limits.stops and not plan.limits.without_outside_stop
     if outside:
         words = (
             f"{len(OFFSETS_S)} are set at Google and read back before the machine is asked for: at the deadline, 10 "
@@ -310,7 +308,7 @@ def _nets(plan: Plan, tier: str) -> tuple[Net, ...]:
             "“Everything that may cost money” finds it by its label in every area, whenever you ask.",
         ),
     ]
-    if "platform" in stops:
+    if plan.limits.platform:
         nets.insert(2, Net("Google's own limit", "The platform ends the machine at its longest running time."))
     return tuple(nets)
 

@@ -74,9 +74,9 @@ def facts_of(plan: Plan) -> RunFacts:
         steps=plan.steps,
         steps_per_epoch=plan.steps_per_epoch,
         batch=job.training.global_batch,
-        usd_limit=plan.limits.get("money_usd"),
-        hours_limit=plan.limits.get("hours"),
-        usd_per_hour=(plan.price or {}).get("usd_per_hour"),
+        usd_limit=plan.limits.money_usd,
+        hours_limit=plan.limits.hours,
+        usd_per_hour=plan.price.usd_per_hour if plan.price else None,
         training_s=_training_s(plan),
         classes=classes,
         columns=tuple(look.get("columns", ()) or ()),
@@ -88,15 +88,13 @@ def facts_of(plan: Plan) -> RunFacts:
 
 def _training_s(plan: Plan) -> float | None:
     """What the plan expects of the training alone, without setting up; None in plans of older versions."""
-    told = plan.basis.get("training_s")
-    expected = told.get("expected") if isinstance(told, Mapping) else None
-    return float(expected) if isinstance(expected, (int, float)) else None
+    return plan.basis.training_s.expected if plan.basis and plan.basis.training_s else None
 
 
 def _mfu(plan: Plan) -> tuple[float, float] | None:
     """Between which the plan expects the model FLOP utilisation; None where it says nothing of it."""
-    told = plan.basis.get("mfu")
-    return (float(told["low"]), float(told["high"])) if isinstance(told, Mapping) else None
+    mfu = plan.basis.mfu if plan.basis else None
+    return (mfu.low, mfu.high) if mfu else None
 
 
 def main_metric(facts: RunFacts) -> tuple[str, str]:

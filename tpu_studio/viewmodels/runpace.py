@@ -98,8 +98,8 @@ def _money(plan: Plan, found: Forecast) -> str:
 
 def _cap(plan: Plan, found: Forecast) -> str:
     if found.cap == "money":
-        return f"The cost limit of {figures.money(plan.limits.get('money_usd'))} holds and"
-    return f"The time limit of {figures.duration(float(plan.limits['hours']) * 3600)}"
+        return f"The cost limit of {figures.money(plan.limits.money_usd)} holds and"
+    return f"The time limit of {figures.duration((plan.limits.hours or 0.0) * 3600)}"
 
 
 def to_json(plan: Plan, view: RunView, found: Forecast | None) -> dict[str, Any] | None:

@@ -91,7 +91,7 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     why = str(view.waiting.get("why") or "no-capacity")
     asked = f"asked {_and(zones)}" if zones else "asked"
     said = "nothing free" if why == "no-capacity" else say(StudioError(why)).title.lower()
-    left = max(0.0, float(plan.limits.get("wait_hours") or 0.0) * 3600.0 - lasted)
+    left = max(0.0, plan.limits.wait_hours * 3600.0 - lasted)
     more = f"{figures.duration(left)} more at most"
     supply = "This is about supply, not about your account. " if why == "no-capacity" else ""
     ways = [Way("Keep waiting", "It is asked again by itself. You need not stay.", "")]
@@ -142,7 +142,7 @@ def copied(removal: Removal | None) -> Removal | None:
 
 def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
     """After the end: going on, failing, or proved. While a run goes on: only a deletion that fails."""
-    rate = view.usd_per_hour or (plan.price or {}).get("usd_per_hour")
+    rate = view.usd_per_hour or (plan.price.usd_per_hour if plan.price else None)
     practice = places.by_id(plan.place).rehearses
     failing = _failing(view)
     if failing and view.unproved:

@@ -4,15 +4,6 @@ Spent = reserved + rate × time. The rate holds chips and whatever else is charg
 reserved from the start is the rest that our own program moves and keeps: operations on the bucket, its storage for the
 30 days until the bucket's own rule deletes it, and traffic. ``planner.extras`` makes it; the guardian, the desktop, and
 the stops from outside subtract it from the cap. Plans of older versions have none.
-
-    extras = {"fixed_usd", "operations_usd_per_hour", "machine_usd_per_hour", "hours", "reserved_usd", "bucket_region",
-              "kept_days": so long the bucket keeps what was deleted, absent: not at all,
-              "chips_usd_per_hour": {region: of the chips, where the areas' prices differ}, "parts": [part…]}
-    part = {"id": disk | address | operations | storage | traffic | tasks,
-            "usd": at most, over `hours`, or null where its price is unknown (then it is in no sum), "usd_expected",
-            "usd_per_hour": of `usd`, what each hour adds, "usd_per_hour_expected",
-            "how": [{"amount", "unit", "what", "usd", "per"}…], "source", "as_of", "note",
-            "guessed": true where we have no price for that region: more than the dearest known one}
 """
 
 from __future__ import annotations
@@ -20,7 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+
+from tpu_studio.wire.planparts import PlanPrice
+from tpu_studio.wire.records import read
 
 _TOTALS = ("fixed_usd", "operations_usd_per_hour", "machine_usd_per_hour", "hours", "reserved_usd")
 _MOST_USD = 1e6
@@ -61,61 +54,101 @@ class Reserve:
 NOTHING = Reserve()
 
 
-def reserve_of(extras: Mapping[str, Any]) -> Reserve:
-    return Reserve(float(extras.get("fixed_usd") or 0.0), float(extras.get("operations_usd_per_hour") or 0.0))
+@dataclass(frozen=True)
+class How:
+    """One line of how a part is worked out: an amount, and *usd* for each *per*; without a *per* the amount alone."""
+
+    amount: float
+    unit: str
+    what: str
+    usd: float | None
+    per: str
 
 
-def chips_usd_per_hour(price: Mapping[str, Any] | None) -> float | None:
-    """Of the chips alone; None: unknown."""
-    chips = (price or {}).get("usd_per_hour")
-    return float(chips) if isinstance(chips, (int, float)) and not isinstance(chips, bool) else None
+@dataclass(frozen=True)
+class ExtraPart:
+    """Attributes:
+    id: disk, address, operations, storage, traffic or tasks.
+    usd: At most, over `Extras.hours`; None: its price is unknown, and it is in no sum.
+    usd_per_hour: Of `usd`, what each hour adds.
+    source, as_of: Where the rates are from, and of when.
+    guessed: We have no price for that region: more than the dearest known one.
+    """
+
+    id: str
+    usd: float | None
+    usd_expected: float | None
+    usd_per_hour: float
+    how: tuple[How, ...]
+    source: str
+    as_of: str
+    note: str
+    usd_per_hour_expected: float | None = None
+    guessed: bool = False
 
 
-def all_in_usd_per_hour(price: Mapping[str, Any] | None, extras: Mapping[str, Any]) -> float | None:
+@dataclass(frozen=True, kw_only=True)
+class Extras:
+    """Attributes:
+    hours: That *reserved_usd* and the parts are reckoned over.
+    kept_days: So long the bucket keeps what was deleted; 0: not at all.
+    chips_usd_per_hour: Region → of the chips, where the areas' prices differ; None: the person gave one price.
+    """
+
+    fixed_usd: float
+    operations_usd_per_hour: float
+    machine_usd_per_hour: float
+    hours: float
+    reserved_usd: float
+    bucket_region: str
+    kept_days: int = 0
+    parts: tuple[ExtraPart, ...]
+    chips_usd_per_hour: Mapping[str, float] | None = None
+
+    def part(self, id: str) -> ExtraPart | None:
+        return next((part for part in self.parts if part.id == id), None)
+
+    def usd(self, id: str) -> float | None:
+        """Of a part, at most; None: unknown."""
+        part = self.part(id)
+        return part.usd if part else None
+
+
+def reserve_of(extras: Extras | None) -> Reserve:
+    return Reserve(extras.fixed_usd, extras.operations_usd_per_hour) if extras else NOTHING
+
+
+def all_in_usd_per_hour(price: PlanPrice | None, extras: Extras | None) -> float | None:
     """Chips, disks, addresses at most; None: the price of the chips is unknown."""
-    chips = chips_usd_per_hour(price)
-    return None if chips is None else chips + float(extras.get("machine_usd_per_hour") or 0.0)
+    return None if price is None else price.usd_per_hour + (extras.machine_usd_per_hour if extras else 0.0)
 
 
-def chips_usd_per_hour_in(price: Mapping[str, Any] | None, extras: Mapping[str, Any], region: str) -> float | None:
-    """Of the chips in a region that was asked: the plan's own price is the dearest of them."""
-    there = (extras.get("chips_usd_per_hour") or {}).get(region)
-    if isinstance(there, (int, float)) and not isinstance(there, bool):
-        return float(there)
-    return chips_usd_per_hour(price)
+def chips_usd_per_hour_in(price: PlanPrice | None, extras: Extras | None, region: str) -> float | None:
+    """Of the chips in a region that was asked: the plan's own price is the dearest of them. None: unknown."""
+    there = extras.chips_usd_per_hour if extras else None
+    usual = price.usd_per_hour if price else None
+    return (there or {}).get(region, usual)
 
 
-def part_of(extras: Mapping[str, Any], id: str) -> Mapping[str, Any]:
-    """Empty when there is none."""
-    found: Mapping[str, Any] = next((part for part in extras.get("parts") or () if part.get("id") == id), {})
-    return found
-
-
-def read_extras(tree: Any) -> dict[str, Any]:
-    """As a plan's record holds it; empty where there is none.
+def read_extras(tree: object) -> Extras | None:
+    """As a plan's record holds it; None where there is none.
 
     Raises:
         ValueError: A figure of it is none, negative or beyond reason, or a part is no part: the plan is damaged.
     """
     if tree is None or tree == {}:
-        return {}
-    if not isinstance(tree, dict):
-        raise ValueError("extras is no object")
+        return None
+    extras = read(Extras, tree, "extras")
     for name in _TOTALS:
-        _figure(name, tree.get(name))
-    parts = tree.get("parts")
-    if not isinstance(parts, list) or not all(isinstance(part, dict) and part.get("id") for part in parts):
-        raise ValueError("extras has no parts")
-    for rate in (tree.get("chips_usd_per_hour") or {}).values():
-        _figure("chips_usd_per_hour", rate)
-    for part in parts:
-        for name in ("usd", "usd_expected"):
-            if part.get(name) is not None:
-                _figure(name, part[name])
-    return dict(tree)
+        _reasonable(name, getattr(extras, name))
+    for rate in (extras.chips_usd_per_hour or {}).values():
+        _reasonable("chips_usd_per_hour", rate)
+    for part in extras.parts:
+        _reasonable(part.id, part.usd or 0.0)
+        _reasonable(part.id, part.usd_expected or 0.0)
+    return extras
 
 
-def _figure(name: str, value: Any) -> None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _MOST_USD
-    if not good:
-        raise ValueError(f"extras: {name} is {value!r}")
+def _reasonable(name: str, usd: float) -> None:
+    if not 0 <= usd <= _MOST_USD:
+        raise ValueError(f"extras: {name} is {usd!r}")

@@ -64,10 +64,10 @@ class Limits:
 def limits_of(plan: Plan, controls: Iterable[Mapping[str, Any]] = ()) -> Limits:
     """The plan's limits, as changed by ``limits`` records among *controls* (the latest of each counts)."""
     price = all_in_usd_per_hour(plan.price, plan.extras)
-    idle = _number(plan.limits.get("idle_minutes"))
+    idle = plan.limits.idle_minutes
     found = Limits(
-        _number(plan.limits.get("hours")),
-        _number(plan.limits.get("money_usd")),
+        plan.limits.hours,
+        plan.limits.money_usd,
         price,
         idle if idle is not None else _number(plan.job.limits.idle_minutes),
         reserve_of(plan.extras),

@@ -10,20 +10,34 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tpu_studio.wire import frameworks, models, places, tasks
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import is_time
-from tpu_studio.wire.extras import read_extras
+from tpu_studio.wire.extras import Extras, read_extras
 from tpu_studio.wire.job import ResolvedJob, parse_resolved
 from tpu_studio.wire.jsonfile import NotJson, parse_json
+from tpu_studio.wire.planparts import (
+    NO_LIMITS,
+    NO_MEMORY,
+    Alternative,
+    Basis,
+    PlanLimits,
+    PlanMemory,
+    PlanPrice,
+    PlanVerdict,
+)
+from tpu_studio.wire.planparts import Range as Range
+from tpu_studio.wire.records import read as read_record
+from tpu_studio.wire.records import to_json
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
 from tpu_studio.wire.utilisation import Utilisation, read_utilisation
 
 FORMAT = 1
+T = TypeVar("T")
 _RANGES = ("examples_per_s", "time_s", "cost_usd")
 _PLAIN = (
     "run",
@@ -38,26 +52,8 @@ _PLAIN = (
     "steps_per_epoch",
     "reasons",
     "data",
-    "memory",
-    "price",
-    "limits",
     "consent",
 )
-
-
-@dataclass(frozen=True)
-class Range:
-    """A figure that is not known exactly: 80 % of outcomes are meant to lie in low…high."""
-
-    low: float
-    expected: float
-    high: float
-
-    def scaled(self, factor: float) -> Range:
-        return Range(self.low * factor, self.expected * factor, self.high * factor)
-
-    def to_json(self) -> dict[str, float]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -87,14 +83,11 @@ class Plan:
         sharded: Whether each device holds its share of weights and optimizer only, instead of all of them; not in plans
             of older versions.
         consent: sha256 of the user's own model file that was agreed to, or "".
-        price: {"usd_per_hour", "as_of", "source"} or None when unknown.
-        limits: {"money_usd": float | None, "hours": float}: what the guardian enforces.
-        verdict: {"worth_it", "instead", "why"}; alternatives: other places, {"place", "accelerator", "tier", "time_s",
-            "cost_usd"} each. Both empty where they were not asked for, and in plans of older versions.
-        basis: What the estimate rests on, to compare what is measured with (``planner.own.record``); empty in plans of
-            older versions.
-        extras: What a rented machine costs besides its chips, and what is reserved of the cap for it from the start
-            (``wire.extras``); empty on places that charge nothing, and in plans of older versions.
+        price: None when unknown.
+        verdict: None, and alternatives empty, where they were not asked for, and in plans of older versions.
+        basis: None in plans of older versions.
+        extras: What a rented machine costs besides its chips, and what is reserved of the cap for it from the start;
+            None on places that charge nothing, and in plans of older versions.
         model_options: All options of the model, so that a default of a later version changes no run; of the user's own
             file those that were given. Plans of older versions are read with what the defaults were then.
         utilisation: What the run's MFU is measured by; None off TPUs, and in plans of older versions.
@@ -113,14 +106,14 @@ class Plan:
     examples_per_s: Range | None = None
     time_s: Range | None = None
     cost_usd: Range | None = None
-    memory: Mapping[str, Any] = field(default_factory=dict)
-    price: Mapping[str, Any] | None = None
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    memory: PlanMemory = NO_MEMORY
+    price: PlanPrice | None = None
+    limits: PlanLimits = NO_LIMITS
     checks: tuple[Check, ...] = ()
-    verdict: Mapping[str, Any] = field(default_factory=dict)
-    alternatives: tuple[Mapping[str, Any], ...] = ()
-    basis: Mapping[str, Any] = field(default_factory=dict)
-    extras: Mapping[str, Any] = field(default_factory=dict)
+    verdict: PlanVerdict | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    basis: Basis | None = None
+    extras: Extras | None = None
     model_options: Mapping[str, Any] = field(default_factory=dict)
     utilisation: Utilisation | None = None
     table_rows: int = 0
@@ -132,7 +125,7 @@ class Plan:
 
     @property
     def fits(self) -> bool:
-        return bool(self.memory.get("fits", True))
+        return self.memory.fits
 
     @property
     def options(self) -> dict[str, Any]:
@@ -155,8 +148,13 @@ class Plan:
         tree: dict[str, Any] = {"format": FORMAT} | {name: getattr(self, name) for name in _PLAIN}
         tree |= {name: value.to_json() if (value := getattr(self, name)) else None for name in _RANGES}
         tree["checks"] = [asdict(check) for check in self.checks]
-        tree |= {"verdict": self.verdict, "alternatives": self.alternatives, "basis": self.basis}
-        tree |= {"extras": self.extras, "model_options": dict(self.model_options)}
+        tree["alternatives"] = [to_json(one) for one in self.alternatives]
+        tree["price"] = to_json(self.price) if self.price else None
+        tree["limits"] = to_json(self.limits)
+        tree["memory"] = {} if self.memory == NO_MEMORY else to_json(self.memory)
+        for name in ("verdict", "basis", "extras"):
+            tree[name] = to_json(value) if (value := getattr(self, name)) else {}
+        tree["model_options"] = dict(self.model_options)
         tree["utilisation"] = self.utilisation.to_json() if self.utilisation else None
         tree |= {"table_rows": self.table_rows, "sharded": self.sharded}
         tree["job"] = self.job.to_json()
@@ -193,16 +191,17 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             raise RunError("plan-unreadable", raw="a time or a number of steps that cannot be")
         ranges: dict[str, Any] = {name: Range(**tree[name]) if tree.get(name) else None for name in _RANGES}
         checks = tuple(Check(**check) for check in tree["checks"])
-        verdict, others = dict(tree.get("verdict") or {}), tuple(tree.get("alternatives") or ())
-        basis, extras = dict(tree.get("basis") or {}), read_extras(tree.get("extras"))
         options = tree.get("model_options")
         return Plan(
             job=job,
             checks=checks,
-            verdict=verdict,
-            alternatives=others,
-            basis=basis,
-            extras=extras,
+            memory=read_record(PlanMemory, tree["memory"], "memory", missing=NO_MEMORY),
+            price=_optional(PlanPrice, tree["price"], "price"),
+            limits=read_record(PlanLimits, tree["limits"], "limits"),
+            verdict=_optional(PlanVerdict, tree.get("verdict"), "verdict"),
+            alternatives=tuple(read_record(Alternative, one, "alternatives") for one in tree.get("alternatives") or ()),
+            basis=_basis(tree.get("basis")),
+            extras=read_extras(tree.get("extras")),
             model_options={**models.OLDER_OPTIONS.get(job.model.id, {}), **job.model.options}
             if options is None
             else dict(options),
@@ -216,6 +215,19 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
         raise
     except Exception as error:  # any shape of damage is one answer: this file is not a plan
         raise RunError("plan-unreadable", raw=str(error)) from error
+
+
+def _optional(kind: type[T], tree: object, name: str) -> T | None:
+    """None where it was not asked for, or an older version did not know it."""
+    return None if tree is None or tree == {} else read_record(kind, tree, name)
+
+
+def _basis(tree: object) -> Basis | None:
+    """None too where it makes no sense: such a run is no less a run, and teaches nothing."""
+    try:
+        return _optional(Basis, tree, "basis")
+    except ValueError:
+        return None
 
 
 _IDS = {"task": tasks.IDS, "framework": frameworks.IDS, "place": places.IDS}
@@ -233,9 +245,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "steps_per_epoch": _NUMBER,
     "reasons": (dict,),
     "data": (dict,),
-    "memory": (dict,),
-    "price": (dict, type(None)),
-    "limits": (dict,),
     "consent": (str,),
 }
 

@@ -187,7 +187,7 @@ def test_what_the_compiler_says_replaces_the_estimate_and_its_repair_is_one_pres
     top = figures.check.y()
     figures.check.button.click()
     QApplication.processEvents()
-    assert world.view.plan is not None and world.view.plan.memory["by"] == "tpu-compiler"
+    assert world.view.plan is not None and world.view.plan.memory.by == "tpu-compiler"
     assert figures.fits.text() == "Does not fit" and page.card.pill.text() == "Checked by the compiler"
     assert "does not fit" in figures.check.words.text() and "libtpu 0.0.42" in figures.check.words.text()
     assert figures.check.y() == top, "nothing above the answer moves"
@@ -195,9 +195,9 @@ def test_what_the_compiler_says_replaces_the_estimate_and_its_repair_is_one_pres
     smaller = next(one for one in world.view.warnings if one.id == "memory-does-not-fit")
     assert smaller.fix == {"training.global_batch": 16}
     world.model.apply(smaller.fix)
-    assert world.view.plan.memory["by"] == "estimate", "another batch was not compiled yet"
+    assert world.view.plan.memory.by == "estimate", "another batch was not compiled yet"
     world.model.undo()
-    assert world.view.plan.memory["by"] == "tpu-compiler", "and this one was"
+    assert world.view.plan.memory.by == "tpu-compiler", "and this one was"
     assert len(compiler.asked) == 1
 
 
@@ -249,10 +249,10 @@ def test_an_edit_during_a_check_keeps_the_new_plan_an_estimate(qtbot: QtBot):
     world.model.check()
     world.model.set("training.global_batch", 8)
     tasks.finish_all()
-    assert world.view.plan is not None and world.view.plan.memory["by"] == "estimate"
+    assert world.view.plan is not None and world.view.plan.memory.by == "estimate"
     world.model.undo()
     tasks.finish_all()
-    assert world.view.plan.memory["by"] == "tpu-compiler"
+    assert world.view.plan.memory.by == "tpu-compiler"
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support")

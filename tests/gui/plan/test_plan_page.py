@@ -200,11 +200,11 @@ def test_the_limit_is_moved_with_the_arrow_keys(qtbot: QtBot, page: PlanPage, wo
     world.model.set("where.usd_per_hour", 3.0)
     track = page.card.figures.limit.track
     assert world.view.plan is not None
-    before = world.view.plan.limits["money_usd"]
+    before = world.view.plan.limits.money_usd
     track.setFocus()
     qtbot.keyClick(track, Qt.Key.Key_Right)
-    assert world.view.plan.limits["money_usd"] > before
-    assert world.view.job["limits.money_usd"] == world.view.plan.limits["money_usd"]
+    assert world.view.plan.limits.money_usd > before
+    assert world.view.job["limits.money_usd"] == world.view.plan.limits.money_usd
 
 
 def test_the_rail_folds_first_and_the_estimate_becomes_a_bar_next(page: PlanPage, world: World):

@@ -84,7 +84,7 @@ def test_who_lends_the_tpu_can_be_chosen_where_both_do_and_says_why_where_not(pa
     world.model.set_slice("v6e-8")
     box.lender.segment("compute-engine").click()
     assert world.view.job["where.backend"] == "compute-engine"
-    assert world.view.plan is not None and not world.view.missing[1] and "platform" in world.view.plan.limits["stops"]
+    assert world.view.plan is not None and not world.view.missing[1] and "platform" in world.view.plan.limits.stops
     world.model.set_slice("v6e-16")  # several machines: only the Cloud TPU service lends them
     assert "where.backend" not in world.view.job.given and world.view.where.lender == "tpu-api"
     assert "as one machine only" in box.lender_field.note.text()
@@ -298,7 +298,7 @@ def test_going_without_an_outside_stop_is_a_tick_of_the_review_that_only_a_refus
     tick.click()
     assert f"${usd:.2f} a day" in words_in(sheet) and "until somebody deletes it" in words_in(sheet)
     press(qtbot, sheet, "Rent 1 chip & train")
-    assert world.launched[-1][0].limits["without_outside_stop"] is True
+    assert world.launched[-1][0].limits.without_outside_stop is True
     assert "without_outside_stop" not in world.view.plan.limits  # the next launch asks anew
 
 
@@ -306,7 +306,7 @@ def test_without_the_tick_the_same_review_launches_with_outside_stops(qtbot: QtB
     refused_before(page, world)
     world.model.start()
     press(qtbot, sheet_of(page), "Rent 1 chip & train")
-    assert not world.launched[-1][0].limits.get("without_outside_stop")
+    assert not world.launched[-1][0].limits.without_outside_stop
 
 
 def test_another_area_takes_the_tick_away(page: PlanPage, world: World):
@@ -334,7 +334,7 @@ def test_what_a_bucket_keeps_of_deleted_things_is_in_the_review_of_either_place(
     assert "7 days more" not in words_in(sheet_of(page))
     sheet_of(page).close()
     world.model.account_changed("", "us-central1", kept_days={place: 7})
-    assert world.view.plan is not None and world.view.plan.extras["kept_days"] == 7
+    assert world.view.plan is not None and world.view.plan.extras.kept_days == 7
     world.model.start()
     assert "keep what is deleted 7 days more" in words_in(sheet_of(page))
     other = "cloud" if place == "practice" else "practice"

@@ -60,7 +60,7 @@ def test_an_estimate_sees_own_runs_only_when_it_is_asked_to(
     rented = make_plan(job("mlp", "digits", where={"place": "cloud", "accelerator": "v5litepod-8"}), DIGITS, now=NOW)
     person.runs("digits-aaaa", rented, 3 * step_range(rented)[1])
     workload = tmp_path / "workload.json"
-    workload.write_text(json.dumps(rented.basis["workload"]))
+    workload.write_text(json.dumps(rented.basis.workload))
     assert main(["estimate", str(workload), "--json"]) == 0
     alone = told(capsys)
     assert alone["own_runs"] is None

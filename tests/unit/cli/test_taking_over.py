@@ -21,7 +21,7 @@ ADDRESS = "gs://some-bucket/runs/friendly-b2b2"
 
 def strangers(place: str) -> Plan:
     plan = cloud_plan(place=place).launched("friendly-b2b2", 1.0, "1")
-    return replace(plan, limits={**plan.limits, "money_usd": 250_000.0, "hours": 600.0})
+    return replace(plan, limits=replace(plan.limits, money_usd=250_000.0, hours=600.0))
 
 
 class Bucket:

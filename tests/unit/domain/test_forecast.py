@@ -14,6 +14,7 @@ from tpu_studio.domain.run import RunView
 from tpu_studio.viewmodels import runpace
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.planparts import PlanLimits
 
 STEPS = 1000
 
@@ -24,7 +25,7 @@ def planned(place: str = "computer", **limits: float) -> Plan:
         job("mlp", "digits", where={"place": place}, training={"global_batch": 32}), DIGITS, now=NOW, computer=LAPTOP
     )
     rate = Range(32 / 0.14, 32 / 0.10, 32 / 0.09)
-    told = {"money_usd": None, "hours": 10.0, **limits}
+    told = PlanLimits(**{"money_usd": None, "hours": 10.0, **limits})
     return replace(made, examples_per_s=rate, steps=STEPS, steps_per_epoch=100.0, limits=told)
 
 

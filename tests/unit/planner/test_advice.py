@@ -102,7 +102,7 @@ def test_a_model_with_more_weights_than_tokens_is_told_a_smaller_one():
     assert found.fix is not None
     assert found.fix["model.name"] == "gpt-mini"
     after = planned(pressed(before, found), PLAYS)
-    assert after.memory["params"] < 892_315 * 40
+    assert after.memory.params < 892_315 * 40
 
 
 def test_spot_is_advised_with_the_odds_it_assumes_and_copies_by_young_and_daly():
@@ -119,7 +119,7 @@ def test_spot_is_advised_with_the_odds_it_assumes_and_copies_by_young_and_daly()
     on_spot = set_values(before, {"where.tier": "spot"})
     rhythm = advice(planned(on_spot, PLAYS))["advice-checkpoint"]
     every_s = rhythm.facts["every_s"]
-    params = planned(on_spot, PLAYS).memory["params"]
+    params = planned(on_spot, PLAYS).memory.params
     best = math.sqrt(2 * (0.05 + params * 12 / 100e6) * 8 * 3600)
     assert every_s == pytest.approx(best, rel=0.1)
 
@@ -127,9 +127,9 @@ def test_spot_is_advised_with_the_odds_it_assumes_and_copies_by_young_and_daly()
 def test_where_spot_saves_too_little_that_is_said_with_both_costs():
     plan = planned(job("small-cnn", "digits", where={"place": "cloud"}), DIGITS)
     told = advice(plan)["advice-no-spot"]
-    spot = next(way for way in plan.alternatives if (way["accelerator"], way["tier"]) == (plan.accelerator, "spot"))
+    spot = next(way for way in plan.alternatives if (way.accelerator, way.tier) == (plan.accelerator, "spot"))
     assert told.fix is None
-    assert told.facts["spot_usd"] == spot["cost_usd"]["expected"]
+    assert told.facts["spot_usd"] == spot.cost_usd.expected
     assert 0 < told.facts["usd"] - told.facts["spot_usd"] < assumptions.CLEARLY_USD
     assert "$" in say_check(told.id, told.title, told.facts).meaning
     on_spot = job("small-cnn", "digits", where={"place": "cloud", "tier": "spot"})

@@ -17,9 +17,9 @@ def _plan(**where: str):  # type: ignore[no-untyped-def]
 def test_it_is_one_v5e_chip_at_no_cost() -> None:
     made = _plan()
     assert (made.accelerator, made.devices, made.framework, made.fits) == ("v5litepod-1", 1, "jax", True)
-    assert made.memory["limit_bytes"] == 16_911_433_728  # of its 16 GiB, what the TPU compiler gives a program
+    assert made.memory.limit_bytes == 16_911_433_728  # of its 16 GiB, what the TPU compiler gives a program
     assert made.cost_usd.expected == made.cost_usd.high == 0.0
-    assert made.limits["money_usd"] is None
+    assert made.limits.money_usd is None
     assert not made.blocking
     assert plan_to_public_json(made)["price"] == {"usd_per_hour": 0.0, "as_of": "2025-09", "source": "colab-free"}
 

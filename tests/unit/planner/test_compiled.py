@@ -12,8 +12,10 @@ from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.viewmodels.plancheck import own_words
 from tpu_studio.wire.plan import Check, Plan, Range
+from tpu_studio.wire.planparts import Alternative, PlanMemory
 
 GIB = 2**30
+HERE = Alternative("computer", "cpu", None, Range(1.0, 2.0, 3.0), None)
 REFUSED = {
     "fits": False,
     "batch": 64,
@@ -42,13 +44,7 @@ def rented(**values: Any) -> Plan:
         place="cloud",
         framework="jax",
         accelerator="v5litepod-1",
-        memory={
-            "device_bytes": 20 * GIB,
-            "limit_bytes": 14 * GIB,
-            "by": "estimate",
-            "fits": False,
-            "parts": {"weights": GIB, "optimizer": GIB},
-        },
+        memory=PlanMemory(20 * GIB, 14 * GIB, "estimate", False, False, 0, {"weights": GIB, "optimizer": GIB}),
         checks=(Check("memory-does-not-fit", "warning", "estimated"),),
     )
 
@@ -60,8 +56,8 @@ def ids(made: Plan) -> list[str]:
 def test_the_compilers_word_replaces_the_estimate() -> None:
     made = with_compiler(rented(), {"compiler": "ready", "traced": TRACED, "compiled": ACCEPTED})
     assert made.fits
-    assert made.memory["by"] == "tpu-compiler"
-    assert (made.memory["device_bytes"], made.memory["limit_bytes"]) == (5 * GIB, 16 * GIB)
+    assert made.memory.by == "tpu-compiler"
+    assert (made.memory.device_bytes, made.memory.limit_bytes) == (5 * GIB, 16 * GIB)
     assert ids(made) == ["shapes-meet"]
 
 
@@ -69,9 +65,9 @@ def test_the_compilers_word_replaces_the_estimate() -> None:
 def test_the_parts_sum_up_to_what_the_compiler_says_is_needed(needs: int) -> None:
     parts = {"weights": GIB, "optimizer": GIB, "data": 1, "activations": GIB, "temporaries": GIB}
     made = with_compiler(rented(), {"compiled": {**ACCEPTED, "device_bytes": needs, "parts": parts}})
-    assert sum(made.memory["parts"].values()) == needs
-    assert (made.memory["parts"]["weights"], made.memory["parts"]["optimizer"]) == (GIB, GIB)
-    assert min(made.memory["parts"].values()) >= 0
+    assert sum(made.memory.parts.values()) == needs
+    assert (made.memory.parts["weights"], made.memory.parts["optimizer"]) == (GIB, GIB)
+    assert min(made.memory.parts.values()) >= 0
 
 
 def test_what_does_not_fit_comes_with_ways_that_do() -> None:
@@ -113,7 +109,7 @@ def test_room_for_more_than_there_is_to_learn_from_is_no_advice() -> None:
 def test_a_compiler_that_broke_down_leaves_the_estimate_and_says_so() -> None:
     answer = {"compiler": "ready", "traced": TRACED, "ended": {"id": "check-compiler-crashed", "facts": {}}}
     made = with_compiler(rented(), answer)
-    assert made.memory["by"] == "estimate"
+    assert made.memory.by == "estimate"
     assert "check-compiler-crashed" in ids(made)
     assert not made.blocking
 
@@ -138,13 +134,17 @@ def test_a_compiler_that_is_not_ready_says_what_to_do(status: str, next_step: st
 
 
 def test_a_model_that_cannot_run_gets_no_advice_and_no_cost() -> None:
-    made = replace(rented(), cost_usd=Range(1.0, 2.0, 3.0), alternatives=({"place": "computer"},))
+    made = replace(
+        rented(),
+        cost_usd=Range(1.0, 2.0, 3.0),
+        alternatives=(HERE,),
+    )
     made = replace(made, checks=(*made.checks, Check("advice-no-spot", "info", "Spot is not worth it")))
     wrong = {"id": "model-shapes", "facts": {"got": "(64,)", "wanted": "(9, 9)"}}
     told = with_compiler(made, {"compiler": "ready", "traced": {"problems": [wrong], "operations": []}})
     assert told.checks[0].id == "model-shapes" and not [one for one in told.checks if one.id.startswith("advice-")]
     assert told.cost_usd is None and told.alternatives == ()
-    assert told.verdict["why"].startswith("It cannot start yet: The shapes do not meet")
+    assert told.verdict.why.startswith("It cannot start yet: The shapes do not meet")
     refused = {"id": "op-host-callback", "level": "error", "facts": {}}
     told = with_compiler(made, {"compiler": "ready", "traced": {"problems": [], "operations": [refused]}})
     assert told.cost_usd is None
@@ -173,7 +173,7 @@ def test_a_damaged_compiler_leaves_the_estimate_and_names_the_repair() -> None:
     made = with_compiler(rented(), {"compiler": "ready", "traced": TRACED, "compiled": compiled})
     told = next(one for one in made.checks if one.id == "compiler-damaged")
     assert "engine --repair --with tpu-compiler" in say_finding(told.id, told.facts).action
-    assert made.memory["by"] == "estimate"
+    assert made.memory.by == "estimate"
     assert not made.blocking
 
 

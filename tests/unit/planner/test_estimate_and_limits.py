@@ -9,6 +9,7 @@ from tests.fakes.making import estimate_of, make_plan
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.plan import Check
+from tpu_studio.wire.planparts import PlanLimits, PlanPrice
 
 TIMED = Timing(
     step_time_s=0.1, compile_s=4.0, setup_s=6.0, examples_per_s=320.0, evaluation_s=0.5, checkpoint_s=0.1, result_s=0.4
@@ -65,38 +66,38 @@ def test_untimed_a_result_takes_longer_in_jax_which_has_tensorflow_make_a_part_o
 
 def test_the_time_limit_is_one_and_a_half_times_the_high_end():
     plan = make_plan(job("gpt-nano", "text"), PLAYS, now=NOW, computer=LAPTOP, timing=Timing(0.1))
-    assert plan.time_s and plan.limits["hours"] == pytest.approx(1.5 * plan.time_s.high / 3600, rel=0.05)
-    assert plan.job["limits.hours"] == plan.limits["hours"]
+    assert plan.time_s and plan.limits.hours == pytest.approx(1.5 * plan.time_s.high / 3600, rel=0.05)
+    assert plan.job["limits.hours"] == plan.limits.hours
 
 
 def test_a_short_run_has_ten_minutes_at_least_and_three_where_they_cost():
     short = {"training": {"steps": 10}}
     plan = make_plan(job("mlp", "table", **short), DIAMONDS, now=NOW, computer=LAPTOP, timing=Timing(0.001))
-    assert plan.limits["hours"] == 0.17
+    assert plan.limits.hours == 0.17
     assert plan.reasons["limits.hours"].startswith("Ten minutes at least")
     priced = job("mlp", "table", where={"usd_per_hour": 3.6}, **short)
-    assert make_plan(priced, DIAMONDS, now=NOW, computer=LAPTOP, timing=Timing(0.001)).limits["hours"] == 0.05
+    assert make_plan(priced, DIAMONDS, now=NOW, computer=LAPTOP, timing=Timing(0.001)).limits.hours == 0.05
 
 
 def test_without_a_price_nothing_costs_and_there_is_no_cost_limit():
     plan = make_plan(job("mlp", "table"), DIAMONDS, now=NOW, computer=LAPTOP)
     assert plan.price is None
-    assert plan.limits["money_usd"] is None
+    assert plan.limits.money_usd is None
     assert plan.cost_usd and plan.cost_usd.high == 0
 
 
 def test_a_pretended_price_makes_cost_and_limit_follow_the_time():
     priced = job("gpt-nano", "text", where={"usd_per_hour": 3.6})
     plan = make_plan(priced, PLAYS, now=NOW, computer=LAPTOP, timing=Timing(0.1))
-    assert plan.price == {"usd_per_hour": 3.6, "as_of": "2026-11-21", "source": "pretended"}
+    assert plan.price == PlanPrice("2026-11-21", 3.6, "pretended")
     assert plan.time_s and plan.cost_usd and plan.cost_usd.expected == pytest.approx(plan.time_s.expected / 1000)
-    assert plan.limits["money_usd"] == pytest.approx(1.5 * plan.cost_usd.high, abs=0.01)
+    assert plan.limits.money_usd == pytest.approx(1.5 * plan.cost_usd.high, abs=0.01)
 
 
 def test_limits_that_a_person_sets_are_kept_and_a_short_one_is_told():
     short = job("gpt-nano", "text", limits={"hours": 0.01, "money_usd": 0.01}, where={"usd_per_hour": 3.6})
     plan = make_plan(short, PLAYS, now=NOW, computer=LAPTOP, timing=Timing(0.1))
-    assert plan.limits == {"hours": 0.01, "money_usd": 0.01}
+    assert plan.limits == PlanLimits(0.01, 0.01)
     fixes = {check.id: check.fix for check in plan.checks}
     assert fixes["time-limit-short"] == {"limits.hours": "auto"}
     assert fixes["money-limit-short"] == {"limits.money_usd": "auto"}
@@ -117,7 +118,7 @@ def test_a_cost_limit_that_the_start_of_a_machine_would_use_up_is_refused_with_t
 
 def test_the_longest_run_is_29_days_and_that_is_told():
     plan = make_plan(job("gpt-124m", "text", training={"steps": 100_000}), PLAYS, now=NOW, computer=LAPTOP)
-    assert plan.limits["hours"] == 28 * 24 - 4
+    assert plan.limits.hours == 28 * 24 - 4
     assert {"very-long", "time-limit-longest"} <= {check.id for check in plan.checks}
 
 

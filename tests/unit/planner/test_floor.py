@@ -37,7 +37,7 @@ def test_the_floor_of_a_large_batch_is_the_models_work_at_the_chips_peak() -> No
 
 
 def test_work_that_is_done_again_to_save_memory_does_not_count_as_the_models() -> None:
-    again, once = (planned(global_batch=64, rematerialize=each).basis["floor_s"] for each in (True, False))
+    again, once = (planned(global_batch=64, rematerialize=each).basis.floor_s for each in (True, False))
     assert again == pytest.approx(once)
 
 
@@ -57,7 +57,7 @@ def test_what_the_compiler_counted_raises_the_floor_and_the_time_with_it() -> No
     program = {"flops": V5E_FLOPS * 2.0, "moved_bytes": V5E_BYTES}  # two seconds of work, one of memory
     compiled = {"fits": True, "device_bytes": 1 << 30, "limit_bytes": 15 << 30, "programs": {"train": program}}
     held = with_compiler(plan, {"compiled": compiled})
-    assert held.basis["floor_s"] == pytest.approx(2.0)
+    assert held.basis.floor_s == pytest.approx(2.0)
     assert held.examples_per_s is not None and plan.time_s is not None and held.time_s is not None
     assert held.examples_per_s.high == held.examples_per_s.low == pytest.approx(32)
     before = 64 / plan.examples_per_s.expected if plan.examples_per_s else 0.0

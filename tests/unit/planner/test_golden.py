@@ -19,9 +19,9 @@ def test_every_point_of_the_grid_was_compiled() -> None:
 @pytest.mark.parametrize(("row", "batch"), ROWS, ids=[make_golden.point_name(*one) for one in ROWS])
 def test_the_estimate_is_within_fifteen_percent_of_the_compiler(row, batch) -> None:
     said, memory = POINTS[make_golden.point_name(row, batch)], make_golden.plan_of(row, batch).memory
-    assert memory["by"] == "estimate"
-    near = memory["device_bytes"] == pytest.approx(said["device_bytes"], rel=0.15)
+    assert memory.by == "estimate"
+    near = memory.device_bytes == pytest.approx(said["device_bytes"], rel=0.15)
     assert near == (make_golden.point_name(row, batch) not in make_golden.FAR)
     if said["device_bytes"] > 1.05 * said["limit_bytes"]:
         assert not said["fits"]
-        assert not memory["fits"]
+        assert not memory.fits

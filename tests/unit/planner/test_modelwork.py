@@ -26,14 +26,14 @@ CNN = job("small-cnn", "images")
 def test_what_the_engine_counted_goes_before_the_formula() -> None:
     key = modelwork.key_of_plan(planned(CNN))
     seen = planned(CNN, model_facts=counted(123, 456.0, key=key))
-    assert (seen.memory["params"], seen.basis["flops_per_example"]) == (123, 456.0)
-    assert planned(CNN).memory["params"] > 300_000  # the formula's
+    assert (seen.memory.params, seen.basis.flops_per_example) == (123, 456.0)
+    assert planned(CNN).memory.params > 300_000  # the formula's
 
 
 def test_what_was_counted_in_another_model_is_not_taken_for_this_one() -> None:
     key = modelwork.key_of_plan(planned(CNN))
     wider = job("small-cnn", "images", model={"options": {"width": 64}})
-    assert planned(wider, model_facts=counted(123, 456.0, key=key)).memory["params"] > 1_000_000
+    assert planned(wider, model_facts=counted(123, 456.0, key=key)).memory.params > 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_without_a_formula_the_plan_says_that_the_engine_counts(monkeypatch: pyt
     key = modelwork.key_of_plan(plan)
     seen = planned(CNN, model_facts=counted(391_466, 1e8, key=key, activation_bytes=1e6))
     assert "model-not-counted" not in ids(seen)
-    assert seen.memory["parts"]["activations"] == 1_000_000 * seen.job.training.global_batch
+    assert seen.memory.parts["activations"] == 1_000_000 * seen.job.training.global_batch
     assert seen.examples_per_s is not None and plan.examples_per_s is not None
     assert seen.examples_per_s.high / seen.examples_per_s.low < plan.examples_per_s.high / plan.examples_per_s.low / 5
 
@@ -82,4 +82,4 @@ def test_memory_counted_under_bfloat16_is_twice_that_in_float32() -> None:
     facts = {"sha256": "aa", **counted(1000, 6e3, activation_bytes=1000.0, precision="bfloat16")}
     plan = planned(own, model_facts=facts, consent="aa")
     assert plan.job.training.precision == "float32"
-    assert plan.memory["parts"]["activations"] == 2000 * plan.job.training.global_batch
+    assert plan.memory.parts["activations"] == 2000 * plan.job.training.global_batch

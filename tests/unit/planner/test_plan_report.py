@@ -70,7 +70,7 @@ def test_the_page_holds_everything_and_fetches_nothing(model: str, kind: str, lo
     assert "prefers-color-scheme: dark" in text
     for title in ("Is a TPU worth it?", "Time against money", "Where else", "What will be run", "Settings and why"):
         assert title in text
-    assert str(plan.verdict["why"]).split(";")[0] in text
+    assert str(plan.verdict.why).split(";")[0] in text
     assert text.count("<tr class=") == len(plan.alternatives)
 
 
@@ -85,7 +85,7 @@ def test_the_cap_stands_beside_what_may_lie_beyond_it_and_a_tpu_under_its_title(
     plan = planned(job("gpt-nano", "text", where={"place": "cloud", "accelerator": "v5litepod-1"}), PLAYS)
     text = page(plan)
     run = text[text.index("<h2>What will be run") : text.index("<h2>Settings and why")]
-    assert f"${plan.limits['money_usd']:.2f}, and up to $0.41 (20 min) more if the machine hangs" in run
+    assert f"${plan.limits.money_usd:.2f}, and up to $0.41 (20 min) more if the machine hangs" in run
     assert "v5e · 1 chip (v5litepod-1)" in run
     assert text.count("v5litepod-1") == 1
 

@@ -35,9 +35,9 @@ def test_a_small_model_gets_the_cheapest_chip_and_says_why():
         for price in catalogue().prices(one.id, part.chips)[:1]
     ]
     assert plan.price is not None
-    assert plan.price["usd_per_hour"] == pytest.approx(min(prices))
-    assert plan.price["as_of"]
-    assert plan.price["source"]
+    assert plan.price.usd_per_hour == pytest.approx(min(prices))
+    assert plan.price.as_of
+    assert plan.price.source
     assert plan.reasons["where.accelerator"].startswith("The cheapest TPU that holds the model")
     assert plan.framework == "jax"
     assert plan.blocking == ()
@@ -48,23 +48,23 @@ def test_limits_are_one_and_a_half_times_the_estimates_high():
     assert plan.time_s is not None
     assert plan.cost_usd is not None
     assert plan.price is not None
-    assert plan.cost_usd.high == pytest.approx(plan.time_s.high / 3600 * plan.price["usd_per_hour"])
-    besides = plan.extras["reserved_usd"] + plan.extras["machine_usd_per_hour"] * plan.limits["hours"]
-    assert plan.limits["money_usd"] == pytest.approx(1.5 * plan.cost_usd.high + besides, abs=0.021)
-    assert plan.limits["hours"] == pytest.approx(1.5 * plan.time_s.high / 3600, rel=0.06)
-    assert plan.limits["stops"] == ["guardian", "outside", "desktop"]
-    assert plan.limits["wait_hours"] == 4.0
+    assert plan.cost_usd.high == pytest.approx(plan.time_s.high / 3600 * plan.price.usd_per_hour)
+    besides = plan.extras.reserved_usd + plan.extras.machine_usd_per_hour * plan.limits.hours
+    assert plan.limits.money_usd == pytest.approx(1.5 * plan.cost_usd.high + besides, abs=0.021)
+    assert plan.limits.hours == pytest.approx(1.5 * plan.time_s.high / 3600, rel=0.06)
+    assert plan.limits.stops == ("guardian", "outside", "desktop")
+    assert plan.limits.wait_hours == 4.0
 
 
 def test_on_practice_the_limit_is_half_an_hour_at_least_and_the_money_goes_with_it():
     plan = planned(job("mlp", "digits", where={"place": "practice"}), DIGITS)
     assert plan.time_s is not None and plan.time_s.high < 1200
     assert plan.price is not None
-    assert plan.limits["hours"] == 0.5
-    assert plan.limits["money_usd"] >= 0.5 * plan.price["usd_per_hour"]
+    assert plan.limits.hours == 0.5
+    assert plan.limits.money_usd >= 0.5 * plan.price.usd_per_hour
     assert plan.reasons["limits.hours"].startswith("Half an hour at least")
     own = planned(job("mlp", "digits", where={"place": "practice"}, limits={"hours": 0.1}), DIGITS)
-    assert own.limits["hours"] == 0.1
+    assert own.limits.hours == 0.1
 
 
 LARGE = {"layers": 36, "width": 1280, "heads": 20, "vocabulary": 50_257}  # GPT-2 large, 774 million weights
@@ -82,10 +82,10 @@ def test_state_that_takes_over_a_quarter_of_a_chip_is_shared_out_over_the_chips(
     given = job("gpt-124m", "text", model=model, where=where, training={"steps": 2000})
     plan = planned(given, replace(PLAYS, numbers={"tokens": 50_000_000}))
     assert plan.sharded == sharded
-    state = plan.memory["parts"]["weights"] + plan.memory["parts"]["optimizer"]
+    state = plan.memory.parts["weights"] + plan.memory.parts["optimizer"]
     weights = work.gpt(models.options("gpt-124m", options), tokens=1024).params
     assert state == pytest.approx(12 * weights / (8 if sharded else 1), rel=1e-6)  # float32: weight and two moments
-    assert plan.basis["floor_s"] >= 2 * state / 819e9 * (1 if "v5l" in accelerator else 0)
+    assert plan.basis.floor_s >= 2 * state / 819e9 * (1 if "v5l" in accelerator else 0)
 
 
 def test_all_zones_lend_the_slice_and_lie_in_the_region_of_the_price():
@@ -93,7 +93,7 @@ def test_all_zones_lend_the_slice_and_lie_in_the_region_of_the_price():
     zones = plan.job["where.zones"]
     assert zones
     assert plan.price is not None
-    assert {zone.rpartition("-")[0] for zone in zones} == {plan.price["region"]}
+    assert {zone.rpartition("-")[0] for zone in zones} == {plan.price.region}
     generation = catalogue().slice(plan.accelerator).generation
     assert all(catalogue().possible(generation, "jax", "spot", zone).possible for zone in zones)
 
@@ -134,13 +134,13 @@ def test_tensorflow_is_refused_at_google_and_one_press_makes_it_jax_while_practi
     assert check.fix == {"training.framework": "jax"}
     said = say_check(check.id, check.title, check.facts)
     assert "processor" in said.meaning and said.meaning.endswith(NOTHING_CHARGED) and said.action.startswith("Use JAX")
-    assert [way["place"] for way in refused.alternatives or ()] == ["computer"]
+    assert [way.place for way in refused.alternatives] == ["computer"]
     pressed = planned(set_values(chosen, check.fix), DIGITS)
     assert pressed.framework == "jax" and pressed.blocking == ()
     for place in ("practice", "computer"):
         elsewhere = planned(set_values(chosen, {"where.place": place}), DIGITS)
         assert elsewhere.framework == "tensorflow" and elsewhere.blocking == ()
-        assert any(way["place"] == "cloud" for way in elsewhere.alternatives or ())  # planned with JAX
+        assert any(way.place == "cloud" for way in elsewhere.alternatives)  # planned with JAX
 
 
 def test_practice_is_planned_for_the_same_tpu_and_takes_as_long_as_here():

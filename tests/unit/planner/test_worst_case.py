@@ -18,7 +18,8 @@ def rented(wait_hours: float, hours: float, money_usd: float | None, **limits: A
     where = {"place": "cloud", "accelerator": "v5litepod-1", "usd_per_hour": 1.2}
     given = {"wait_hours": wait_hours, "hours": hours, **({"money_usd": money_usd} if money_usd else {})}
     made = make_plan(job("mlp", "digits", where=where, limits=given), DIGITS, now=NOW)
-    return replace(made, limits={**made.limits, **limits}, extras={})  # of the chips alone: `test_extras` has the rest
+    limited = replace(made.limits, **limits)
+    return replace(made, limits=limited, extras=None)  # of the chips alone: `test_extras` has the rest
 
 
 @pytest.mark.parametrize(

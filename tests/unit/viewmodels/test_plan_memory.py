@@ -37,22 +37,22 @@ def planned(job: Job, look: Look, **more: Any) -> Plan:
 def test_the_parts_sum_up_to_what_is_shown(model: str, kind: str, look: Look, where: dict[str, str]):
     plan = planned(job(model, kind, where=where), look)
     memory = plan.memory
-    assert sum(memory["parts"].values()) == memory["device_bytes"]
+    assert sum(memory.parts.values()) == memory.device_bytes
     shown = sum(share for _, share in memory_of(plan).parts)
-    assert shown == pytest.approx(memory["device_bytes"] / memory["limit_bytes"])
+    assert shown == pytest.approx(memory.device_bytes / memory.limit_bytes)
 
 
 def test_what_was_measured_beyond_the_count_is_the_programs():
     before = job("small-cnn", "digits")
     counted, measured = planned(before, DIGITS), planned(before, DIGITS, timing=Timing(0.01, peak_memory_bytes=3 << 30))
-    assert measured.memory["device_bytes"] == 3 << 30 == sum(measured.memory["parts"].values())
-    assert measured.memory["parts"]["framework"] > counted.memory["parts"]["framework"]
+    assert measured.memory.device_bytes == 3 << 30 == sum(measured.memory.parts.values())
+    assert measured.memory.parts["framework"] > counted.memory.parts["framework"]
 
 
 def test_estimate_and_compiler_have_one_limit_and_a_refusal_shows_its_need():
     before = job("gpt-nano", "text", where={"place": "cloud", "accelerator": "v5litepod-1"})
     plan = planned(before, PLAYS)
-    assert plan.memory["limit_bytes"] == V5E_BYTES
+    assert plan.memory.limit_bytes == V5E_BYTES
     assert memory_of(plan).words.endswith("of 16.9 GB")
     said = {"fits": False, "device_bytes": 30 << 30, "limit_bytes": V5E_BYTES, "parts": {}}
     refused = with_compiler(plan, {"compiled": said})

@@ -43,8 +43,8 @@ def test_a_model_of_ones_own_is_counted_while_nothing_is_edited(file: Path) -> N
     assert "model-not-counted" in ids(world)
     world.pause()
     assert world.view.plan is not None
-    assert world.view.plan.memory["params"] == 7_000_000
-    assert world.view.plan.basis["flops_per_example"] == 5e9
+    assert world.view.plan.memory.params == 7_000_000
+    assert world.view.plan.basis.flops_per_example == 5e9
     assert "model-not-counted" not in ids(world)
     world.pause()
     assert len(world.stopwatch.built) == 1
@@ -71,7 +71,7 @@ def test_a_model_of_ours_is_looked_up_and_never_built() -> None:
     world.model.choose_data("digits", None)
     world.pause()
     assert world.view.plan is not None
-    assert world.view.plan.memory["params"] == 123
+    assert world.view.plan.memory.params == 123
     assert world.stopwatch.built == []
 
 

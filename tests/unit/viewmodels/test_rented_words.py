@@ -36,6 +36,7 @@ from tpu_studio.viewmodels.review import Review, longest_s, review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
 from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.planparts import PlanPrice
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.state import Machine, State
@@ -198,7 +199,7 @@ def test_what_happened_speaks_of_zones_and_of_the_proof():
 def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
     plan = plan_at("cloud", zones=["us-west4-a", "us-west4-b"], tier="spot")
     assert plan.price is not None
-    today = date.fromisoformat(plan.price["as_of"]) + timedelta(days=3)
+    today = date.fromisoformat(plan.price.as_of) + timedelta(days=3)
     review = review_of(plan, today)
     facts = {fact.label: fact for fact in review.facts}
     assert facts["Asked in"].value == "us-west4-a, then us-west4-b"
@@ -208,7 +209,7 @@ def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
     assert [net.holds for net in review.nets] == [True] * 4
     assert any("waits at no cost" in line for line in review.end)
     assert review.verb == "Rent 1 chip & train"
-    without = replace(plan, limits={**plan.limits, "without_outside_stop": True})
+    without = replace(plan, limits=replace(plan.limits, without_outside_stop=True))
     review = review_of(without, today)
     assert [net.title for net in review.nets if not net.holds] == ["Stops from outside"]
     assert {fact.label: fact for fact in review.facts}["Stops at"].more.endswith("nothing ends it.")
@@ -217,19 +218,19 @@ def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
 def test_the_worst_case_is_a_figure_of_its_own_beside_the_cap_with_what_lowers_it():
     plan = plan_at("cloud")
     assert plan.price is not None
-    review = review_of(plan, date.fromisoformat(plan.price["as_of"]))
+    review = review_of(plan, date.fromisoformat(plan.price.as_of))
     rate, cap_usd = all_in_usd_per_hour(plan.price, plan.extras) or 0.0, review.worst.cap_usd  # type: ignore[union-attr]
-    hang_h = plan.limits["margin_boot_s"] / 3600.0
-    assert review.cap_figure == figures.money(plan.limits["money_usd"])
-    assert review.cap_words == f"or after {planwords.hours(plan.limits['hours'])}, whichever comes first"
+    hang_h = plan.limits.margin_boot_s / 3600.0
+    assert review.cap_figure == figures.money(plan.limits.money_usd)
+    assert review.cap_words == f"or after {planwords.hours(plan.limits.hours)}, whichever comes first"
     assert float(review.worst_figure.removeprefix("$")) == pytest.approx(cap_usd + rate * hang_h, abs=0.01)
     assert "before it has begun and this computer be off" in review.worst_words
     assert review.worst_words.startswith(f"{figures.money(cap_usd)} at its limits, and up to 4 h 40 of rent beyond, ")
     way = review.lower[0]
     assert way.changes == (("limits.wait_hours", 0.5),) and way.button.startswith("Wait ")
     job = draft.edited(plan.job, {"limits.wait_hours": 0.5})
-    short = make_plan(draft.edited(job, {"limits.hours": plan.limits["hours"]}), DIGITS, now=NOW, computer=LAPTOP)
-    then = review_of(short, date.fromisoformat(plan.price["as_of"]))
+    short = make_plan(draft.edited(job, {"limits.hours": plan.limits.hours}), DIGITS, now=NOW, computer=LAPTOP)
+    then = review_of(short, date.fromisoformat(plan.price.as_of))
     assert f"{then.worst_figure} at worst" in way.words.replace(" at worst.", " at worst")
     assert [one.button for one in then.lower] == [""]  # waiting adds nothing any more
 
@@ -256,30 +257,30 @@ def test_the_limit_that_is_named_is_the_one_that_lowers_the_worst_case():
 def test_a_worst_case_without_an_end_is_told_by_the_day():
     plan = plan_at("cloud")
     assert plan.price is not None
-    without = replace(plan, limits={**plan.limits, "without_outside_stop": True})
-    review = review_of(without, date.fromisoformat(plan.price["as_of"]))
-    each = plan.price["usd_per_hour"] + plan.extras["machine_usd_per_hour"]
+    without = replace(plan, limits=replace(plan.limits, without_outside_stop=True))
+    review = review_of(without, date.fromisoformat(plan.price.as_of))
+    each = plan.price.usd_per_hour + plan.extras.machine_usd_per_hour
     assert review.worst_figure == f"{figures.money(math.ceil(each * 2400.0) / 100.0)} a day"
     assert "until somebody deletes it" in review.worst_words and review.lower == ()
 
 
 def test_the_review_tells_of_a_sign_in_that_ends_and_of_practice_faults_where_they_matter():
     cloud, practice = plan_at("cloud"), plan_at("practice")
-    today = date.fromisoformat(cloud.price["as_of"])  # type: ignore[index]
+    today = date.fromisoformat(cloud.price.as_of)  # type: ignore[index]
     said = {"outlives": "It ends.", "armed": "One thing will go wrong."}
     assert review_of(cloud, today, **said).outlives == "It ends." and review_of(cloud, today, **said).armed == ""
     assert review_of(practice, today, **said).armed and not review_of(practice, today, **said).outlives
-    assert longest_s(cloud) > 3600 * float(cloud.limits["wait_hours"])
+    assert longest_s(cloud) > 3600 * float(cloud.limits.wait_hours)
 
 
 def test_where_google_ends_a_machine_itself_the_worst_case_is_that_limit_and_not_the_waiting():
     """`maxRunDuration` counts from when the machine is there: 20 min to begin, and 10 to be deleted."""
     for where in ({"backend": "compute-engine", "accelerator": "v6e-1"}, {"tier": "flex-start"}):
         plan = plan_at("cloud", **where)
-        assert plan.price is not None and plan.limits["margin_boot_s"] == 1800.0
+        assert plan.price is not None and plan.limits.margin_boot_s == 1800.0
         usd = figures.money((all_in_usd_per_hour(plan.price, plan.extras) or 0.0) / 2.0)  # disk and address go on too
         told = f"Google's own limit ends it: up to 30 min later, {usd} more at most."
-        review = review_of(plan, date.fromisoformat(plan.price["as_of"]))
+        review = review_of(plan, date.fromisoformat(plan.price.as_of))
         assert told in {fact.label: fact for fact in review.facts}["Stops at"].more
         assert f"; {usd} (30 min) if it hangs before it has begun" in cap(plan) and "Google's own limit" in cap(plan)
 
@@ -411,7 +412,7 @@ def test_money_that_nobody_pays_is_marked_wherever_a_run_is_listed(place: str, u
 
 
 def test_a_price_says_its_source_and_why_it_is_no_newer():
-    plan = replace(plan_at("cloud"), price={"usd_per_hour": 1.2, "as_of": "2026-11-22", "source": "live"})
+    plan = replace(plan_at("cloud"), price=PlanPrice("2026-11-22", 1.2, "live"))
     today = date(2026, 11, 24)
     assert "From Google's price list, 22 Nov 2026, read today." in planwhere.price_age(plan, date(2026, 11, 22))
     told = planwhere.price_age(plan, today, "Google's price list could not be read today: Google cannot be reached.")

@@ -27,7 +27,9 @@ from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.planparts import Basis, PlanLimits, PlanPrice
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.records import read
 from tpu_studio.workflow.ports import Changes, Curve
 
 PLAN = Plan(
@@ -44,7 +46,7 @@ PLAN = Plan(
     steps=100,
     steps_per_epoch=20,
     data={"classes": [["one", 10], ["two", 12]]},
-    limits={"hours": 1.0, "money_usd": None},
+    limits=PlanLimits(None, 1.0),
 )
 
 
@@ -187,7 +189,7 @@ def test_a_live_run_tells_its_stage_its_speed_and_the_time_left(page: RunViewMod
 
 
 def test_before_training_its_stage_tells_the_time_of_the_training_alone():
-    plan = replace(PLAN, basis={"training_s": {"low": 5.0, "expected": 9.0, "high": 16.0}})
+    plan = replace(PLAN, basis=read(Basis, {"training_s": {"low": 5.0, "expected": 9.0, "high": 16.0}}, "basis"))
     assert stages(facts_of(plan), RunView(), 0)[3].caption == "about 9 s"
     assert stages(facts_of(PLAN), RunView(), 0)[3].caption == ""  # a plan of an older version does not say
 
@@ -225,7 +227,7 @@ def test_before_how_busy_stands_mfu_with_what_it_means(page: RunViewModel, watch
     speed = page.state.value.numbers[1]
     assert speed.more == "MFU 41%, TPU busy 71%\nmemory 9.1 of 16.0 GB"
     assert "MFU (model FLOP utilisation) is the part of the chips’ peak" in speed.hover
-    plan = replace(PLAN, basis={"mfu": {"low": 0.31, "expected": 0.4, "high": 0.52}})
+    plan = replace(PLAN, basis=read(Basis, {"mfu": {"low": 0.31, "expected": 0.4, "high": 0.52}}, "basis"))
     planned = numbers(facts_of(plan), page.state.value.view, 200.0)[1].hover
     assert "The plan expected 31–52%." in planned and "plan expected" not in speed.hover  # one of before says nothing
     silent = replace(page.state.value.view, devices={}, busy=(0.0, 0), memory_most=(0.0, 0.0))
@@ -484,7 +486,7 @@ def test_training_longer_after_an_early_stop_tells_the_steps_still_left(page: Ru
 
 
 def test_what_is_being_stopped_foretells_neither_more_steps_nor_their_cost(watched: Watched, verbs: Verbs):
-    plan = replace(PLAN, place="practice", price={"usd_per_hour": 1.2})
+    plan = replace(PLAN, place="practice", price=PlanPrice(None, 1.2))
     page = RunViewModel("hands-ab12", Path("/"), plan, lambda: watched, verbs, InlineTasks(), Oracle, lambda: 200.0)
     watched.tell(*training(), event("machine", t=99, state="active"), event("money", t=190, usd=0.1, usd_per_hour=1.2))
     page.open()

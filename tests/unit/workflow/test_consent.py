@@ -137,7 +137,9 @@ def rented(tmp_path: Path, sky: Sky) -> Iterator[RentedDesk]:
 
 def strangers_rented_run(folder: Path) -> Path:
     opened = encode(event("opened", t=2.0, bucket="evil-strangers-bucket", project="theirs"))
-    return strangers_run(folder, replace(cloud_plan(), limits={**cloud_plan().limits, "money_usd": 250_000.0}), opened)
+    return strangers_run(
+        folder, replace(cloud_plan(), limits=replace(cloud_plan().limits, money_usd=250_000.0)), opened
+    )
 
 
 @pytest.mark.parametrize("verb", ["resume", "extend", "stop"])

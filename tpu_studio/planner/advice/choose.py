@@ -68,7 +68,7 @@ def _tried(advice: Advice, s: Situation, trial: Trial) -> Advice | None:
         if advice.time_s and _dearer(base.time_s, changed.time_s):
             advice = replace(advice, time_s=None)
         if advice.time_s and not advice.usd and s.charged and s.plan.price:
-            advice = replace(advice, usd=advice.time_s.scaled(s.plan.price["usd_per_hour"] / 3600))
+            advice = replace(advice, usd=advice.time_s.scaled(s.plan.price.usd_per_hour / 3600))
         if advice.usd and _dearer(base.cost_usd, changed.cost_usd):
             advice = replace(advice, usd=None)
     if places.by_id(s.plan.place).rehearses or not s.plan.price:  # practice dollars are nobody's

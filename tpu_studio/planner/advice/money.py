@@ -28,7 +28,7 @@ def train_here(s: Situation) -> Iterator[Advice]:
 
 
 def rent(s: Situation) -> Iterator[Advice]:
-    best = s.verdict.best
+    best = s.best
     if (
         not places.by_id(s.plan.place).local
         or s.verdict.instead is None
@@ -49,7 +49,7 @@ def rent(s: Situation) -> Iterator[Advice]:
 
 def other_slice(s: Situation) -> Iterator[Advice]:
     """The slice of the verdict: a smaller one for small work, a larger or newer one for large."""
-    best = s.verdict.best
+    best = s.best
     if not s.charged or s.verdict.instead is None or best is None or not places.by_id(best.place).charges:
         return
     if s.value("where.usd_per_hour"):  # a price of one's own says nothing about other slices

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_studio.planner.auto import Resolved
-from tpu_studio.planner.compare import Comparison
+from tpu_studio.planner.compare import Comparison, Way
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.timing import Timing
-from tpu_studio.planner.verdict import Verdict
 from tpu_studio.planner.work import Work
 from tpu_studio.wire import places
 from tpu_studio.wire.job import Job
-from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.planparts import PlanVerdict, Range
 from tpu_studio.wire.schema import BY_PATH
 
 
@@ -27,6 +27,7 @@ class Situation:
     usual: The same job with the settings of learning at "auto".
     options: All options of the model.
     rented: None on this computer.
+    best: The recommended way; None when nothing holds it.
     bucket_region: Where the person's results are kept; "" when not known.
     """
 
@@ -41,7 +42,8 @@ class Situation:
     rented: Rented | None
     timing: Timing | None
     comparison: Comparison
-    verdict: Verdict
+    verdict: PlanVerdict
+    best: Way | None
     bucket_region: str = ""
 
     @property

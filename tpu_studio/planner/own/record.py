@@ -1,8 +1,8 @@
 """One own run as the estimate learns from it: what was planned, what was measured. Read from plan and events alone.
 
-A plan carries its ``basis`` (`basis_json`): traits of the work, the described workload, and what the bare model said,
-without anything learned. `record_of` puts the measured beside it; the record is kept in the index of runs, which is
-made from the run folders and goes with them.
+A plan carries its ``basis`` (`wire.planparts.Basis`): traits of the work, the described workload, and what the bare
+model said, without anything learned. `record_of` puts the measured beside it; the record is kept in the index of runs,
+which is made from the run folders and goes with them.
 """
 
 from __future__ import annotations
@@ -42,20 +42,10 @@ class OwnRun:
     modelled: Mapping[str, Range] = field(default_factory=dict)
 
 
-def basis_json(traits: Traits, workload: Workload | None, modelled: Mapping[str, Range], **more: Any) -> dict[str, Any]:
-    """What a plan says of its estimate, so that it can be compared later."""
-    return {
-        "traits": traits.to_json(),
-        "workload": {key: getattr(workload, key) for key in KEYS} if workload else None,
-        "modelled": {name: value.to_json() for name, value in modelled.items()},
-        **more,
-    }
-
-
 def record_of(plan: Plan, view: RunView) -> dict[str, Any] | None:
     """The record of a run as plain JSON; None where too few steps were made or the plan is of an older version."""
     pace = view.pace
-    if not pace.known or not plan.basis.get("traits"):
+    if not pace.known or plan.basis is None or not plan.basis.traits:
         return None
     step_s, waiting_s = pace.step_s, pace.step_s * pace.waiting_share
     measured: dict[str, float] = {"step_s": step_s, "waiting_s": waiting_s, "device_s": step_s * pace.device_share}
@@ -64,7 +54,8 @@ def record_of(plan: Plan, view: RunView) -> dict[str, Any] | None:
         span = view.spans.get(phase)
         if span is not None and span.end is not None:
             measured[name] = span.seconds(span.end) / attempts
-    basis = {name: plan.basis.get(name) for name in ("traits", "workload", "modelled")}
+    modelled = {name: value.to_json() for name, value in (plan.basis.modelled or {}).items()}
+    basis = {"traits": plan.basis.traits, "workload": plan.basis.workload, "modelled": modelled}
     told = {name: float(f"{seconds:.4g}") for name, seconds in measured.items()}
     return {"at": round(view.seen_t), "steps": pace.steps, "measured": told, **basis}
 

@@ -5,17 +5,19 @@ One module for each way, which a place's record names (`wire.places.Place.way`) 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.own import Mine
 from tpu_studio.planner.rented import Rented
+from tpu_studio.wire.extras import Extras
 from tpu_studio.wire.places import Place
-from tpu_studio.wire.plan import Check, Range
+from tpu_studio.wire.plan import Check
+from tpu_studio.wire.planparts import NO_LIMITS, PlanLimits, PlanPrice, Range
 
 if TYPE_CHECKING:
     from tpu_studio.planner.parts import Parts, Question, Sized
@@ -29,31 +31,36 @@ class Limits:
     """Attributes:
     resolved: With the limits set.
     price: As the plan carries it; *cost*: what it should cost, whether or not that is charged.
-    extras: What a machine costs besides its chips (``wire.extras``).
+    extras: What a machine costs besides its chips.
     more: What holds at a rented place besides: waiting, silence, and how the bill is stopped.
     """
 
     resolved: Resolved
-    price: Mapping[str, Any] | None
+    price: PlanPrice | None
     cost: Range
     money: float | None = None
-    extras: Mapping[str, Any] = field(default_factory=dict)
-    more: Mapping[str, Any] = field(default_factory=dict)
+    extras: Extras | None = None
+    more: PlanLimits = NO_LIMITS
 
     @property
     def hours(self) -> float:
         return float(self.resolved.job.limits.hours)
 
     @property
+    def frozen(self) -> PlanLimits:
+        """As the plan carries them."""
+        return replace(self.more, money_usd=self.money, hours=self.hours)
+
+    @property
     def usd_per_hour(self) -> float | None:
-        return self.price["usd_per_hour"] if self.price else None
+        return self.price.usd_per_hour if self.price else None
 
 
 def unlimited(parts: Parts) -> Limits:
     """To be filled: its `resolved` is a copy."""
     resolved, price = parts.resolved, parts.price
     copied = replace(resolved, values=dict(resolved.values), reasons=dict(resolved.reasons))
-    return Limits(copied, price, parts.estimate.cost_usd(price["usd_per_hour"] if price else None))
+    return Limits(copied, price, parts.estimate.cost_usd(price.usd_per_hour if price else None))
 
 
 class PlacePlanner(Protocol):
@@ -67,7 +74,7 @@ class PlacePlanner(Protocol):
         """*here*: on this computer's processor."""
         ...
 
-    def price(self, sized: Sized) -> dict[str, Any] | None: ...
+    def price(self, sized: Sized) -> PlanPrice | None: ...
 
     def limits(self, parts: Parts) -> Limits: ...
 

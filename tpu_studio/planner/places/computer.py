@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.planner import rules
 from tpu_studio.planner.estimate import Estimate, limit_hours, limit_usd
 from tpu_studio.planner.own import Mine
 from tpu_studio.planner.places import USUAL_HOURS, USUAL_USD, Limits, unlimited
 from tpu_studio.wire.plan import Check
+from tpu_studio.wire.planparts import PlanPrice
 
 if TYPE_CHECKING:
     from tpu_studio.planner.parts import Parts, Question, Sized
@@ -23,9 +24,9 @@ class ComputerPlanner:
     def estimate(self, sized: Sized, here: Estimate, mine: Mine) -> Estimate:
         return here
 
-    def price(self, sized: Sized) -> dict[str, Any] | None:
+    def price(self, sized: Sized) -> PlanPrice | None:
         given = sized.resolved.job.where.usd_per_hour
-        return {"usd_per_hour": given, "source": "pretended"} if given else None
+        return PlanPrice(None, given, "pretended") if given else None
 
     def limits(self, parts: Parts) -> Limits:
         found = unlimited(parts)

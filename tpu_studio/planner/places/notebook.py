@@ -19,13 +19,14 @@ from tpu_studio.planner.own import Mine
 from tpu_studio.planner.places import USUAL_HOURS, Limits, unlimited
 from tpu_studio.planner.rented import Rented
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.plan import Check, Range
+from tpu_studio.wire.plan import Check
+from tpu_studio.wire.planparts import PlanPrice, Range
 from tpu_studio.wire.resources import resource_path
 
 if TYPE_CHECKING:
     from tpu_studio.planner.parts import Parts, Question, Sized
 
-PRICE: dict[str, Any] = {"usd_per_hour": 0.0, "as_of": "2025-09", "source": "colab-free"}
+PRICE = PlanPrice("2025-09", 0.0, "colab-free")
 _OPEN_S = Range(20.0, 60.0, 300.0)  # from Run all to a runtime that answers; longer where all are taken
 _ENVIRONMENT_S = Range(30.0, 90.0, 240.0)  # frameworks installed beside Colab's own
 
@@ -62,7 +63,7 @@ class NotebookPlanner:
         compiling = learned(mine.runs, "compile_s", traits, rented.COMPILE_S)
         return replace(there, setup_s=plus(plus(_OPEN_S, _ENVIRONMENT_S), compiling))
 
-    def price(self, sized: Sized) -> dict[str, Any]:
+    def price(self, sized: Sized) -> PlanPrice:
         return PRICE
 
     def limits(self, parts: Parts) -> Limits:

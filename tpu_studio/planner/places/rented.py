@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, catalogue_at
 from tpu_studio.planner import allowed, areas, checks, rented, work
@@ -18,8 +18,10 @@ from tpu_studio.planner.own import Mine
 from tpu_studio.planner.places import USUAL_HOURS, USUAL_USD, Limits, unlimited
 from tpu_studio.planner.rented import Rented
 from tpu_studio.wire import loans
+from tpu_studio.wire.extras import Extras
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check
+from tpu_studio.wire.planparts import NO_LIMITS, PlanLimits, PlanPrice
 from tpu_studio.wire.stops import beyond_s
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ class RentedPlanner:
         sharded = sized.memory.sharded
         return rented.estimate(sized.resolved, sized.work, sized.tpu, here, mine, sharded=sharded)
 
-    def price(self, sized: Sized) -> dict[str, Any] | None:
-        return rented.price_json(sized.tpu, sized.resolved.job.where.usd_per_hour)
+    def price(self, sized: Sized) -> PlanPrice | None:
+        return rented.price_of(sized.tpu, sized.resolved.job.where.usd_per_hour)
 
     def limits(self, parts: Parts) -> Limits:
         found, tpu = unlimited(parts), parts.sized.tpu
@@ -57,7 +59,7 @@ class RentedPlanner:
             if more > hours:
                 usd, why = max(usd, rented.usd_of(more, price)), f"What {more:g} hours cost, in practice dollars"
             besides = _extras(parts, found, None)
-            usd = rented.cents_up(usd + besides["reserved_usd"] + besides["machine_usd_per_hour"] * besides["hours"])
+            usd = rented.cents_up(usd + besides.reserved_usd + besides.machine_usd_per_hour * besides.hours)
             resolved.put("limits.money_usd", usd, f"{why}, and what it costs besides the chips.")
             money = float(resolved.job.limits.money_usd)
         elif parts.question.job.limits.money_usd != AUTO:
@@ -71,7 +73,7 @@ class RentedPlanner:
 PLANNER = RentedPlanner()
 
 
-def _extras(parts: Parts, limits: Limits, money: float | None) -> dict[str, Any]:
+def _extras(parts: Parts, limits: Limits, money: float | None) -> Extras:
     """What the machine costs besides its chips, under the limits as they are resolved."""
     found, resolved, known = parts.sized.tpu, limits.resolved, parts.question.known
     practice, job = parts.question.place.rehearses, resolved.job
@@ -89,28 +91,29 @@ def _extras(parts: Parts, limits: Limits, money: float | None) -> dict[str, Any]
         ),
     )
     told = extras_of(loan, moved, hours=limits.hours, money_usd=money, usd_per_hour=limits.usd_per_hour)
-    return told if job.where.usd_per_hour else told | {"chips_usd_per_hour": dict(found.usd_by_region)}
+    return told if job.where.usd_per_hour else replace(told, chips_usd_per_hour=dict(found.usd_by_region))
 
 
-def _more(parts: Parts) -> dict[str, Any]:
+def _more(parts: Parts) -> PlanLimits:
     found, job = parts.sized.tpu, parts.resolved.job
     wait_hours = float(job.limits.wait_hours)
     own = loans.by_id(found.tier).waits or found.backend == "compute-engine"
-    return {
-        "wait_hours": wait_hours,
-        **_wait_away(found, wait_hours),
-        "idle_minutes": float(job.limits.idle_minutes),
-        "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
-        "margin_s": _MARGIN_S,
-        "margin_boot_s": margin_boot_s(wait_hours, platform=own),
-    }
+    return replace(
+        NO_LIMITS,
+        wait_hours=wait_hours,
+        wait_hours_away=_wait_away(found, wait_hours),
+        idle_minutes=float(job.limits.idle_minutes),
+        stops=("guardian", "outside", *(["platform"] if own else []), "desktop"),
+        margin_s=_MARGIN_S,
+        margin_boot_s=margin_boot_s(wait_hours, platform=own),
+    )
 
 
-def _wait_away(found: Rented, wait_hours: float) -> dict[str, float]:
+def _wait_away(found: Rented, wait_hours: float) -> float | None:
     """How long the request waits with nobody at a computer, where that is less than it shall wait."""
     most = COMPUTE_FLEX_WAIT_S[1] / 3600.0
     ends_early = loans.by_id(found.tier).waits and found.backend == "compute-engine" and wait_hours > most
-    return {"wait_hours_away": most} if ends_early else {}
+    return most if ends_early else None
 
 
 def margin_boot_s(wait_hours: float, *, platform: bool) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import region_of
+from tpu_studio.wire.extras import ExtraPart, How
 from tpu_studio.wire.plan import Plan
 
 TITLES = {
@@ -34,29 +33,30 @@ class Besides:
 
 def besides(plan: Plan) -> tuple[Besides, ...]:
     """In the order of the bill; empty where nothing is rented, and for plans of older versions."""
-    return tuple(_part(part) for part in plan.extras.get("parts") or ())
+    return tuple(_part(part) for part in _parts(plan))
 
 
 def total(plan: Plan) -> str:
     """All of them at most: `up to $0.07`; "" where nothing is rented."""
-    parts = plan.extras.get("parts") or ()
+    parts = _parts(plan)
     if not parts:
         return ""
-    known = [float(part["usd"]) for part in parts if part.get("usd") is not None]
+    known = [part.usd for part in parts if part.usd is not None]
     more = "" if len(known) == len(parts) else ", and what has no known price"
     return f"{up_to(sum(known))}{more}"
 
 
 def reserved(plan: Plan) -> str:
     """What of the cap is set aside from the start, "" where nothing is."""
-    usd = float(plan.extras.get("reserved_usd") or 0.0)
+    usd = plan.extras.reserved_usd if plan.extras else 0.0
     return small(usd) if usd else ""
 
 
 def places(plan: Plan) -> str:
     """Where machine and bucket may be, and what that means for traffic."""
     zones = list(plan.job.where.zones)
-    home, regions = str(plan.extras.get("bucket_region") or ""), dict.fromkeys(region_of(zone) for zone in zones)
+    home = plan.extras.bucket_region if plan.extras else ""
+    regions = dict.fromkeys(region_of(zone) for zone in zones)
     if not home:
         return ""
     apart = [region for region in regions if region != home]
@@ -76,24 +76,27 @@ def up_to(usd: float) -> str:
     return f"up to {small(usd)}" if usd >= 0.005 else small(usd)
 
 
-def _part(part: Mapping[str, Any]) -> Besides:
-    usd, note = part.get("usd"), str(part.get("note") or "")
-    cost = "price unknown" if usd is None else "nothing" if usd == 0.0 else up_to(float(usd))
-    told = ", ".join(_how(one) for one in part.get("how") or ())
-    as_of = f" ({part['as_of']})" if part.get("as_of") else ""
-    title = TITLES.get(str(part.get("id")), str(part.get("id")))
-    return Besides(title, cost, f"{told}. {note}".strip(), f"{part.get('source') or ''}{as_of}")
+def _parts(plan: Plan) -> tuple[ExtraPart, ...]:
+    return plan.extras.parts if plan.extras else ()
 
 
-def _how(one: Mapping[str, Any]) -> str:
+def _part(part: ExtraPart) -> Besides:
+    usd = part.usd
+    cost = "price unknown" if usd is None else "nothing" if usd == 0.0 else up_to(usd)
+    lines = ", ".join(_how(one) for one in part.how)
+    as_of = f" ({part.as_of})" if part.as_of else ""
+    return Besides(TITLES.get(part.id, part.id), cost, f"{lines}. {part.note}".strip(), f"{part.source}{as_of}")
+
+
+def _how(one: How) -> str:
     """`1 disk of 100 GB at $0.0151 an hour`"""
-    amount, usd, per = float(one.get("amount") or 0.0), one.get("usd"), str(one.get("per") or "")
+    amount, usd = one.amount, one.usd
     number = f"{amount:,.0f}" if amount == int(amount) else f"{amount:,.3g}"
-    told = " ".join(word for word in (number, str(one.get("unit") or ""), str(one.get("what") or "")) if word)
-    if one.get("unit") == "hours":
-        return f"{figures.duration(amount * 3600.0)} {one.get('what')}"
-    if not per:
+    told = " ".join(word for word in (number, one.unit, one.what) if word)
+    if one.unit == "hours":
+        return f"{figures.duration(amount * 3600.0)} {one.what}"
+    if not one.per:
         return told
     if usd is None:
         return f"{told} at an unknown price"
-    return f"{told}, free" if usd == 0.0 else f"{told} at {figures.exact_money(float(f'{float(usd):.3g}'))} {per}"
+    return f"{told}, free" if usd == 0.0 else f"{told} at {figures.exact_money(float(f'{usd:.3g}'))} {one.per}"

@@ -10,18 +10,18 @@ from tpu_studio.wire.plan import Plan
 def cap(plan: Plan) -> str:
     """The limit, and what may lie beyond it: `$0.43, and up to $0.40 (20 min) more if the machine hangs …`."""
     limits, rate = plan.limits, all_in_usd_per_hour(plan.price, plan.extras)
-    told = f"{figures.money(limits['money_usd'])}, and " if limits.get("money_usd") else "none, and "
-    boot = _beyond(float(limits.get("margin_boot_s") or 0.0), rate)
-    platform = "platform" in limits.get("stops", ())
-    if limits.get("without_outside_stop"):
+    told = f"{figures.money(limits.money_usd)}, and " if limits.money_usd else "none, and "
+    boot = _beyond(limits.margin_boot_s, rate)
+    platform = limits.platform
+    if limits.without_outside_stop:
         return told + (
             f"up to {boot} more if the machine hangs, when Google's own limit ends it"
             if platform
             else "no end if the machine hangs while this computer is off"
         )
-    told += f"up to {_beyond(float(limits['margin_s']), rate)} more if the machine hangs and has to be stopped from "
+    told += f"up to {_beyond(limits.margin_s, rate)} more if the machine hangs and has to be stopped from "
     told += "outside"
-    if limits.get("margin_boot_s"):
+    if limits.margin_boot_s:
         told += f"; {boot} if it hangs before it has begun and this computer is off"
         told += ", when Google's own limit ends it" if platform else ", as the stops then allow for the whole waiting"
     return told
@@ -30,8 +30,8 @@ def cap(plan: Plan) -> str:
 def nets(plan: Plan) -> str:
     """What ends the machine, each by itself."""
     limits = plan.limits
-    told = "the machine itself" if limits.get("without_outside_stop") else "the machine itself, stops at Google"
-    told += ", Google's own limit" if "platform" in limits.get("stops", ()) else ""
+    told = "the machine itself" if limits.without_outside_stop else "the machine itself, stops at Google"
+    told += ", Google's own limit" if limits.platform else ""
     return f"{told}, and this computer while it is on"
 
 

@@ -21,6 +21,7 @@ from tpu_studio.planner.report.frame import FRAME
 from tpu_studio.planner.report.plot import Point, plot
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.plan import Check, Plan, Range
+from tpu_studio.wire.planparts import Alternative
 from tpu_studio.wire.schema import KEYS, concerns
 
 _MARKS = {"error": "In the way", "warning": "Look at this", "info": "Good to know", "ok": "In order"}
@@ -39,7 +40,7 @@ def page(plan: Plan) -> str:
             for label, value, more in numbers(plan)
         ),
         answer=_e(answer(plan)),
-        why=_e(str(plan.verdict.get("why", ""))),
+        why=_e(plan.verdict.why if plan.verdict else ""),
         plot=_section("Time against money", _plot(ways), "plot"),
         ways=_section("Where else", _ways(ways)),
         advice=_section("Advice", _notes(advice)),
@@ -63,7 +64,7 @@ def made_by(plan: Plan) -> str:
 
 def ways_of(plan: Plan) -> list[Way]:
     """Alternatives with a known price, each told whether something else is both quicker and cheaper."""
-    ways = [Way(one, plan) for one in plan.alternatives if one.get("cost_usd") and one.get("time_s")]
+    ways = [Way(one, one.cost_usd, plan) for one in plan.alternatives if one.cost_usd]
     for way in ways:
         way.front = not any(other.beats(way) for other in ways)
     return ways
@@ -72,9 +73,9 @@ def ways_of(plan: Plan) -> list[Way]:
 class Way:
     """One alternative, with its place on the page."""
 
-    def __init__(self, told: Mapping[str, Any], plan: Plan) -> None:
-        self.time, self.cost = Range(**told["time_s"]), Range(**told["cost_usd"])
-        self.place, self.accelerator, self.tier = str(told["place"]), str(told["accelerator"]), told.get("tier")
+    def __init__(self, told: Alternative, cost: Range, plan: Plan) -> None:
+        self.time, self.cost = told.time_s, cost
+        self.place, self.accelerator, self.tier = told.place, told.accelerator, told.tier
         self.front = False
         same = self.place == plan.place and self.accelerator == plan.accelerator
         self.planned = same and (not places.by_id(self.place).charges or self.tier == plan.job.where.tier)
@@ -92,9 +93,9 @@ class Way:
 
 def answer(plan: Plan) -> str:
     """Whether a TPU is worth it, in a few words."""
-    instead = plan.verdict.get("instead")
-    if instead is None:
-        if not plan.verdict.get("worth_it"):
+    verdict = plan.verdict
+    if verdict is None or (instead := verdict.instead) is None:
+        if verdict is None or not verdict.worth_it:
             return "Not like this."
         return "No: stay on this computer." if places.by_id(plan.place).local else "Yes, as planned."
     if instead == "gpu":
@@ -112,7 +113,7 @@ def numbers(plan: Plan) -> list[tuple[str, str, str]]:
     if plan.time_s:
         told.append(("Time, set-up included", about(plan.time_s.expected), _range(plan.time_s, about)))
     if plan.cost_usd and plan.price:
-        usual = "practice dollars" if places.by_id(plan.place).rehearses else str(plan.price.get("as_of") or "")
+        usual = "practice dollars" if places.by_id(plan.place).rehearses else plan.price.as_of or ""
         note = f"{_range(plan.cost_usd, figures.money)}{f', price of {usual}' if usual else ''}"
         told.append(("Cost", figures.money(plan.cost_usd.expected), note))
     else:
@@ -121,9 +122,9 @@ def numbers(plan: Plan) -> list[tuple[str, str, str]]:
         noun = figures.noun(plan.job.data.kind)
         speed = f"{figures.figure(plan.examples_per_s.expected)} {noun}/s"
         told.append(("Speed", speed, _range(plan.examples_per_s, figures.figure)))
-    need, limit = plan.memory.get("device_bytes"), plan.memory.get("limit_bytes")
+    need, limit = plan.memory.device_bytes, plan.memory.limit_bytes
     if need and limit:
-        by = "by the TPU compiler" if plan.memory.get("by") == "tpu-compiler" else "estimated"
+        by = "by the TPU compiler" if plan.memory.compiled else "estimated"
         fits = f"{'fits' if plan.fits else 'does not fit'}, of {figures.size(limit)}, {by}"
         told.append(("Memory", figures.size(need), fits))
     return told
@@ -202,14 +203,14 @@ def run_rows(plan: Plan) -> list[tuple[str, str]]:
     if places.by_id(plan.place).rents:
         told.append(("Rented", f"{job.where.tier}, in {', '.join(job.where.zones)}"))
         if plan.price:
-            as_of = f" (as of {plan.price['as_of']})" if plan.price.get("as_of") else ""
-            told.append(("Price", f"{figures.money(float(plan.price['usd_per_hour']))} an hour{as_of}"))
+            as_of = f" (as of {plan.price.as_of})" if plan.price.as_of else ""
+            told.append(("Price", f"{figures.money(plan.price.usd_per_hour)} an hour{as_of}"))
         told += [(f"Besides: {one.title}", f"{one.cost}. {one.how} {one.source}") for one in besides(plan)]
         told += [("Stops when it has cost", cap(plan)), ("Ended by", nets(plan))]
-    elif limits.get("money_usd"):
-        told.append(("Stops when it has cost", figures.money(float(limits["money_usd"]))))
-    if limits.get("hours"):
-        told.append(("Stops after", figures.duration(float(limits["hours"]) * 3600)))
+    elif limits.money_usd:
+        told.append(("Stops when it has cost", figures.money(limits.money_usd)))
+    if limits.hours:
+        told.append(("Stops after", figures.duration(limits.hours * 3600)))
     if why := plan.reasons.get("estimate"):
         told.append(("The estimate", why))
     return told
@@ -248,9 +249,9 @@ def plain(value: Any) -> str:
 
 
 def _model(plan: Plan) -> str:
-    params = plan.memory.get("params")
+    params = plan.memory.params
     name = str(plan.job.model.name or plan.job.model.file or "").rpartition("/")[2]
-    return f"{name}, {int(params):,} weights" if params else name
+    return f"{name}, {params:,} weights" if params else name
 
 
 def _data(plan: Plan) -> str:

@@ -110,7 +110,7 @@ def _numbers(plan: Plan) -> str:
 
 
 def _verdict(plan: Plan) -> str:
-    why = str(plan.verdict.get("why", ""))
+    why = plan.verdict.why if plan.verdict else ""
     if not why:
         return ""
     return (

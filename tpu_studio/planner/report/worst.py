@@ -51,16 +51,16 @@ def worst_case(plan: Plan) -> WorstCase | None:
     if not places.by_id(plan.place).rents:
         return None
     limits, rate = plan.limits, all_in_usd_per_hour(plan.price, plan.extras)
-    money, hours = limits.get("money_usd"), limits.get("hours")
-    caps = [float(money)] if money is not None else []
+    money, hours = limits.money_usd, limits.hours
+    caps = [money] if money is not None else []
     if rate is not None and hours is not None:
-        caps.append(limits_of(plan).reserved_usd + rate * float(hours))
+        caps.append(limits_of(plan).reserved_usd + rate * hours)
     cap = min(caps, default=None)
-    hours_bind = cap is not None and (money is None or cap < float(money))
-    endless = bool(limits.get("without_outside_stop")) and "platform" not in limits.get("stops", ())
+    hours_bind = cap is not None and (money is None or cap < money)
+    endless = limits.without_outside_stop and not limits.platform
     if rate is None or cap is None:
         return WorstCase(None, cap, endless)
-    beyond_s = max(float(limits.get("margin_s") or 0.0), float(limits.get("margin_boot_s") or 0.0))
+    beyond_s = max(limits.margin_s, limits.margin_boot_s)
     usd = None if endless else _cents_up(cap + rate * beyond_s / 3600.0)
     return WorstCase(usd, _cents_up(cap), endless, _cents_up(rate * 24.0), beyond_s, hours_bind)
 

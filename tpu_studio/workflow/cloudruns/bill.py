@@ -9,14 +9,14 @@ part that has none at all is in no sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain import rates
 from tpu_studio.domain.catalogue import region_of
-from tpu_studio.wire.extras import chips_usd_per_hour_in, part_of
+from tpu_studio.wire.extras import Extras, chips_usd_per_hour_in
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import ledger_file
@@ -70,25 +70,25 @@ class Used:
 
 
 def parts_of(
-    extras: Mapping[str, Any], used: Used, chips: Part, bucket_region: str, regions: tuple[str, ...]
+    extras: Extras | None, used: Used, chips: Part, bucket_region: str, regions: tuple[str, ...]
 ) -> list[Part]:
     """*regions*: of the machines that there were."""
-    if not extras:
+    if extras is None:
         return [chips]
     parts = [chips]
     for id in ("disk", "address"):
-        part = part_of(extras, id)
-        if part.get("usd") is None:
+        part = extras.part(id)
+        if part is None or part.usd is None:
             parts.append(Part(id, None, None, None))
             continue
-        rate, expected = (float(part.get(name) or 0.0) for name in ("usd_per_hour", "usd_per_hour_expected"))
+        rate, expected = part.usd_per_hour, part.usd_per_hour_expected or 0.0
         # A TPU VM's address may be free (doubt tpu-address-charged); nothing is certain of an unpublished price.
-        certain = 0.0 if id == "address" or part.get("guessed") else expected
+        certain = 0.0 if id == "address" or part.guessed else expected
         parts.append(_timed(id, used, certain, expected, rate * rates.DEARER))
     if not used.most_s and not used.a:
         return [part for part in parts if part.usd is not None]
     usd = used.a * rates.operation_usd("a") + used.b * rates.operation_usd("b")
-    reserved = 0.0 if used.whole else float(part_of(extras, "operations").get("usd") or 0.0)
+    reserved = 0.0 if used.whole else extras.usd("operations") or 0.0
     parts.append(Part("operations", usd, usd, max(REFUSED_TOO * usd, reserved)))
     parts.append(_storage(extras, used, bucket_region))
     parts.append(_traffic(extras, used, bucket_region, regions))
@@ -127,7 +127,7 @@ def parts_of_run(
     )
     regions = tuple(dict.fromkeys(region_of(one.ref.zone) for one in state.machines if one.created is not None))
     chips = chips_of(plan, state, now)
-    return parts_of(extras, used, chips, str(extras.get("bucket_region") or ""), regions)
+    return parts_of(extras, used, chips, extras.bucket_region if extras else "", regions)
 
 
 def chips_of(plan: Plan, state: State, now: float) -> Part:
@@ -166,24 +166,24 @@ def _timed(id: str, used: Used, least: float | None, usd: float | None, most: fl
     return Part(id, used.least_s / 3600.0 * least, used.seconds / 3600.0 * usd, used.most_s / 3600.0 * most)
 
 
-def _storage(extras: Mapping[str, Any], used: Used, region: str) -> Part:
-    part = part_of(extras, "storage")
-    reserved = part.get("usd")
+def _storage(extras: Extras, used: Used, region: str) -> Part:
+    part = extras.part("storage")
+    reserved = extras.usd("storage")
     if used.kept_bytes is None:
         return Part("storage", None if reserved is None else 0.0, reserved, reserved)
-    days = int(extras.get("kept_days") or 0)  # what was deleted meanwhile nobody has counted: it was reserved
+    days = extras.kept_days  # what was deleted meanwhile nobody has counted: it was reserved
     usd = rates.kept_usd(used.kept_bytes, region, rates.KEPT_H + 24.0 * days)
     most = max(usd, reserved or 0.0) if days else usd
-    if part.get("guessed"):
+    if part and part.guessed:
         return Part("storage", 0.0, usd, max(most, usd * rates.DEARER))
     return Part("storage", usd, usd, most)
 
 
-def _traffic(extras: Mapping[str, Any], used: Used, bucket: str, regions: tuple[str, ...]) -> Part:
+def _traffic(extras: Extras, used: Used, bucket: str, regions: tuple[str, ...]) -> Part:
     usd, most = (used.down_bytes / rates.GB * rates.internet_usd_per_gb(dearest=dearest) for dearest in (False, True))
     apart = [rates.between_usd_per_gb(bucket, region) for region in regions if region != bucket]
     if None in apart:
         return Part("traffic", None, None, None)
     across = used.across_bytes / rates.GB * max((each for each in apart if each is not None), default=0.0)
-    reserved = 0.0 if used.whole else float(part_of(extras, "traffic").get("usd") or 0.0)
+    reserved = 0.0 if used.whole else extras.usd("traffic") or 0.0
     return Part("traffic", usd + across, usd + across, max(most + across, reserved))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
-from tpu_studio.wire.extras import chips_usd_per_hour
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.phases import Phase
@@ -229,7 +228,7 @@ class Closing:
         left = [str(one) for one in _stops_left(run.folder)]
         state, unseen = with_guard(run.state, run.words.guard(run.state.attempt)), _unseen_usd(run.folder, run.state)
         parts = bill.parts_of_run(run.folder, run.plan, state, run.usage, kept, now)
-        price = chips_usd_per_hour(run.plan.price)
+        price = run.plan.price.usd_per_hour if run.plan.price else None
         record = receipt(
             run.plan,
             state,

@@ -8,6 +8,7 @@ from typing import Any
 from tpu_studio.domain.catalogue import catalogue, region_of
 from tpu_studio.wire.extras import chips_usd_per_hour_in
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import to_json
 from tpu_studio.workflow.cloudruns.bill import Part, total
 from tpu_studio.workflow.cloudruns.state import Machine, State
 
@@ -65,7 +66,7 @@ def receipt(
         "usd_at_most": round(most + unseen_usd, 6) if usd_per_hour is not None else None,
         "usd_per_hour": usd_per_hour,
         "parts": [part.to_json() for part in parts],
-        "price": dict(plan.price) if plan.price else None,
+        "price": to_json(plan.price) if plan.price else None,
         "chips": dict(chips or {}),
         "kept": f"gs://{bucket}/runs/{plan.run}/",
         "kept_bytes": kept_bytes,

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tpu_studio.wire.events import Event
+from tpu_studio.wire.planparts import PlanLimits
 from tpu_studio.workflow.cloudruns.gate import Shown
 from tpu_studio.workflow.cloudruns.ports import Ref
 
@@ -169,9 +170,9 @@ class State:
     gates: Mapping[str, Shown] = field(default_factory=dict)
     waiver_over: bool = False
 
-    def waived(self, limits: Mapping[str, Any]) -> bool:
+    def waived(self, limits: PlanLimits) -> bool:
         """Whether the next machine may be without a stop from outside; *limits*: the plan's."""
-        return bool(limits.get("without_outside_stop")) and not self.waiver_over
+        return limits.without_outside_stop and not self.waiver_over
 
     @property
     def machine(self) -> Machine | None:

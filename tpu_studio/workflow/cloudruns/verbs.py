@@ -242,7 +242,7 @@ class CloudVerbs:
             return
         side = self.driver.side_of(folder.name, plan)
         if loans.by_id(plan.job.where.tier).waits or machine.ref.backend == "compute":
-            raise RunError("past-platform-limit", run=folder.name, limit_s=float(plan.limits["hours"]) * 3600.0)
+            raise RunError("past-platform-limit", run=folder.name, limit_s=(plan.limits.hours or 0.0) * 3600.0)
         limits = believed.limits(folder, plan, records)
         number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())
         try:

@@ -128,9 +128,9 @@ def test_own_runs_of_the_very_work_spare_a_timing_and_plan_like_one(person: Pers
         person.runs(f"digits-aaa{number}", person.plan(), step_s)
     made = person.plan()
     timed = make_plan(WORK, DIGITS, now=NOW, computer=LAPTOP, timing=Timing(step_s))
-    assert made.basis["own"]["well"]
+    assert made.basis.own["well"]
     assert made.job["training.checkpoint_every"] == timed.job["training.checkpoint_every"]
-    assert made.basis["traits"]["key"] == person.plan().basis["traits"]["key"]
+    assert made.basis.traits["key"] == person.plan().basis.traits["key"]
 
 
 def test_a_timing_that_contradicts_own_runs_makes_the_range_span_both(person: Person):
@@ -149,7 +149,7 @@ def test_this_computer_and_practice_are_kept_apart(person: Person, ran: str, pla
     for place in (planned, "cloud"):
         bare = make_plan(at[place], DIGITS, now=NOW, computer=LAPTOP)
         assert (person.plan(at[place]).time_s, person.plan(at[place]).basis) == (bare.time_s, bare.basis)
-    assert person.plan(at[ran]).basis["own"]["runs"] == 1
+    assert person.plan(at[ran]).basis.own["runs"] == 1
 
 
 def test_a_rented_tpu_teaches_plans_for_rented_tpus_and_only_those(person: Person):

@@ -50,15 +50,15 @@ def test_each_part_is_what_was_used_at_its_rate():
 def test_a_count_that_a_crash_cut_short_is_bounded_by_what_was_reserved():
     cut = Used(3600.0, 3600.0, 3600.0, a=10, b=10, kept_bytes=None, whole=False)
     parts = by_id(cut)
-    reserved = {part["id"]: part["usd"] for part in EXTRAS["parts"]}
+    reserved = {part.id: part.usd for part in EXTRAS.parts}
     assert parts["operations"].most == pytest.approx(reserved["operations"])
     assert parts["traffic"].most == pytest.approx(reserved["traffic"])
     assert (parts["storage"].least, parts["storage"].most) == (0.0, reserved["storage"])
 
 
 def test_what_the_bucket_keeps_after_deletion_is_charged_and_what_nobody_counted_of_it_was_reserved():
-    reserved = next(part["usd"] for part in EXTRAS["parts"] if part["id"] == "storage")
-    kept = by_id(replace(HOUR, kept_bytes=2**20), {**EXTRAS, "kept_days": 7})["storage"]
+    reserved = EXTRAS.usd("storage")
+    kept = by_id(replace(HOUR, kept_bytes=2**20), replace(EXTRAS, kept_days=7))["storage"]
     assert kept.least == kept.usd == pytest.approx(0.023 / 1024 * (720 + 168) / 730)  # a MB for 30 + 7 days
     assert kept.most == reserved
 
@@ -83,7 +83,7 @@ def test_what_we_have_no_price_for_is_counted_above_the_dearest_and_told_as_a_ra
 
 def test_a_plan_of_an_older_version_is_billed_for_its_chips_alone():
     chips = Part("chips", 1.2, 1.2, 1.2)
-    assert parts_of({}, HOUR, chips, "us-west4", ("us-west4",)) == [chips]
+    assert parts_of(None, HOUR, chips, "us-west4", ("us-west4",)) == [chips]
 
 
 def test_a_machine_is_charged_at_the_price_of_where_it_was_and_the_cap_at_the_dearest():
@@ -92,7 +92,7 @@ def test_a_machine_is_charged_at_the_price_of_where_it_was_and_the_cap_at_the_de
     machine = Machine(Ref("ts-x-a1-t1", "us-central1-a", "tpu"), 1, 1, created=1000.0, gone=4600.0, billed_until=4600.0)
     # an hour in us-central1 at 0.29771 $, though us-west4 asks 0.52536 $
     assert chips_of(plan, State(machines=(machine,)), 5000.0).usd == pytest.approx(0.29771)
-    assert limits_of(plan).usd_per_hour == pytest.approx(0.52536 + plan.extras["machine_usd_per_hour"])
+    assert limits_of(plan).usd_per_hour == pytest.approx(0.52536 + plan.extras.machine_usd_per_hour)
 
 
 def test_the_stops_from_outside_and_the_platform_leave_what_is_reserved_out_of_the_cap():

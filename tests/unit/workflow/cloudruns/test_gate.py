@@ -328,7 +328,7 @@ def test_killed_at_any_call_of_a_proof_the_next_goes_on_and_nothing_is_asked_for
 
 
 def without_stop(desk: CloudDesk) -> None:
-    plan = replace(cloud_plan(), limits={**cloud_plan().limits, "without_outside_stop": True})
+    plan = replace(cloud_plan(), limits=replace(cloud_plan().limits, without_outside_stop=True))
     desk.sky.objects.clear()
     desk.__init__(desk.home / "waived", desk.sky, plan)  # type: ignore[misc]
 
@@ -541,7 +541,9 @@ def test_going_without_a_stop_holds_for_one_launch_and_not_when_the_run_is_begun
 ) -> None:
     sky = Sky()
     sky.queue_why = "org-policy"
-    desk = CloudDesk(tmp_path, sky, replace(cloud_plan(), limits={**cloud_plan().limits, "without_outside_stop": True}))
+    desk = CloudDesk(
+        tmp_path, sky, replace(cloud_plan(), limits=replace(cloud_plan().limits, without_outside_stop=True))
+    )
     ends(desk)
     assert len(sky.created_names) == 1 and not sky.tasks_ever
     sky.pass_time(20 * 86_400.0)

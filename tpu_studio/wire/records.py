@@ -1,0 +1,141 @@
+"""Records and their JSON by the annotations of their dataclass: a field is a key, so no key lives twice.
+
+Used where a record crosses machines: what is frozen in `plan.json`, what a program of ours answers. Within a process
+the records themselves go round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+Json = Mapping[str, object]  # an object of JSON whose values are still to be looked at
+T = TypeVar("T")
+_Reader = Callable[[str, object], object]
+
+
+def to_json(record: object) -> dict[str, object]:
+    """The fields in their order. Those with a default that hold it are left away."""
+    tree, kind = {}, _hashable(type(record))
+    for name, default in _defaults(kind):
+        value = getattr(record, name)
+        if default is MISSING or value != default:
+            tree[name] = _plain(value)
+    return tree
+
+
+def read(kind: type[T], tree: object, name: str, *, missing: T | None = None) -> T:
+    """The record of *kind* in *tree*, the value of *name*; keys that it has no field for are passed over.
+
+    Args:
+        missing: What fields are that *tree* has not; without it their defaults, and None where they may be.
+
+    Raises:
+        ValueError: *tree* is no object, lacks a field or has one of another type, which is named.
+    """
+    values = record_of(name, tree)
+    found = {}
+    for field, may_be_none, default, reader in _readers(_hashable(kind)):
+        if field in values:
+            found[field] = reader(f"{name}.{field}", values[field])
+        elif missing is not None:
+            found[field] = getattr(missing, field)
+        elif default is MISSING and not may_be_none:
+            raise ValueError(f"{name} has no {field}")
+        elif default is MISSING:
+            found[field] = None
+    return kind(**found)
+
+
+def record_of(name: str, value: object) -> Json:
+    """Raises ValueError: it is none."""
+    if not isinstance(value, Mapping):
+        raise _wrong(name, value)
+    return value
+
+
+def number_of(name: str, value: object) -> float:
+    """As it is spelled, a whole one too. Raises ValueError: it is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise _wrong(name, value)
+    return value
+
+
+def _wrong(name: str, value: object) -> ValueError:
+    return ValueError(f"{name} is {value!r}"[:200])
+
+
+def _hashable(kind: type) -> Hashable:
+    """As a cache's key, which mypy does not take a class for."""
+    return kind
+
+
+@cache
+def _defaults(kind: Any) -> tuple[tuple[str, object], ...]:
+    return tuple((field.name, field.default) for field in fields(kind))
+
+
+@cache
+def _readers(kind: Any) -> tuple[tuple[str, bool, object, _Reader], ...]:
+    """Name of each field, whether it may be None, its default, and how its value is read."""
+    hints = get_type_hints(kind)
+    found = []
+    for field in fields(kind):
+        hint = hints[field.name]
+        default = field.default if field.default_factory is MISSING else None
+        found.append((field.name, NoneType in get_args(hint), default, _reader(hint)))
+    return tuple(found)
+
+
+def _reader(hint: Any) -> _Reader:
+    inside = get_args(hint)
+    if isinstance(hint, UnionType):
+        return _or_none(_reader(next(one for one in inside if one is not NoneType)))
+    if get_origin(hint) is tuple:
+        return _many(_reader(inside[0]))
+    if get_origin(hint) is Mapping:
+        return _each(_reader(inside[1]))
+    if isinstance(hint, type) and is_dataclass(hint):
+        return lambda name, value: read(hint, value, name)
+    return {object: _as_it_is, float: number_of}.get(hint) or _exactly(hint)
+
+
+def _as_it_is(name: str, value: object) -> object:
+    return value
+
+
+def _exactly(kind: type) -> _Reader:
+    def reader(name: str, value: object) -> object:
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise _wrong(name, value)
+        return value
+
+    return reader
+
+
+def _or_none(reader: _Reader) -> _Reader:
+    return lambda name, value: None if value is None else reader(name, value)
+
+
+def _many(reader: _Reader) -> _Reader:
+    def each(name: str, value: object) -> object:
+        if not isinstance(value, (list, tuple)):
+            raise _wrong(name, value)
+        return tuple(reader(f"{name}[{number}]", one) for number, one in enumerate(value))
+
+    return each
+
+
+def _each(reader: _Reader) -> _Reader:
+    return lambda name, value: {key: reader(f"{name}.{key}", one) for key, one in record_of(name, value).items()}
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return to_json(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
