@@ -145,11 +145,12 @@ def fingerprint(path):
         ),
         "planner/places/shed.py": Put(
             """from tpu_studio.planner.places import computer
+from tpu_studio.wire.planparts import PlanPrice
 
 
 class ShedPlanner(computer.ComputerPlanner):
     def price(self, sized):
-        return {"usd_per_hour": 0.25, "source": "the farmer"}
+        return PlanPrice(None, 0.25, "the farmer")
 
 
 PLANNER = ShedPlanner()

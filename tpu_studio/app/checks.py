@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from tpu_studio.local.preflight import Preflight, slice_of
 from tpu_studio.wire.plan import Plan
@@ -13,9 +12,9 @@ class PlanPreflight:
     def __init__(self, preflight: Preflight) -> None:
         self._preflight = preflight
 
-    def known(self, plan: Plan) -> Mapping[str, Any] | None:
+    def known(self, plan: Plan) -> Mapping[str, object] | None:
         return self._preflight.known(plan, slice_of(plan))
 
-    def ask(self, plan: Plan, stage: Callable[[str], None], cancelled: Callable[[], bool]) -> Mapping[str, Any]:
+    def ask(self, plan: Plan, stage: Callable[[str], None], cancelled: Callable[[], bool]) -> Mapping[str, object]:
         """Raises NotReady, StudioError ``check-cancelled``."""
         return self._preflight.ask(plan, slice_of(plan), largest_batch=True, stage=stage, cancelled=cancelled)

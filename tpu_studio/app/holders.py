@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -57,7 +57,7 @@ class Holder(QWidget):
         inner.addWidget(Note(problem.title, problem.text, "bad"), 0, Qt.AlignmentFlag.AlignTop)
         self._column.addWidget(box)
 
-    def ask(self, name: str, *arguments: Any) -> bool:
+    def ask(self, name: str, *arguments: object) -> bool:
         method = getattr(self.page, name, None)
         return callable(method) and method(*arguments) is not False
 

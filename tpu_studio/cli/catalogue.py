@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
@@ -52,7 +52,7 @@ class _Stop:
     def __enter__(self) -> None:
         import signal
 
-        def stop(number: int, frame: Any) -> None:
+        def stop(number: int, frame: object) -> None:
             self._asked = True
 
         self._before = signal.signal(signal.SIGINT, stop)
@@ -67,7 +67,7 @@ def _unread(found: Renewed) -> tuple[offered.Unread, ...]:
     return () if found.offers is None else found.offers.unread
 
 
-def as_json(found: Renewed, known: Catalogue) -> dict[str, Any]:
+def as_json(found: Renewed, known: Catalogue) -> dict[str, object]:
     """Each figure with its source and day; ``source`` “account”: the project's own list."""
     offers, built_in = found.offers, catalogue().built_in
     told = found.changes

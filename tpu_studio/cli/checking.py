@@ -40,7 +40,7 @@ def check(arguments: Arguments, output: Output) -> int:
         made = prepare(services, arguments, output, measure=False, checked=False)
         if asked_of_the_chip:
             made = replace(made, checks=tuple(_not_rented(one) for one in made.checks))
-        answer: Mapping[str, Any] = {}
+        answer: Mapping[str, object] = {}
         if not made.blocking and (made.consent or not made.job.model.is_own):
             target = slice_of(made)
             kept = None if arguments.again else services.preflight.known(made, target)

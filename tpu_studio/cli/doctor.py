@@ -139,7 +139,7 @@ def _chosen(arguments: Arguments, choices: Choices) -> Choices:
     return replace(choices, **given)
 
 
-def _as_json(result: Result) -> dict[str, Any]:
+def _as_json(result: Result) -> dict[str, object]:
     from tpu_studio.domain.sentences.account import say_account
 
     said = say_account(result.id, result.state, {**result.facts, "cost_usd": result.cost_usd})
@@ -156,7 +156,7 @@ def _as_json(result: Result) -> dict[str, Any]:
     }
 
 
-def _quota_json(row: Allowance) -> dict[str, Any]:
+def _quota_json(row: Allowance) -> dict[str, object]:
     return {
         "generation": row.generation,
         "tier": row.tier,

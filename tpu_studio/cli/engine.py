@@ -41,7 +41,7 @@ def engine(arguments: Arguments, output: Output) -> int:
             found.remove()
             output.say(f"The {found.spec.title} is deleted. Runs and their models stay.")
         state = found.state()
-        answer: dict[str, Any] = {"path": str(found.root), **state.to_json()}
+        answer: dict[str, object] = {"path": str(found.root), **state.to_json()}
         text = _as_text(str(found.root), state)
         if not arguments.extra:
             beside = {one.spec.name: one for one in services.extras}
@@ -51,7 +51,7 @@ def engine(arguments: Arguments, output: Output) -> int:
         return 0 if state.is_ready or arguments.remove else 4
 
 
-def install(services: Studio, output: Output, wheels: Any = None) -> None:
+def install(services: Studio, output: Output, wheels: object = None) -> None:
     """Raises NotReady with what is in the way; ``engine-cancelled`` after Ctrl-C."""
     _install(services.engine, output, wheels)
 

@@ -106,7 +106,7 @@ def _save_job(plan: Plan, path: Path, output: Output) -> int:
     return 0
 
 
-def _parts(folder: Path) -> list[dict[str, Any]] | None:
+def _parts(folder: Path) -> list[dict[str, object]] | None:
     """What the cost of a rented run is the sum of, from its receipt; None: there is none yet, or it is an old one."""
     from tpu_studio.viewmodels.receipt import read_receipt
 
@@ -117,7 +117,7 @@ def _parts(folder: Path) -> list[dict[str, Any]] | None:
     return [one for one in told if isinstance(one, dict)] if isinstance(told, list) and told else None
 
 
-def _part_lines(parts: list[dict[str, Any]]) -> list[str]:
+def _part_lines(parts: list[dict[str, object]]) -> list[str]:
     from tpu_studio.viewmodels.receipt import part_of_bill
 
     facts = [part_of_bill(one) for one in parts]
@@ -309,7 +309,7 @@ def _tell(services: Studio, output: Output) -> None:
         output.say(f"Only reading: {said.title}. {said.action}".strip())
 
 
-def as_json(row: RunSummary) -> dict[str, Any]:
+def as_json(row: RunSummary) -> dict[str, object]:
     """A row of the list for scripts."""
     metric = {"name": row.key_metric[0], "value": row.key_metric[1]} if row.key_metric else None
     return {

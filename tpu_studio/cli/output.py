@@ -11,7 +11,6 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
-from typing import Any
 
 from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import StudioError
@@ -48,7 +47,7 @@ class Output:
         self._told_last = False
         print(visible(text), file=sys.stderr, flush=True)
 
-    def answer(self, record: Mapping[str, Any], text: str = "") -> None:
+    def answer(self, record: Mapping[str, object], text: str = "") -> None:
         """The answer: *record* as one line of JSON, or *text*."""
         self._clear()
         if self._told_last:
@@ -164,7 +163,7 @@ def never_fail_on_letters() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def words_for_numbers(value: Any) -> Any:
+def words_for_numbers(value: object) -> object:
     """Numbers that JSON has no sign for as "nan", "inf" and "-inf", as in events."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"

@@ -158,7 +158,7 @@ class _Steps:
         self._services, self._output, self._asks_check = services, output, asks_check
         self._own_runs, self._now = services.own_runs(), time.time()
         self._picture_s: float | None = None
-        self._seen: Mapping[str, Any] | None = None
+        self._seen: Mapping[str, object] | None = None
 
     def plan(self, *, advise: bool = True) -> Planning:
         """With all that is known by now."""
@@ -200,7 +200,7 @@ class _Steps:
         kept = self._services.stopwatch.known(plan)
         return Timing.from_json(kept) if kept else None
 
-    def _checked(self, plan: Plan) -> Mapping[str, Any] | None:
+    def _checked(self, plan: Plan) -> Mapping[str, object] | None:
         """The TPU compiler's answer, when `check` has asked it before."""
         from tpu_studio.local.preflight import slice_of
 
@@ -284,7 +284,7 @@ def _fix_words(check: Check) -> str:
     """The fix as options of this command: `--set training.precision=bfloat16`."""
     import json
 
-    def words(value: Any) -> str:
+    def words(value: object) -> str:
         if isinstance(value, Mapping):
             return f"{{{', '.join(f'{name} = {words(one)}' for name, one in value.items())}}}"
         return json.dumps(value) if isinstance(value, (list, bool)) else str(value)

@@ -6,7 +6,7 @@ import signal
 import threading
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
@@ -67,7 +67,7 @@ def _serve(settings: Settings, arguments: Arguments, output: Output) -> int:
     def end(number: int, frame: FrameType | None) -> None:
         ended.set()
 
-    def ready(line: dict[str, Any]) -> None:
+    def ready(line: dict[str, object]) -> None:
         output.answer(line, _told(line))
         if not arguments.as_server:
             output.say("Nothing here costs money. Ctrl-C ends the server; machines go on until “practice --stop”.")
@@ -82,7 +82,7 @@ def _serve(settings: Settings, arguments: Arguments, output: Output) -> int:
     return 0
 
 
-def _told(line: dict[str, Any]) -> str:
+def _told(line: dict[str, object]) -> str:
     where = f"project {line['project']}, zone {line['zone']}" if line["project"] else "a new account without a project"
     return f"The practice cloud listens at {line['url']}, {where}.\nIts owner's token: {line['token']}"
 

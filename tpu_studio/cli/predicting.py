@@ -88,7 +88,7 @@ def _row(cells: list[str]) -> list[str]:
     """``--row column=value`` any number of times is one row, as JSON; each value is read as it is in the table."""
     if not cells:
         return []
-    row: dict[str, Any] = {}
+    row: dict[str, object] = {}
     for cell in cells:
         column, sign, value = cell.partition("=")
         if not sign:
@@ -99,7 +99,7 @@ def _row(cells: list[str]) -> list[str]:
     return [json.dumps(row)]
 
 
-def _answers(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
+def _answers(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, object]]:
     """What the program says; its error raised as ours."""
     lines = done.stdout.strip().splitlines()
     try:
@@ -107,7 +107,7 @@ def _answers(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
     except ValueError:
         record = None
     if isinstance(record, dict) and isinstance(record.get("answers"), list):
-        answers: list[dict[str, Any]] = record["answers"]
+        answers: list[dict[str, object]] = record["answers"]
         return answers
     error = record.get("error") if isinstance(record, dict) else None
     if isinstance(error, dict) and isinstance(error.get("id"), str):

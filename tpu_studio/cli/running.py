@@ -171,10 +171,10 @@ def exit_code(view: RunView) -> int:
 
 def _until_over(services: Studio, name: str, following: Any, output: Output) -> None:
     line_at = changed_at = turn_at = 0.0
-    last_line: dict[str, Any] = {}
+    last_line: dict[str, object] = {}
     told_clock, told_lost = False, ""
     while True:
-        changes: Any = None
+        changes: object = None
         try:
             changes = following.poll()
         except RunError as error:  # of this computer's disk: a machine is seen to all the same
@@ -339,7 +339,7 @@ def _line(run_id: str, view: RunView, now: float) -> dict[str, Any]:
     }
 
 
-def _rented_line(view: RunView) -> dict[str, Any]:
+def _rented_line(view: RunView) -> dict[str, object]:
     if not view.rented:
         return {}
     return {

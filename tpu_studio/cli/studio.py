@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.wire.homes import home_folder
 
@@ -103,7 +103,7 @@ class Studio:
         from tpu_studio.cloud.places import rented_places
         from tpu_studio.workflow.cloudruns.driver import Driver
 
-        def start_practice() -> Mapping[str, Any]:
+        def start_practice() -> Mapping[str, object]:
             from tpu_studio.places.reaching import practice_for_runs
 
             return practice_for_runs(self.home)

@@ -33,7 +33,7 @@ def sweep(arguments: Arguments, output: Output) -> int:
                 return FAILED
             for item, error in sweeping.delete(doomed):
                 outcome[item.kind, item.name, item.zone] = "deleted" if error is None else say(error).title
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for item in swept.items:
         row = item.to_json()
         if arguments.delete:
@@ -58,7 +58,7 @@ def not_looked_at(unclear: Sequence[tuple[str, StudioError]]) -> list[str]:
     return [*told, _LOOK_AGAIN] if told else []
 
 
-def _together(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _together(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
     """The stops from outside of one run, area and outcome as one row, where the first of them stands."""
     groups: dict[object, list[dict[str, Any]]] = {}
     for number, row in enumerate(rows):

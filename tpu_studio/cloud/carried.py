@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.homes import home_folder
@@ -24,7 +23,7 @@ from tpu_studio.wire.secrets import without_secrets
 _PATIENCE_S = 600.0
 
 
-def installer(wanted: Mapping[str, Any]) -> Path:
+def installer(wanted: Mapping[str, object]) -> Path:
     """The wheel that *wanted* (``installer`` of vm.json) names, on this computer.
 
     Raises:
@@ -45,7 +44,7 @@ def installer(wanted: Mapping[str, Any]) -> Path:
     raise RunError("installer-unfetched", raw=said)
 
 
-def _download(python: str, wanted: Mapping[str, Any], folder: Path) -> str:
+def _download(python: str, wanted: Mapping[str, object], folder: Path) -> str:
     """Have pip fetch it into *folder*; its last words where it could not."""
     lock = folder / "wanted.txt"
     lock.write_text(f"{wanted['name']}=={wanted['version']} --hash=sha256:{wanted['sha256']}\n", "utf-8")

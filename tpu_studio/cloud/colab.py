@@ -102,7 +102,7 @@ def _written(piece: Piece, target: Path) -> dict[str, Any]:
     }
 
 
-def environment(framework: str) -> dict[str, Any]:
+def environment(framework: str) -> dict[str, object]:
     """Versions that go together in Colab's runtime. Raises BadInput ``colab-framework``."""
     for one in known()["environments"]:
         if one["framework"] == framework:
@@ -110,7 +110,7 @@ def environment(framework: str) -> dict[str, Any]:
     raise BadInput("colab-framework", framework=framework)
 
 
-def _notebook(plan: Plan, data: dict[str, Any] | None, packed: bytes) -> bytes:
+def _notebook(plan: Plan, data: dict[str, object] | None, packed: bytes) -> bytes:
     held = bundle(plan)
     config = {"run": plan.run, "environment": environment(plan.framework), "data": data}
     cells = [
@@ -136,7 +136,7 @@ def _notebook(plan: Plan, data: dict[str, Any] | None, packed: bytes) -> bytes:
     return json.dumps(tree, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _cell(name: str, text: str, *, code: bool = False) -> dict[str, Any]:
+def _cell(name: str, text: str, *, code: bool = False) -> dict[str, object]:
     source = text.strip("\n").splitlines(keepends=True)
     if not code:
         return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}

@@ -44,7 +44,7 @@ class ComputeMachines:
 
     def __init__(
         self,
-        http: Any,
+        http: object,
         endpoint: str,
         project: str,
         *,
@@ -128,7 +128,7 @@ class ComputeMachines:
             found.append(seen(Ref(str(instance["name"]), zone, "compute"), instance))
         return found
 
-    def _instance(self, ref: Ref) -> dict[str, Any] | None:
+    def _instance(self, ref: Ref) -> dict[str, object] | None:
         """What we read of it; whole, it carries all metadata, the guardian too."""
         path = f"{self._zone(ref)}/instances/{segment(ref.name)}"
         try:
@@ -149,12 +149,12 @@ class ComputeMachines:
         return f"/compute/v1/projects/{segment(self._project)}/zones/{segment(ref.zone)}"
 
 
-def instances(api: Api, project: str, labels: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
+def instances(api: Api, project: str, labels: Mapping[str, str]) -> list[tuple[str, dict[str, object]]]:
     """(zone, instance) of all zones that carry *labels*. Raises CloudUnclear when a zone did not answer."""
     query: dict[str, Any] = {"maxResults": 500, "returnPartialSuccess": "false"}
     if labels:
         query["filter"] = " AND ".join(f"labels.{key}={value}" for key, value in labels.items())
-    found: list[tuple[str, dict[str, Any]]] = []
+    found: list[tuple[str, dict[str, object]]] = []
     for scope, kind in aggregated(api, project, "instances", query):
         # Filtered here as well: what is deleted by label had better carry it.
         if all((kind.get("labels") or {}).get(key) == value for key, value in labels.items()):
@@ -194,7 +194,7 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
         raw = f"Compute Engine lends no {wanted.accelerator} as one machine"
         raise errors.make("type-not-in-zone", {"raw": raw, "zone": wanted.ref.zone, "accelerator": wanted.accelerator})
     zone = f"zones/{wanted.ref.zone}"
-    scheduling: dict[str, Any] = {
+    scheduling: dict[str, object] = {
         "provisioningModel": loans.by_id(wanted.tier).model,
         "instanceTerminationAction": "DELETE",
         "onHostMaintenance": "TERMINATE",
@@ -212,7 +212,7 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
         "provisionedThroughput": str(DISK_MB_S),
         "labels": dict(wanted.labels),
     }
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "name": wanted.ref.name,
         "machineType": f"{zone}/machineTypes/{machine.machine_type}",
         "disks": [{"boot": True, "autoDelete": True, "initializeParams": boot}],

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from tpu_studio.cloud.clock import DateClock
 from tpu_studio.cloud.compute import ComputeMachines
@@ -27,7 +26,7 @@ _NEVER = datetime(9999, 1, 1)  # google-auth wants an end, in UTC and without a 
 
 
 def connect(
-    credentials: Any,
+    credentials: object,
     project: str,
     bucket: str,
     *,
@@ -106,7 +105,7 @@ def practice_side(
     )
 
 
-def bearer(token: str, renewed: Callable[[], str] | None = None) -> Any:
+def bearer(token: str, renewed: Callable[[], str] | None = None) -> object:
     """Credentials that are one token.
 
     Args:
@@ -114,7 +113,7 @@ def bearer(token: str, renewed: Callable[[], str] | None = None) -> Any:
     """
     from google.oauth2.credentials import Credentials
 
-    make: Callable[..., Any] = Credentials
+    make: Callable[..., object] = Credentials
     if renewed is None:
         return make(token=token)
     return make(token=token, refresh_handler=lambda request, scopes: (renewed(), _NEVER))

@@ -82,20 +82,20 @@ _CODES = (
 """google.rpc.Code by number."""
 
 
-def make(id: str, facts: Mapping[str, Any]) -> StudioError:
+def make(id: str, facts: Mapping[str, object]) -> StudioError:
     """The exception that *id* belongs to."""
     kind = CloudUnclear if id in UNCLEAR else SignedOut if id in SIGNED_OUT else CloudRefused
     return kind(id, **facts)
 
 
-def of_reply(status: int, body: bytes | str | Mapping[str, Any], **about: Any) -> StudioError:
+def of_reply(status: int, body: bytes | str | Mapping[str, object], **about: object) -> StudioError:
     """An HTTP reply with an error status. *about*: facts known here (zone, accelerator …)."""
     tree = _tree(body)
     if 400 <= status < 500 and status not in _BY_CODE and not _is_googles(tree, body):
         # Something on the way has answered: a portal, a proxy, a filter. It proves nothing, least of all absence.
         raw = "a web page instead of an answer" if _is_page(body) else "an answer that is not Google's"
         return make("unreadable-reply", {**about, "code": status, "raw": raw})
-    error: Any = tree.get("error", tree)
+    error: object = tree.get("error", tree)
     if isinstance(error, str):  # the token endpoint: {"error": "invalid_grant", "error_description": …}
         return _of_oauth(tree, status, about)
     if not isinstance(error, Mapping):
@@ -113,7 +113,7 @@ def of_operation(error: Mapping[str, Any], **about: Any) -> StudioError:
     listed = [one for one in error.get("errors") or () if isinstance(one, Mapping)]
     if listed:
         first = listed[0]
-        details: list[Mapping[str, Any]] = []
+        details: list[Mapping[str, object]] = []
         for one in first.get("errorDetails") or ():
             if isinstance(one, Mapping):
                 details += [
@@ -129,7 +129,7 @@ def of_operation(error: Mapping[str, Any], **about: Any) -> StudioError:
     return _judged(0, word, str(error.get("message", "")), given, (), about)
 
 
-def of_exception(error: BaseException, **about: Any) -> StudioError:
+def of_exception(error: BaseException, **about: object) -> StudioError:
     """An exception of requests, google-auth, google-api-core or protobuf. Ours pass as they are."""
     if isinstance(error, StudioError):
         return error
@@ -344,11 +344,11 @@ def _judged(
     status: int,
     word: str,
     message: str,
-    details: Sequence[Mapping[str, Any]],
+    details: Sequence[Mapping[str, object]],
     reasons: Sequence[str],
-    about: Mapping[str, Any],
+    about: Mapping[str, object],
 ) -> StudioError:
-    facts: dict[str, Any] = {**about}
+    facts: dict[str, object] = {**about}
     infos = [one for one in details if str(one.get("@type", "")).lower().endswith("errorinfo")]
     reasons = [str(one.get("reason", "")) for one in infos] + [one for one in reasons if one]
     said = [message, *_violations(details)]
@@ -383,7 +383,7 @@ def _judged(
     return make(id, facts)
 
 
-def _by_words(said: Sequence[str], facts: dict[str, Any]) -> str:
+def _by_words(said: Sequence[str], facts: dict[str, object]) -> str:
     for text in said:
         for pattern, id in _MATCHERS:
             if found := pattern.search(text):
@@ -402,7 +402,7 @@ _PAGE = re.compile(r"https://console\.(?:developers|cloud)\.google\.com/apis/api
 _CONSTRAINT = re.compile(r"(?i)constraints?/([\w.]+)")
 
 
-def _add_facts(id: str, message: str, details: Sequence[Mapping[str, Any]], facts: dict[str, Any]) -> None:
+def _add_facts(id: str, message: str, details: Sequence[Mapping[str, Any]], facts: dict[str, object]) -> None:
     if id == "permission-missing" and (found := _PERMISSION.search(message)):
         facts.setdefault("permission", next(one for one in found.groups() if one))
     if id == "service-disabled" and (found := _SERVICE.search(message)):
@@ -433,13 +433,13 @@ def _violations(details: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 yield said if kind.endswith("QuotaFailure") else f"{two.get('type', '')} {said}"
 
 
-def _of_api_core(error: Any, about: Mapping[str, Any]) -> StudioError:
+def _of_api_core(error: Any, about: Mapping[str, object]) -> StudioError:
     """google-api-core: the reply itself where the transport was REST (it has all details), else what it made of it."""
     response: Any = getattr(error, "response", None)
     content = getattr(response, "content", None)
     if isinstance(content, bytes) and getattr(response, "status_code", 0) >= 400:
         return of_reply(response.status_code, content, **about)
-    details: list[Mapping[str, Any]] = []
+    details: list[Mapping[str, object]] = []
     if getattr(error, "reason", None):
         details = [{"@type": "ErrorInfo", "reason": error.reason, "metadata": dict(error.metadata or {})}]
     reasons = [str(one.get("reason", "")) for one in getattr(error, "errors", ()) or () if isinstance(one, Mapping)]
@@ -448,7 +448,7 @@ def _of_api_core(error: Any, about: Mapping[str, Any]) -> StudioError:
     return _judged(code, getattr(grpc, "name", "") or "", str(error.message), details, reasons, about)
 
 
-def _of_refresh(error: Any, about: Mapping[str, Any]) -> StudioError:
+def _of_refresh(error: Any, about: Mapping[str, object]) -> StudioError:
     from google.auth import exceptions as auth
 
     answered = next((one for one in error.args if isinstance(one, Mapping)), None)
@@ -463,11 +463,11 @@ def _of_refresh(error: Any, about: Mapping[str, Any]) -> StudioError:
     return _of_oauth(answered, 0, about)
 
 
-def _of_oauth(answered: Mapping[str, Any], status: int, about: Mapping[str, Any]) -> StudioError:
+def _of_oauth(answered: Mapping[str, object], status: int, about: Mapping[str, object]) -> StudioError:
     word = str(answered.get("error", ""))
     told = str(answered.get("error_description", ""))
     subtype = str(answered.get("error_subtype", ""))
-    facts: dict[str, Any] = {**about, "raw": without_secrets(": ".join(one for one in (word, told) if one))}
+    facts: dict[str, object] = {**about, "raw": without_secrets(": ".join(one for one in (word, told) if one))}
     if status:
         facts["code"] = status
     if re.search(r"(?i)2-step|two-step|\b2SV\b|multi-factor|\bMFA\b", told):
@@ -483,7 +483,7 @@ def _of_oauth(answered: Mapping[str, Any], status: int, about: Mapping[str, Any]
     return make("signed-out", facts)
 
 
-def _tree(body: bytes | str | Mapping[str, Any]) -> Mapping[str, Any]:
+def _tree(body: bytes | str | Mapping[str, object]) -> Mapping[str, object]:
     if isinstance(body, Mapping):
         return body
     try:
@@ -502,7 +502,7 @@ _STORAGE_TEXT = re.compile(
 )
 
 
-def _is_googles(tree: Mapping[str, Any], body: bytes | str | Mapping[str, Any]) -> bool:
+def _is_googles(tree: Mapping[str, object], body: bytes | str | Mapping[str, object]) -> bool:
     """Whether a refusal has Google's shape: JSON with its error, or Cloud Storage's text for an object's bytes."""
     error = tree.get("error")
     if isinstance(error, str):  # the token endpoint
@@ -513,7 +513,7 @@ def _is_googles(tree: Mapping[str, Any], body: bytes | str | Mapping[str, Any]) 
     return isinstance(text, str) and _STORAGE_TEXT.match(text.strip()) is not None
 
 
-def _is_page(body: bytes | str | Mapping[str, Any]) -> bool:
+def _is_page(body: bytes | str | Mapping[str, object]) -> bool:
     text = body if isinstance(body, bytes) else str(body).encode()
     return text[:200].lstrip().lower().startswith((b"<!doctype", b"<html"))
 

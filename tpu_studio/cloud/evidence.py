@@ -35,7 +35,7 @@ class CloudStopRights:
 
     def __init__(
         self,
-        http: Any,
+        http: object,
         endpoints: Endpoints,
         project: str,
         runner: str,
@@ -187,6 +187,6 @@ class CloudStopRights:
         return frozenset() if off else frozenset(seen.get("includedPermissions") or ())
 
 
-def _plain(policy: Mapping[str, Any], member: str) -> Iterator[str]:
+def _plain(policy: Mapping[str, object], member: str) -> Iterator[str]:
     """Roles that *member* was granted by name and without a condition."""
     return (role for role, condition in policies.held_by(policy, member) if not condition)

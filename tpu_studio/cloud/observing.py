@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tpu_studio
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.livecheck.ways import Ways
 
 
-def account_of(credentials: Any, place: str) -> str:
+def account_of(credentials: object, place: str) -> str:
     """Under which name observations are kept: a service account's own, else the place's."""
     return str(getattr(credentials, "service_account_email", "") or place)
 
@@ -28,14 +28,14 @@ def stamp(home: Path) -> int:
         return 0
 
 
-def known(home: Path, credentials: Any, place: str, project: str, now: float) -> Mapping[str, Observation]:
+def known(home: Path, credentials: object, place: str, project: str, now: float) -> Mapping[str, Observation]:
     """By doubt, what holds at *now*."""
     from tpu_studio.workflow.livecheck.observed import Observations
 
     return Observations(home).known(account_of(credentials, place), project, tpu_studio.__version__, now)
 
 
-def ways_at(home: Path, credentials: Any, place: str, project: str) -> Callable[[float], Ways]:
+def ways_at(home: Path, credentials: object, place: str, project: str) -> Callable[[float], Ways]:
     """By the cloud's time."""
     from tpu_studio.workflow.livecheck.ways import ways_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.wire import places
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tpu_studio.cloud.signin.accounts import Account, Accounts
     from tpu_studio.workflow.account.ports import Choices
 
-StartPractice = Callable[[], Mapping[str, Any]]
+StartPractice = Callable[[], Mapping[str, object]]
 """``{"url","project","bucket","token"}`` of the practice cloud, started if need be. Raises NotReady."""
 
 
@@ -61,7 +61,7 @@ class _Practice:
             return usual
         return self._connect(self._start(), project, bucket)
 
-    def _connect(self, found: Mapping[str, Any], project: str, bucket: str) -> CloudSide:
+    def _connect(self, found: Mapping[str, object], project: str, bucket: str) -> CloudSide:
         from tpu_studio.cloud.connection import practice_side
         from tpu_studio.cloud.observing import ways_at
 

@@ -30,7 +30,7 @@ class Preparation:
     """
 
     def __init__(
-        self, scratch: Path | None = None, installer: Callable[[Mapping[str, Any]], Path] = carried.installer
+        self, scratch: Path | None = None, installer: Callable[[Mapping[str, object]], Path] = carried.installer
     ) -> None:
         self._scratch, self._installer = scratch, installer
 
@@ -39,8 +39,8 @@ class Preparation:
         return self._upload(side, plan, run, bundle(plan), data_pieces(plan.job), progress)
 
     def with_our_code(
-        self, side: CloudSide, plan: Plan, run: str, pieces: Mapping[str, Any], progress: Progress
-    ) -> Mapping[str, Any]:
+        self, side: CloudSide, plan: Plan, run: str, pieces: Mapping[str, object], progress: Progress
+    ) -> Mapping[str, object]:
         """See `ports.Preparing`."""
         model = None
         if plan.job.model.is_own:
@@ -53,7 +53,7 @@ class Preparation:
 
     def _upload(
         self, side: CloudSide, plan: Plan, run: str, packed: bytes, pieces: Sequence[Piece], progress: Progress
-    ) -> Mapping[str, Any]:
+    ) -> Mapping[str, object]:
         generation = catalogue().slice(plan.accelerator).generation
         installer = self._installer_for(plan)
         total = len(packed) + sum(piece.size for piece in pieces) + (installer.stat().st_size if installer else 0)
@@ -88,19 +88,19 @@ class Preparation:
             return None
         return self._installer(startup.installer())
 
-    def _carry(self, side: CloudSide, path: Path, before: int, total: int, progress: Progress) -> dict[str, Any]:
+    def _carry(self, side: CloudSide, path: Path, before: int, total: int, progress: Progress) -> dict[str, object]:
         sha256 = startup.installer()["sha256"]
         name = f"data/{sha256}.whl"
         side.mailbox.upload(path, name, lambda done, whole: progress(before + done, total))
         return {"object": name, "sha256": sha256, "bytes": path.stat().st_size}
 
-    def is_current(self, pieces: Mapping[str, Any]) -> bool:
+    def is_current(self, pieces: Mapping[str, object]) -> bool:
         return pieces.get("guardian_sha256") == startup.guardian_sha256()
 
     def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
         return startup.metadata(config, deadline)
 
-    def _bring(self, side: CloudSide, piece: Piece, before: int, total: int, progress: Progress) -> dict[str, Any]:
+    def _bring(self, side: CloudSide, piece: Piece, before: int, total: int, progress: Progress) -> dict[str, object]:
         try:
             with tempfile.TemporaryDirectory(prefix="tpu-studio-", dir=self._scratch) as folder:
                 path = Path(folder) / "piece"

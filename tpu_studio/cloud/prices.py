@@ -46,7 +46,7 @@ def live_catalogue(api: Api, today: date) -> Catalogue:
     return with_rows(live_rows(api, today), today)
 
 
-def live_rows(api: Api, today: date) -> list[dict[str, Any]]:
+def live_rows(api: Api, today: date) -> list[dict[str, object]]:
     """Google's prices of now as rows of ``prices.json``.
 
     Args:
@@ -63,11 +63,11 @@ def live_rows(api: Api, today: date) -> list[dict[str, Any]]:
     return found
 
 
-def with_rows(found: Iterable[Mapping[str, Any]], today: date) -> Catalogue:
+def with_rows(found: Iterable[Mapping[str, object]], today: date) -> Catalogue:
     return Catalogue({"prices": price_file(found, today)})
 
 
-def price_file(found: Iterable[Mapping[str, Any]], today: date) -> dict[str, Any]:
+def price_file(found: Iterable[Mapping[str, object]], today: date) -> dict[str, object]:
     """``prices.json`` of the catalogue with *found* as its rows.
 
     One whose price is no amount is left out: a hole, where the price is unknown, and no plan costs less than nothing.
@@ -81,7 +81,7 @@ def price_file(found: Iterable[Mapping[str, Any]], today: date) -> dict[str, Any
     return {**dated, "generated": today.isoformat(), "rows": sound, "sources": sources}
 
 
-def _is_amount(value: Any) -> bool:
+def _is_amount(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
 
 
@@ -213,5 +213,5 @@ def extras(region: str, skus: Iterable[Mapping[str, Any]] = ()) -> list[Extra]:
 
 
 def _storage() -> Mapping[str, Any]:
-    tree: Mapping[str, Any] = json.loads(resource_path("catalogue", "prices.json").read_text("utf-8"))["storage"]
+    tree: Mapping[str, object] = json.loads(resource_path("catalogue", "prices.json").read_text("utf-8"))["storage"]
     return tree

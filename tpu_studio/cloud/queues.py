@@ -31,7 +31,7 @@ class QueueRegions:
 
     def __init__(self, tasks: Api, policies: Api, project: str) -> None:
         self._tasks, self._policies, self._project = tasks, policies, project
-        self._kept: tuple[float, tuple[str, ...], Mapping[str, Any]] | None = None
+        self._kept: tuple[float, tuple[str, ...], Mapping[str, object]] | None = None
 
     def near(self, region: str) -> str:
         """The region of the queue for machines in *region*.
@@ -55,7 +55,7 @@ class QueueRegions:
         """The regions that have Cloud Tasks. Raises CloudUnclear."""
         return self._look()[0]
 
-    def _look(self) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    def _look(self) -> tuple[tuple[str, ...], Mapping[str, object]]:
         now = time.monotonic()
         if self._kept is None or now - self._kept[0] > _KEPT_S:
             try:
@@ -73,17 +73,17 @@ class QueueRegions:
             return with_cloud_tasks()
         return tuple(str(one.get("locationId", "")) for one in found) or with_cloud_tasks()
 
-    def _policy(self) -> Mapping[str, Any]:
+    def _policy(self) -> Mapping[str, object]:
         """{} where it may not be read: the queue is asked for, and Google refuses it where it is forbidden."""
         path = f"/v2/projects/{segment(self._project)}/policies/{LOCATIONS}:getEffectivePolicy"
         try:
-            found: Mapping[str, Any] = self._policies.get(path).get("spec") or {}
+            found: Mapping[str, object] = self._policies.get(path).get("spec") or {}
         except CloudRefused:
             return {}
         return found
 
 
-def make_queue(tasks: Api, name: str, path: str) -> dict[str, Any]:
+def make_queue(tasks: Api, name: str, path: str) -> dict[str, object]:
     """The queue *name*, made with our retries where it is absent, as GET of *path* shows it.
 
     A queue that was deleted leaves its name taken for up to 3 days, in which "queues.create … may appear to recreate
@@ -114,7 +114,7 @@ def has_retries(queue: Mapping[str, Any]) -> bool:
     return all(_plain(there.get(key)) == _plain(value) for key, value in RETRIES.items())
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A duration in seconds: Google writes ``30s`` and ``30.000s``."""
     text = str(value)
     try:

@@ -58,7 +58,7 @@ class Patience:
 PATIENT = Patience()
 
 
-def once(work: Callable[[], T], **about: Any) -> T:
+def once(work: Callable[[], T], **about: object) -> T:
     """*work*, with whatever it raises made one of ours."""
     try:
         return work()
@@ -90,7 +90,7 @@ class _Ending(requests.Session):
             return {**merged, "verify": self.verify if verify is None else verify, "cert": cert or self.cert}
         return super().merge_environment_settings(url, proxies, stream, verify, cert)
 
-    def rebuild_proxies(self, prepared_request: Any, proxies: Any) -> Any:
+    def rebuild_proxies(self, prepared_request: Any, proxies: object) -> object:
         """After a redirect."""
         if is_loopback(str(prepared_request.url)):
             return {}
@@ -173,7 +173,7 @@ class Api:
         quota_project: Only with credentials.
     """
 
-    def __init__(self, endpoint: str, http: Any, quota_project: str = "", *, patience: Patience = PATIENT) -> None:
+    def __init__(self, endpoint: str, http: object, quota_project: str = "", *, patience: Patience = PATIENT) -> None:
         self.endpoint = endpoint.rstrip("/")
         self._http: requests.Session = http if isinstance(http, requests.Session) else session(http, quota_project)
         self._patience = patience
@@ -185,18 +185,18 @@ class Api:
         """GET, repeated with patience. *path* begins with a slash. *about*: facts that a refusal should carry."""
         return self._patience.call(lambda: self._send("GET", path, query, None, about), **about)
 
-    def delete(self, path: str, query: Mapping[str, Any] | None = None, **about: Any) -> dict[str, Any]:
+    def delete(self, path: str, query: Mapping[str, object] | None = None, **about: object) -> dict[str, object]:
         """DELETE, repeated with patience: once gone, the second answer is ``not-found``."""
         return self._patience.call(lambda: self._send("DELETE", path, query, None, about), **about)
 
     def post(
         self,
         path: str,
-        body: Mapping[str, Any] | None = None,
-        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
         *,
         again: bool = False,
-        **about: Any,
+        **about: object,
     ) -> dict[str, Any]:
         """POST, sent once; *again*: it may be repeated without harm (a question, or a call with a request id)."""
         return self._writing("POST", path, body, query, again, about)
@@ -204,30 +204,30 @@ class Api:
     def patch(
         self,
         path: str,
-        body: Mapping[str, Any],
-        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, object],
+        query: Mapping[str, object] | None = None,
         *,
         again: bool = False,
-        **about: Any,
-    ) -> dict[str, Any]:
+        **about: object,
+    ) -> dict[str, object]:
         return self._writing("PATCH", path, body, query, again, about)
 
     def put(
         self,
         path: str,
-        body: Mapping[str, Any],
-        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, object],
+        query: Mapping[str, object] | None = None,
         *,
         again: bool = True,
-        **about: Any,
-    ) -> dict[str, Any]:
+        **about: object,
+    ) -> dict[str, object]:
         return self._writing("PUT", path, body, query, again, about)
 
     def pages(
         self, path: str, field: str, query: Mapping[str, Any] | None = None, *, most: int = 200, **about: Any
     ) -> list[Any]:
         """All items of a list in pages (``nextPageToken``). Raises CloudUnclear after *most* pages."""
-        items: list[Any] = []
+        items: list[object] = []
         asked = dict(query or {})
         for _ in range(most):
             page = self.get(path, asked, **about)
@@ -238,8 +238,14 @@ class Api:
         raise errors.make("unreadable-reply", {**about, "raw": f"more than {most} pages of {field}"})
 
     def _writing(
-        self, method: str, path: str, body: Mapping[str, Any] | None, query: Any, again: bool, about: dict[str, Any]
-    ) -> dict[str, Any]:
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None,
+        query: Any,
+        again: bool,
+        about: dict[str, object],
+    ) -> dict[str, object]:
         def send() -> dict[str, Any]:
             return self._send(method, path, query, {} if body is None else body, about)
 
@@ -250,9 +256,9 @@ class Api:
         method: str,
         path: str,
         query: Mapping[str, Any] | None,
-        body: Mapping[str, Any] | None,
-        about: dict[str, Any],
-    ) -> dict[str, Any]:
+        body: Mapping[str, object] | None,
+        about: dict[str, object],
+    ) -> dict[str, object]:
         reply = self._http.request(method, self.endpoint + path, params=query, json=body, timeout=TIMEOUT)
         if reply.status_code >= 400:
             raise errors.of_reply(reply.status_code, reply.content, **about)

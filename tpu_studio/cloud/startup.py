@@ -46,7 +46,7 @@ def metadata(config: Mapping[str, Any], deadline: float) -> dict[str, str]:
     return values
 
 
-def one_line(config: Mapping[str, Any]) -> str:
+def one_line(config: Mapping[str, object]) -> str:
     """*config* as the startup script can read it too: one line, no escaped quotes.
 
     Raises:
@@ -58,7 +58,7 @@ def one_line(config: Mapping[str, Any]) -> str:
     return text
 
 
-def environment(framework: str, generation: str) -> dict[str, Any]:
+def environment(framework: str, generation: str) -> dict[str, object]:
     """``environment`` of ts-config: versions that go together; the lock itself travels in the bundle.
 
     Raises:
@@ -81,9 +81,9 @@ def uv() -> dict[str, str]:
     return {key: str(installer()[key]) for key in ("version", "sha256")}
 
 
-def installer() -> Mapping[str, Any]:
+def installer() -> Mapping[str, object]:
     """What a machine without pip gets: ``name``, ``version``, ``platform``, ``sha256`` of a wheel."""
-    found: Mapping[str, Any] = _table()["installer"]
+    found: Mapping[str, object] = _table()["installer"]
     return found
 
 
@@ -93,5 +93,5 @@ def guardian_sha256() -> str:
 
 @cache
 def _table() -> Mapping[str, Any]:
-    table: Mapping[str, Any] = json.loads(resource_path("catalogue", "vm.json").read_text("utf-8"))
+    table: Mapping[str, object] = json.loads(resource_path("catalogue", "vm.json").read_text("utf-8"))
     return table

@@ -39,7 +39,7 @@ class TaskStops:
 
     def __init__(
         self,
-        http: Any,
+        http: object,
         endpoint: str,
         policies: str,
         project: str,
@@ -171,7 +171,7 @@ class TaskStops:
                 raise errors.make("server-error", {"raw": "the task was set and is not there", "name": name})
         raise errors.make("precondition", {"raw": "no free name for the task", "name": ref.name})
 
-    def _body(self, name: str, ref: Ref, when: float) -> dict[str, Any]:
+    def _body(self, name: str, ref: Ref, when: float) -> dict[str, object]:
         return {
             "name": name,
             "scheduleTime": datetime.fromtimestamp(round(when), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -210,7 +210,7 @@ def _same(standing: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return at_once and by_it and there.get("httpMethod") == "DELETE" and there.get("url") == ours["url"]
 
 
-def _seconds(text: Any) -> float:
+def _seconds(text: object) -> float:
     """RFC 3339 as seconds since 1970. Raises CloudUnclear for anything else: a stop without a time is none."""
     try:
         return datetime.fromisoformat(str(text)).timestamp()

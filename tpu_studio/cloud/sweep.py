@@ -98,7 +98,7 @@ class Sweep:
 
     def __init__(
         self,
-        http: Any,
+        http: object,
         endpoints: Endpoints,
         project: str,
         machines: Mapping[str, Machines],
@@ -365,16 +365,16 @@ def _ours(labels: Mapping[str, Any]) -> bool:
     return LABEL in labels
 
 
-def _name(one: Mapping[str, Any]) -> str:
+def _name(one: Mapping[str, object]) -> str:
     return str(one.get("name", "")).rpartition("/")[2]
 
 
-def _zone(one: Mapping[str, Any]) -> str:
+def _zone(one: Mapping[str, object]) -> str:
     parts = str(one.get("name", "")).split("/")
     return parts[3] if len(parts) > 4 else ""
 
 
-def _loan(request: Mapping[str, Any]) -> str:
+def _loan(request: Mapping[str, object]) -> str:
     """The kind of loan that a queued resource asks for."""
     known = loans.spare() if "spot" in request else loans.by_model(str(request.get("provisioningModel")))
     return (known if known and known.preemptible else loans.usual()).word

@@ -45,7 +45,7 @@ class TpuMachines:
 
     def __init__(
         self,
-        http: Any,
+        http: object,
         endpoint: str,
         project: str,
         *,
@@ -69,7 +69,7 @@ class TpuMachines:
 
     def create(self, wanted: Wanted) -> None:
         """See `ports.Machines`. Sent once; whatever comes back unreadable is CloudUnclear."""
-        about: dict[str, Any] = {"zone": wanted.ref.zone, "accelerator": wanted.accelerator, "name": wanted.ref.name}
+        about: dict[str, object] = {"zone": wanted.ref.zone, "accelerator": wanted.accelerator, "name": wanted.ref.name}
         operation = once(
             lambda: self._create_flex(wanted) if loans.by_id(wanted.tier).waits else self._create(wanted), **about
         )
@@ -175,7 +175,7 @@ class TpuMachines:
     def _node(self, ref: Ref) -> dict[str, Any] | None:
         return self._got("nodes", ref)
 
-    def _got(self, kind: str, ref: Ref) -> dict[str, Any] | None:
+    def _got(self, kind: str, ref: Ref) -> dict[str, object] | None:
         """What we read of it; whole, both carry all metadata, the guardian too: 0.2 MB a look."""
         path = self._path(kind, ref)
         try:
@@ -192,7 +192,7 @@ class TpuMachines:
                 return None
             raise
 
-    def _early_no(self, ref: Ref, request: Mapping[str, Any] | None) -> Any:
+    def _early_no(self, ref: Ref, request: Mapping[str, object] | None) -> Any:
         """The error of our create's operation; `_OPEN` while there is none yet; None when it says nothing more."""
         with self._lock:
             name = self._operations.get(ref)
@@ -265,7 +265,7 @@ class TpuMachines:
         if machine is not None and machine.state != "leaving":
             raise error
 
-    def _listed(self, kind: str) -> dict[Ref, dict[str, Any]]:
+    def _listed(self, kind: str) -> dict[Ref, dict[str, object]]:
         """All of *kind* in all zones. Raises CloudUnclear when a zone did not answer."""
         found = in_both(self._api, self._project, kind, "" if self._whole else _FIELDS[kind], by_zone=self._by_zone)
         return {_ref(str(one.get("name", "")), alpha): one for alpha, one in found}
@@ -279,7 +279,7 @@ _OPEN = object()
 
 def in_both(
     api: Api, project: str, kind: str, fields: str = "", *, by_zone: bool = False
-) -> Iterator[tuple[bool, dict[str, Any]]]:
+) -> Iterator[tuple[bool, dict[str, object]]]:
     """`everywhere`, through v2 and then what only v2alpha1 shows (True with it): a flex-start may be seen there alone
     (doubt ``flex-list-v2``). Who is refused v2alpha1 has asked for nothing through it.
 
@@ -303,7 +303,7 @@ def in_both(
 
 def everywhere(
     api: Api, project: str, kind: str, fields: str = "", version: str = "v2", *, by_zone: bool = False
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """All ``nodes`` or ``queuedResources`` of a project; zone by zone where the list over all is refused, or
     *by_zone*: at once. *fields*: of each, in Google's notation; "": all of them.
 
@@ -331,7 +331,7 @@ def everywhere(
         raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
 
 
-def _over_all(api: Api, project: str, kind: str, fields: str, version: str) -> Iterator[dict[str, Any]]:
+def _over_all(api: Api, project: str, kind: str, fields: str, version: str) -> Iterator[dict[str, object]]:
     missing: set[str] = set()
     query: dict[str, Any] = {"pageSize": 500}
     if fields:
@@ -361,7 +361,7 @@ def request_body(wanted: Wanted, project: str) -> dict[str, Any]:
         "metadata": dict(wanted.metadata),
     }
     spec = {"parent": f"projects/{project}/locations/{wanted.ref.zone}", "nodeId": wanted.ref.name, "node": node}
-    body: dict[str, Any] = {"tpu": {"nodeSpec": [spec]}}
+    body: dict[str, object] = {"tpu": {"nodeSpec": [spec]}}
     if loans.by_id(wanted.tier).spare:
         body["spot"] = {}
     return body
@@ -393,7 +393,7 @@ def seen(
     )
 
 
-def _judged(asked: str, made: str, request: Any, node: Any, error: Any) -> str:
+def _judged(asked: str, made: str, request: object, node: object, error: object) -> str:
     if asked == "FAILED":
         return "failed"
     if asked in ("DELETING", "SUSPENDING"):
@@ -419,22 +419,22 @@ def _judged(asked: str, made: str, request: Any, node: Any, error: Any) -> str:
     return "unknown"
 
 
-def _state(request: Mapping[str, Any] | None) -> str:
+def _state(request: Mapping[str, object] | None) -> str:
     return str(_inner(request, "state").get("state", ""))
 
 
-def _shown(record: Mapping[str, Any] | None, state: str, kind: str = "") -> str:
+def _shown(record: Mapping[str, object] | None, state: str, kind: str = "") -> str:
     return "" if record is None else f"{kind}{state or 'STATE_UNSPECIFIED'}"
 
 
-def _inner(record: Mapping[str, Any] | None, *keys: str) -> Mapping[str, Any]:
-    at: Any = record
+def _inner(record: Mapping[str, object] | None, *keys: str) -> Mapping[str, Any]:
+    at: object = record
     for key in keys:
         at = at.get(key) if isinstance(at, Mapping) else None
     return at if isinstance(at, Mapping) else {}
 
 
-def _told(error: StudioError | None) -> tuple[str, Mapping[str, Any]] | None:
+def _told(error: StudioError | None) -> tuple[str, Mapping[str, object]] | None:
     return None if error is None else (error.id, error.facts)
 
 
@@ -444,12 +444,12 @@ def _ref(name: str, alpha: bool = False) -> Ref:
     return Ref(parts[-1], parts[3] if len(parts) > 4 else "", alpha=alpha)
 
 
-def _is(operation: Mapping[str, Any], kind: str, ref: Ref) -> bool:
+def _is(operation: Mapping[str, object], kind: str, ref: Ref) -> bool:
     """Whether its *metadata* is about this name; the project may come back as its number."""
     return str(operation.get("target", "")).endswith(f"/locations/{ref.zone}/{kind}/{ref.name}")
 
 
-def _time(text: Any) -> float | None:
+def _time(text: object) -> float | None:
     if not text:
         return None
     try:
@@ -458,7 +458,7 @@ def _time(text: Any) -> float | None:
         return None
 
 
-def _duration(seconds: float) -> Any:
+def _duration(seconds: float) -> object:
     from google.protobuf.duration_pb2 import Duration
 
     return Duration(seconds=round(seconds))

@@ -188,7 +188,7 @@ class _Destination:
         except (FileNotFoundError, ValueError, AttributeError):
             return None
 
-    def _whole(self, name: str, told: dict[str, Any]) -> bool:
+    def _whole(self, name: str, told: dict[str, object]) -> bool:
         file = self.folder / name
         if not any(task.name == name for task in self.work.tasks) or not file.is_file():
             return False
@@ -198,7 +198,7 @@ class _Destination:
 def _write_all(
     work: Converting,
     made: _Destination,
-    finished: dict[str, dict[str, Any]],
+    finished: dict[str, dict[str, object]],
     processes: _Processes,
     progress: Callable[[ConvertProgress], None] | None,
     watch: Watch,
@@ -228,7 +228,7 @@ def _write_all(
             keep(write_shard(task, watch.cancelled))
         return
     try:
-        running: set[Future[dict[str, Any]]] = {pool.submit(write_shard, task) for task in waiting}
+        running: set[Future[dict[str, object]]] = {pool.submit(write_shard, task) for task in waiting}
         while running:
             done, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
             for future in done:

@@ -43,7 +43,7 @@ class Converting:
     tasks: tuple[ShardTask, ...]
     look: Look
     description: dict[str, Any]
-    features: dict[str, Any]
+    features: dict[str, object]
     settings: dict[str, Any]
     fingerprint: str
     classes: tuple[str, ...] = ()
@@ -254,7 +254,7 @@ def _features(kind: str, look: Look) -> dict[str, Any]:
     }
 
 
-def _settings(job: Job, look: Look) -> dict[str, Any]:
+def _settings(job: Job, look: Look) -> dict[str, object]:
     """What of the job shaped the result."""
     return {
         "seed": job.training.seed,

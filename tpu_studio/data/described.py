@@ -157,7 +157,7 @@ def _counts(value: Any) -> bool:
     return fits(value, int) and value >= 0
 
 
-def _inside(name: Any) -> bool:
+def _inside(name: object) -> bool:
     return (
         isinstance(name, str)
         and bool(name)

@@ -54,7 +54,7 @@ def guess_job(path: Path, *, name: str | None = None) -> Job:
     values = guess(path)
     values.pop("data.task", None)
     kind = values["data.kind"]
-    tree: dict[str, Any] = {
+    tree: dict[str, object] = {
         "name": name or Path(path).stem or "run",
         "model": {"name": kinds.by_id(kind).model or models.MODELS[0].name},
     }
@@ -96,5 +96,5 @@ def _files(path: Path) -> Iterator[str]:
                 yield os.path.join(root, name)
 
 
-def _is(kind: kinds.DataKind, path: Path) -> dict[str, Any]:
+def _is(kind: kinds.DataKind, path: Path) -> dict[str, object]:
     return {"data.kind": kind.id, "data.path": str(path), **of_kind(kind.id).more(path)}

@@ -141,7 +141,7 @@ class Look:
         return _plain(self)  # type: ignore[no-any-return]
 
     @classmethod
-    def from_json(cls, tree: Mapping[str, Any]) -> Look:
+    def from_json(cls, tree: Mapping[str, object]) -> Look:
         """The look in parsed JSON; fields that this version does not know are left out.
 
         Raises:
@@ -182,7 +182,7 @@ def _column(tree: Mapping[str, Any]) -> ColumnLook:
     return ColumnLook(**{**tree, "examples": tuple(tree.get("examples", ())), "top": top})
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """As JSON has it; not by `asdict`, which copies every word: a plan takes its look along with every key typed."""
     if isinstance(value, (str, int, float)) or value is None:
         return value

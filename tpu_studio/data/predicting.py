@@ -29,7 +29,7 @@ from tpu_studio.wire.errors import DataError
 Description = Mapping[str, Any]
 
 
-def inputs_in(description: Description, path: Path) -> list[Any]:
+def inputs_in(description: Description, path: Path) -> list[object]:
     """The items at *path*: the pictures in a folder or one picture, the rows of a table, the text of a file.
 
     Raises:
@@ -55,7 +55,7 @@ def inputs_in(description: Description, path: Path) -> list[Any]:
             return [read_tokens(path, Watch()).tobytes().decode("utf-8", errors="replace")]
 
 
-def encode_inputs(description: Description, items: Sequence[Any]) -> dict[str, Array]:
+def encode_inputs(description: Description, items: Sequence[object]) -> dict[str, Array]:
     """The items as arrays for the model, in their order.
 
     Args:
@@ -84,7 +84,7 @@ def encode_inputs(description: Description, items: Sequence[Any]) -> dict[str, A
 
 def decode_outputs(
     description: Description, outputs: Array, *, logits: bool = False, top: int = 5
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """The model's numbers as answers, one dict for each row.
 
     Classification: {"class", "probability", "top": [[class, probability], …]}. Regression: {"value", "target"}.
@@ -114,7 +114,7 @@ def decode_tokens(description: Description, tokens: Array) -> str:
     return plain[(plain >= 0) & (plain < 256)].astype(np.uint8).tobytes().decode("utf-8", errors="replace")
 
 
-def _picture(description: Description, item: Any) -> Bytes:
+def _picture(description: Description, item: object) -> Bytes:
     source = item if isinstance(item, bytes) else str(item)
     try:
         pixels = decode(source, int(description["image_size"]), int(description["channels"]))
@@ -170,20 +170,20 @@ def unread_in(description: Description, row: Mapping[str, Any]) -> list[tuple[st
     return found
 
 
-def _number(value: Any, encoder: Mapping[str, Any]) -> float:
+def _number(value: object, encoder: Mapping[str, Any]) -> float:
     """A number as it is; a text as the column writes numbers, NaN when it is none."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= cells.LARGEST:
         return float(value)
     return cells.number(_cell(value), encoder["decimal"])
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _prompts(description: Description, items: Sequence[Any]) -> dict[str, Array]:
+def _prompts(description: Description, items: Sequence[object]) -> dict[str, Array]:
     length = int(description["sequence_length"])
     x = np.zeros((len(items), length), dtype=np.int32)
     lengths = np.zeros(len(items), dtype=np.int32)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.data import described, digits, images, shards, tables, texts
 from tpu_studio.data.folders import list_images
@@ -35,7 +34,7 @@ class Reader:
     open: Callable[[Job, int, int, Watch], Opened]
     fingerprint: Callable[[Path], str]
     files: Callable[[Path], list[tuple[Path, str]]]
-    more: Callable[[Path], dict[str, Any]] = lambda path: {}
+    more: Callable[[Path], dict[str, object]] = lambda path: {}
 
 
 def reader_of(job: Job) -> Reader:

@@ -59,7 +59,7 @@ def look(job: Job, watch: Watch) -> Look:
         shape, train = (length,), max(1, (tokens[0] - 1) // length)
         kept = -(-(tokens[1] - 1) // length)
     findings = [item for item in was.findings if item.id != "fixed-split"]
-    preview: Mapping[str, Any] = was.preview
+    preview: Mapping[str, object] = was.preview
     if "pictures" in was.preview:
         preview = {"pictures": [{**item, "path": str(folder / item["path"])} for item in was.preview["pictures"]]}
     return replace(
@@ -103,7 +103,7 @@ def open_shards(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
     return _open_images(job, tree, files, description, budget, workers, watch)
 
 
-def check_job(job: Job, tree: Mapping[str, Any]) -> None:
+def check_job(job: Job, tree: Mapping[str, object]) -> None:
     """A converted data set keeps its task and target: refuse a job that asks for another."""
     task, target = job.data.task, job.data.target
     if task not in ("auto", tree["task"]):
@@ -276,14 +276,14 @@ def _features(record: bytes, file: Path) -> dict[str, Any]:
         raise DataError("data-shard-damaged", path=str(file), offset=0, why="features", raw=str(error)) from error
 
 
-def _bytes(features: Mapping[str, Any], name: str, file: Path) -> list[bytes]:
+def _bytes(features: Mapping[str, object], name: str, file: Path) -> list[bytes]:
     value = features.get(name)
     if not isinstance(value, list):
         raise DataError("data-shard-damaged", path=str(file), offset=0, why="features", feature=name)
     return value
 
 
-def _number(features: Mapping[str, Any], name: str, file: Path) -> int:
+def _number(features: Mapping[str, object], name: str, file: Path) -> int:
     value = features.get(name)
     if not isinstance(value, np.ndarray) or value.dtype != np.int64 or not len(value):
         raise DataError("data-shard-damaged", path=str(file), offset=0, why="features", feature=name)

@@ -67,7 +67,7 @@ def ready() -> None:
     """Nothing: a first task, for which a process starts and imports what the others need."""
 
 
-def write_shard(task: ShardTask, cancelled: Callable[[], bool] | None = None) -> dict[str, Any]:
+def write_shard(task: ShardTask, cancelled: Callable[[], bool] | None = None) -> dict[str, object]:
     """Write the shard and tell: name, split, examples, bytes, sha256, classes, broken, reencoded.
 
     Raises:
@@ -78,7 +78,7 @@ def write_shard(task: ShardTask, cancelled: Callable[[], bool] | None = None) ->
     watch = Watch(None, lambda: stop.exists() or (cancelled is not None and cancelled()))
     folder = Path(task.folder)
     part = folder / f"{task.name}.part"
-    told: dict[str, Any] = {"name": task.name, "split": task.split, "broken": [], "reencoded": 0, "shrunk": 0}
+    told: dict[str, object] = {"name": task.name, "split": task.split, "broken": [], "reencoded": 0, "shrunk": 0}
     classes: Counter[str] = Counter()
     try:
         with open(part, "wb") as file:

@@ -83,7 +83,7 @@ class CategoryLane:
         return np.concatenate(self._blocks) if self._blocks else np.zeros(0, dtype=np.int64)
 
 
-def fit_number(name: str, values: Doubles, decimal: str, *, missing: bool) -> dict[str, Any]:
+def fit_number(name: str, values: Doubles, decimal: str, *, missing: bool) -> dict[str, object]:
     """The encoder of a number column, from its training values (NaN where missing).
 
     *missing*: whether any row, on either side of the split, lacks it; so the width does not hang on the split.
@@ -102,7 +102,7 @@ def fit_number(name: str, values: Doubles, decimal: str, *, missing: bool) -> di
     }
 
 
-def fit_date(name: str, values: Doubles, form: str, *, missing: bool, hours: bool) -> dict[str, Any]:
+def fit_date(name: str, values: Doubles, form: str, *, missing: bool, hours: bool) -> dict[str, object]:
     """The encoder of a date column; *hours*: whether any row has a time of day."""
     good = values[np.isfinite(values)]
     median = float(np.median(good)) if len(good) else 0.0
@@ -119,7 +119,7 @@ def fit_date(name: str, values: Doubles, form: str, *, missing: bool, hours: boo
     }
 
 
-def fit_category(name: str, codes: Ints, names: Sequence[str]) -> dict[str, Any]:
+def fit_category(name: str, codes: Ints, names: Sequence[str]) -> dict[str, object]:
     """One place for each frequent category, one for all others, one for missing where any are."""
     counts = Counter(dict(enumerate(np.bincount(codes[codes >= 0], minlength=len(names)).tolist())))
     frequent = sorted((code for code, count in counts.items() if count), key=lambda code: (-counts[code], names[code]))

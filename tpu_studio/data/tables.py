@@ -221,7 +221,7 @@ def _fit(lane: encoding.NumberLane | encoding.CategoryLane, column: Column, ever
 
 def _write(
     lane: encoding.NumberLane | encoding.CategoryLane,
-    encoder: dict[str, Any],
+    encoder: dict[str, object],
     sides: tuple[Ints, Ints],
     into: list[Floats],
 ) -> None:
@@ -239,7 +239,7 @@ def _targets(
     target: encoding.NumberLane | encoding.CategoryLane, judged: Judged, path: Path
 ) -> tuple[Array, Array, dict[str, Any]]:
     """Targets of all rows, which rows have one, and the description so far."""
-    description: dict[str, Any] = {"kind": "table", "task": judged.task, "target": judged.target.name}
+    description: dict[str, object] = {"kind": "table", "task": judged.task, "target": judged.target.name}
     if isinstance(target, encoding.NumberLane):
         values = target.values()
         return values, np.isfinite(values), description | {"outputs": 1, "target_decimal": judged.target.decimal}
@@ -275,7 +275,7 @@ def _width(judged: Judged, rows: list[list[str]]) -> int:
 
 def _beyond(path: Path, dialect: Dialect, column: Column, watch: Watch) -> DataError:
     """That a cell of *column* holds a number that is too large to count with: the first one, found by reading again."""
-    facts: dict[str, Any] = {"path": str(path), "column": column.name, "largest": f"{cells.WIDEST:.2g}"}
+    facts: dict[str, object] = {"path": str(path), "column": column.name, "largest": f"{cells.WIDEST:.2g}"}
     tally = RowTally()
     for row in csvfile.read_rows(path, dialect, tally, Watch(cancelled=watch.cancelled)):
         if cells.beyond(row[column.place], column.decimal):
@@ -285,7 +285,7 @@ def _beyond(path: Path, dialect: Dialect, column: Column, watch: Watch) -> DataE
     return DataError("data-number-too-large", **facts)
 
 
-def _first_unreadable(column: Column, sample: Sampled) -> dict[str, Any]:
+def _first_unreadable(column: Column, sample: Sampled) -> dict[str, object]:
     """What stands in the first cell that cannot be read, and in which row, where no row before it was left out."""
     if column.first_unreadable is None:
         return {}
@@ -299,7 +299,7 @@ def _findings(
 ) -> list[Finding]:
     judged, found = sample.judged, []
     for column in judged.columns:
-        facts: dict[str, Any] = {"column": column.name}
+        facts: dict[str, object] = {"column": column.name}
         answer = column.name == judged.target.name
         if column.unreadable and (answer or column.used):
             found.append(
@@ -359,7 +359,7 @@ def _findings(
     return found
 
 
-def guess(path: Path) -> dict[str, Any]:
+def guess(path: Path) -> dict[str, object]:
     """What the table at *path* seems to be for. Raises DataError."""
     csvfile.sniff(path)
     kind = kinds.by_id("table")

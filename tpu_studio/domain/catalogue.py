@@ -214,7 +214,7 @@ class Catalogue:
     files: The catalogue's files by name without ending; default: those of `resources/catalogue/`, read when needed.
     """
 
-    def __init__(self, files: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def __init__(self, files: Mapping[str, Mapping[str, object]] | None = None) -> None:
         self._given = files or {}
         self._found: dict[str, Generation] = {}
 
@@ -338,7 +338,7 @@ class Catalogue:
     @cached_property
     def _prices_at(self) -> dict[tuple[str, str, str], list[tuple[Price, Mapping[str, Any]]]]:
         """By generation, region and tier."""
-        found: dict[tuple[str, str, str], list[tuple[Price, Mapping[str, Any]]]] = {}
+        found: dict[tuple[str, str, str], list[tuple[Price, Mapping[str, object]]]] = {}
         for price, row in self._prices:
             found.setdefault((row["generation"], price.region, price.tier), []).append((price, row))
         return found
@@ -446,7 +446,7 @@ def catalogue() -> Catalogue:
 
 
 _priced: dict[str, Catalogue] = {}
-_renewed: dict[str, dict[str, Mapping[str, Any]]] = {}
+_renewed: dict[str, dict[str, Mapping[str, object]]] = {}
 
 
 def catalogue_at(place: str) -> Catalogue:
@@ -454,7 +454,7 @@ def catalogue_at(place: str) -> Catalogue:
     return _priced.get(place) or catalogue()
 
 
-def use(place: str, files: Mapping[str, Mapping[str, Any] | None]) -> None:
+def use(place: str, files: Mapping[str, Mapping[str, object] | None]) -> None:
     """From now on *place* has these files of the catalogue; None: the one that came with the program again."""
     kept = {name: file for name, file in {**_renewed.get(place, {}), **files}.items() if file is not None}
     _renewed[place], _priced[place] = kept, Catalogue(kept)
@@ -477,7 +477,7 @@ def _nearest(wanted: str, names: list[str]) -> str:
 
 @cache
 def _read(name: str) -> Mapping[str, Any]:
-    record: Mapping[str, Any] = json.loads(resource_path("catalogue", f"{name}.json").read_text("utf-8"))
+    record: Mapping[str, object] = json.loads(resource_path("catalogue", f"{name}.json").read_text("utf-8"))
     return record
 
 

@@ -70,7 +70,7 @@ class Chips:
         return [one for one in self.workers if one.duty_cycle is not None]
 
 
-def worker_of(worker: int, fields: Mapping[str, Any]) -> Worker | None:
+def worker_of(worker: int, fields: Mapping[str, object]) -> Worker | None:
     """What the ``device`` event of *worker* tells of its chips; None when nothing, or nothing that can be."""
     duty = _number(fields.get("duty_cycle"))
     used, total = _number(fields.get("hbm_used_bytes")), _number(fields.get("hbm_total_bytes"))
@@ -79,17 +79,17 @@ def worker_of(worker: int, fields: Mapping[str, Any]) -> Worker | None:
     return Worker(worker, busy, memory) if busy is not None or memory is not None else None
 
 
-def chips_of(devices: Mapping[int, Mapping[str, Any]]) -> Chips:
+def chips_of(devices: Mapping[int, Mapping[str, object]]) -> Chips:
     """*devices*: the latest ``device`` event of each worker."""
     told = (worker_of(worker, fields) for worker, fields in sorted(devices.items()))
     return Chips(tuple(one for one in told if one is not None))
 
 
-def as_json(chips: Chips) -> list[dict[str, Any]]:
+def as_json(chips: Chips) -> list[dict[str, object]]:
     """One object a worker, with the names that the event has; the command line's ``devices``."""
     found = []
     for one in chips.workers:
-        told: dict[str, Any] = {"worker": one.worker}
+        told: dict[str, object] = {"worker": one.worker}
         if one.duty_cycle is not None:
             told["duty_cycle"] = one.duty_cycle
         if one.memory is not None:

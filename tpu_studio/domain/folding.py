@@ -349,7 +349,7 @@ def _and(happened: tuple[Happened, ...], new: Happened) -> tuple[Happened, ...]:
     return (*happened[-HAPPENED_AT_MOST + 1 :], new)
 
 
-def _int(value: Any) -> int:
+def _int(value: object) -> int:
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else 0
 
 
@@ -359,7 +359,7 @@ def _share(value: Any) -> float | None:
     return float(value) if good else None
 
 
-def _float(value: Any) -> float:
+def _float(value: object) -> float:
     return (
         float(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -180,11 +180,11 @@ def _relative_to(job: Job, folder: Path) -> Job:
     return job.with_values(paths, base=str(folder))
 
 
-def _plain(item: Any) -> Any:
+def _plain(item: object) -> object:
     return item.unwrap() if hasattr(item, "unwrap") else item
 
 
-def _inline(value: Any) -> Any:
+def _inline(value: object) -> Any:
     if isinstance(value, dict):
         table = tomlkit.inline_table()
         table.update(value)

@@ -31,8 +31,8 @@ class LoopbackServer(ThreadingHTTPServer):
     def __init__(self, port: int, handler: type[LoopbackHandler], at_once: int) -> None:
         """*port*: 0 = any free one."""
         self.at_once = at_once
-        self._idle: dict[Any, None] = {}  # without a request in progress, the longest silent first
-        self._busy: set[Any] = set()
+        self._idle: dict[object, None] = {}  # without a request in progress, the longest silent first
+        self._busy: set[object] = set()
         self._guard = threading.Lock()
         self._has_told = False
         super().__init__(("127.0.0.1", port), handler)
@@ -57,7 +57,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     # ------------------------------------------------------------------------------------------- one connection's life
 
-    def process_request(self, request: Any, client_address: Any) -> None:
+    def process_request(self, request: Any, client_address: object) -> None:
         with self._guard:
             oldest = None
             full = len(self._idle) + len(self._busy) >= self.at_once
@@ -83,14 +83,14 @@ class LoopbackServer(ThreadingHTTPServer):
             why = "nobody can tell whose program it is" if ours is None else "it is another user's program"
             _log.warning("port %d: a connection was refused, %s", self.server_port, why)
 
-    def begins(self, request: Any) -> None:
+    def begins(self, request: object) -> None:
         """A request has come in on this connection."""
         with self._guard:
             if request in self._idle:
                 del self._idle[request]
                 self._busy.add(request)
 
-    def rests(self, request: Any) -> None:
+    def rests(self, request: object) -> None:
         """It is answered; the connection waits for the next one."""
         with self._guard:
             if request in self._busy:

@@ -158,7 +158,7 @@ class Changes:
     tensorflow: str = ""
 
 
-def renewed(known: Catalogue, offers: Offers) -> dict[str, Any]:
+def renewed(known: Catalogue, offers: Offers) -> dict[str, object]:
     """``generations.json`` of *known*, the one that came with the program, with what *offers* tell.
 
     A zone that was never read keeps its dated row. In a new one loans other than on demand count where they have a
@@ -175,7 +175,7 @@ def renewed(known: Catalogue, offers: Offers) -> dict[str, Any]:
     }
 
 
-def _generation(known: Catalogue, tree: Mapping[str, Any], offers: Offers) -> dict[str, Any]:
+def _generation(known: Catalogue, tree: Mapping[str, Any], offers: Offers) -> dict[str, object]:
     one = known.generations[tree["id"]]
     if not one.offered:
         return dict(tree)
@@ -220,7 +220,7 @@ def _by_zone(known: Catalogue, one: Generation, offers: Offers) -> dict[str, tup
     return found
 
 
-def _gone(one: Generation, offers: Offers, found: Mapping[str, Any]) -> list[str]:
+def _gone(one: Generation, offers: Offers, found: Mapping[str, object]) -> list[str]:
     """Zones of *one* that were asked, or that the project does not have, and that lend nothing of it."""
     if one.control_plane != "cloud-tpu":
         return [] if offers.machines is None else [row.zone for row in one.zones if row.zone not in found]

@@ -20,7 +20,7 @@ _NOT_IN_THE_EU = ("europe-west2", "europe-west6")  # London, Zurich
 
 @cache
 def _known() -> Mapping[str, Any]:
-    tree: Mapping[str, Any] = json.loads(resource_path("catalogue", "regions.json").read_text(encoding="utf-8"))
+    tree: Mapping[str, object] = json.loads(resource_path("catalogue", "regions.json").read_text(encoding="utf-8"))
     return tree
 
 

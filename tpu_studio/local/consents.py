@@ -83,13 +83,13 @@ class Consents:
             else {}
         )
 
-    def _write(self, files: dict[str, dict[str, Any]]) -> None:
+    def _write(self, files: dict[str, dict[str, object]]) -> None:
         write_atomically(
             self._file, json.dumps({"format": 1, "files": files}, indent=1, sort_keys=True).encode() + b"\n"
         )
 
 
-def _kinds(record: Mapping[str, Any] | None) -> frozenset[str]:
+def _kinds(record: Mapping[str, object] | None) -> frozenset[str]:
     if record is None:
         return frozenset()
     places = record.get("places", [place_kind()])

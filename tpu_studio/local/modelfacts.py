@@ -34,7 +34,7 @@ class ModelFacts:
             return None
         return found if isinstance(found, dict) and "flops" in found else None
 
-    def keep(self, plan: Plan, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    def keep(self, plan: Plan, facts: Mapping[str, object]) -> Mapping[str, object]:
         """*facts* with their ``key`` and the number format they were counted in, kept where something was counted."""
         facts = {**facts, "key": key_of_plan(plan), "precision": plan.job.training.precision}
         if "flops" in facts:

@@ -10,11 +10,10 @@ import json
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from tpu_studio.wire import ownpython
 
-Answer = Mapping[str, Any]
+Answer = Mapping[str, object]
 OnAnswer = Callable[[Answer], None]
 
 
@@ -37,7 +36,7 @@ class PredictorProcess:
         self._waiting: dict[int, OnAnswer] = {}
         self._next = 1
 
-    def ask(self, question: Mapping[str, Any], on_answer: OnAnswer) -> Callable[[], None]:
+    def ask(self, question: Mapping[str, object], on_answer: OnAnswer) -> Callable[[], None]:
         """Send *question*; *on_answer* gets each answer, the last without ``"done": false``. Returns how to cancel."""
         with self._lock:
             process = self._started()
@@ -85,7 +84,7 @@ class PredictorProcess:
             threading.Thread(target=self._read, args=(self._process,), name="predictor", daemon=True).start()
         return self._process
 
-    def _send(self, process: subprocess.Popen[bytes], record: Mapping[str, Any]) -> None:
+    def _send(self, process: subprocess.Popen[bytes], record: Mapping[str, object]) -> None:
         assert process.stdin is not None
         try:
             process.stdin.write(json.dumps(record).encode() + b"\n")

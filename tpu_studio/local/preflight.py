@@ -148,7 +148,7 @@ class Preflight:
         largest_batch: bool = False,
         stage: Callable[[str], None] = lambda name: None,
         cancelled: Callable[[], bool] = lambda: False,
-    ) -> Mapping[str, Any]:
+    ) -> Mapping[str, object]:
         """The answer: ``traced`` and, where there is a compiler, ``compiled`` and ``largest_batch``, as `trainer.check`
         tells them; ``ended`` when it was ended from outside, with the id of why and its facts; ``compiler``: ready, or
         why there is none.
@@ -160,7 +160,7 @@ class Preflight:
         missing = {name: state.status for name, (_, state) in needed.items() if not state.is_ready}
         first, state = next(iter(needed.values()))  # which traces, and for JAX compiles
         python = (first if state.is_ready else self._engine).python()
-        question: dict[str, Any] = {
+        question: dict[str, object] = {
             "plan": plan.to_json(),
             "target": target.to_json() if target and not missing else None,
             "matrix_unit": target.matrix_unit if target else 128,
@@ -226,7 +226,7 @@ class _Asking:
         self,
         python: Path,
         command: Sequence[str],
-        question: Mapping[str, Any],
+        question: Mapping[str, object],
         bounds: Bounds,
         stage: Callable[[str], None],
         cancelled: Callable[[], bool],

@@ -61,12 +61,12 @@ class Stopwatch:
             return None
         return found if isinstance(found, dict) else None
 
-    def inspect(self, plan: Plan, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, Any]:
+    def inspect(self, plan: Plan, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, object]:
         """Build the plan's model only: what it is made of and what it works (``trainer.work``), or ``problem`` with
         ``facts``. What was counted in the same model before is not counted again. Raises as `time`."""
         return self._models.of(plan) or self._models.keep(plan, self._ask(plan, ["inspect"], cancelled))
 
-    def counted(self, plan: Plan) -> Mapping[str, Any] | None:
+    def counted(self, plan: Plan) -> Mapping[str, object] | None:
         """What `inspect` or a check has counted in the plan's model before."""
         return self._models.of(plan)
 
@@ -133,7 +133,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _answer(code: int, said: bytes, words: bytes) -> Mapping[str, Any]:
+def _answer(code: int, said: bytes, words: bytes) -> Mapping[str, object]:
     lines = said.strip().splitlines()
     try:
         found = json.loads(lines[-1]) if lines else None

@@ -9,7 +9,6 @@ import time
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.cloud.doctor.doctor import GoogleDoctor
 from tpu_studio.cloud.endpoints import Endpoints
@@ -59,7 +58,7 @@ class Side:
             self._doctor = (name, GoogleDoctor(self._credentials, self.endpoints, self._offers, self._kept))
         return self._doctor[1]
 
-    def doctor_for(self, credentials: Any) -> GoogleDoctor:
+    def doctor_for(self, credentials: object) -> GoogleDoctor:
         """With other credentials than the active account's."""
         return GoogleDoctor(credentials, self.endpoints, self._offers, self._kept)
 
@@ -69,7 +68,7 @@ class Side:
         except OSError as error:  # plans go by what was read before
             _log.warning("what Google allows cannot be kept: %s", error)
 
-    def _credentials(self) -> Any:
+    def _credentials(self) -> object:
         return self.signing.credentials()
 
     @property

@@ -20,7 +20,7 @@ class PracticeFaults:
     def __init__(self, home: Path) -> None:
         self._home = home
 
-    def listed(self) -> Mapping[str, Any]:
+    def listed(self) -> Mapping[str, object]:
         return self._call("GET")
 
     def peek(self) -> Mapping[str, Any]:
@@ -33,14 +33,14 @@ class PracticeFaults:
         known = [{"name": one.name, "group": one.group, "sentence": one.sentence} for one in FAULTS.values()]
         return {"faults": known, "armed": armed_in(database)}
 
-    def arm(self, name: str) -> Mapping[str, Any]:
+    def arm(self, name: str) -> Mapping[str, object]:
         return self._call("POST", {"name": name})
 
-    def disarm(self, name: str) -> Mapping[str, Any]:
+    def disarm(self, name: str) -> Mapping[str, object]:
         """ "" takes all back."""
         return self._call("DELETE", query=f"?name={parse.quote(name)}" if name else "")
 
-    def _call(self, method: str, body: Mapping[str, Any] | None = None, query: str = "") -> Mapping[str, Any]:
+    def _call(self, method: str, body: Mapping[str, object] | None = None, query: str = "") -> Mapping[str, object]:
         from tpu_studio.practice import daemon
 
         server = daemon.start_or_join(self._home)
@@ -51,7 +51,7 @@ class PracticeFaults:
         opener = request.build_opener(request.ProxyHandler({}))  # a proxy of this computer's is not asked for loopback
         try:
             with opener.open(asked, timeout=_CALL_S) as reply:
-                told: dict[str, Any] = json.loads(reply.read())
+                told: dict[str, object] = json.loads(reply.read())
                 return told
         except (error.URLError, TimeoutError, ValueError) as failed:
             raise CloudUnclear("network-down", raw=str(failed)) from failed

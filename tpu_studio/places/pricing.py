@@ -84,13 +84,13 @@ def _file(home: Path, place: str) -> Path:
     return home / ("prices.json" if places.by_id(place).charges else f"prices-{place}.json")
 
 
-def _use(place: str, rows: list[dict[str, Any]], day: date) -> None:
+def _use(place: str, rows: list[dict[str, object]], day: date) -> None:
     from tpu_studio.cloud.prices import price_file
 
     use(place, {"prices": price_file(rows, day)})
 
 
-def _kept(file: Path, today: date) -> tuple[date, list[dict[str, Any]]] | None:
+def _kept(file: Path, today: date) -> tuple[date, list[dict[str, object]]] | None:
     try:
         tree = json.loads(file.read_bytes())
         day = date.fromisoformat(tree["date"])

@@ -84,7 +84,7 @@ def reach(place: str, home: Path) -> Reached:
     )
 
 
-def practice_for_runs(home: Path) -> Mapping[str, Any]:
+def practice_for_runs(home: Path) -> Mapping[str, object]:
     """``{"url","project","bucket","token"}`` of the practice cloud, started if need be: with the project that was
     chosen or made there, where one was. Raises NotReady ``practice-failed``."""
     from tpu_studio.cloud.endpoints import Endpoints

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import CloudUnclear, StudioError
@@ -48,7 +48,7 @@ def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
         yield Sweep(http, ends, who.project, machines, stops, clock.now, known=_priced(http, ends), ways=ways)
 
 
-def _priced(http: Any, ends: Endpoints) -> Catalogue:
+def _priced(http: object, ends: Endpoints) -> Catalogue:
     from tpu_studio.cloud.prices import live_catalogue
     from tpu_studio.cloud.session import Api, Patience
     from tpu_studio.domain.catalogue import catalogue

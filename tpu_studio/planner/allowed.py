@@ -6,7 +6,6 @@ Both stand on what was last read, so they are warnings with its day; Google's ow
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, catalogue_at, chips, region_of, title_of
 from tpu_studio.domain.quota import use_of_slice
@@ -63,7 +62,7 @@ def _quota_title(most: int, rented: Rented) -> str:
     return f"Google allows you {chips(most) if most else 'none'} of this kind {where}"
 
 
-def _elsewhere(known: Catalogue, standing: Standing, rented: Rented, place: str) -> dict[str, Any] | None:
+def _elsewhere(known: Catalogue, standing: Standing, rented: Rented, place: str) -> dict[str, object] | None:
     """One press after which it is allowed: another area, another kind of loan, a smaller TPU; None: nothing is."""
     part, tier = rented.slice, rented.tier
     other = areas(known, part, tier, place)

@@ -72,7 +72,7 @@ class Resolved:
 def resolve(
     job: Job,
     facts: DataFacts,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     *,
     params: int,
     devices: int = 1,

@@ -149,7 +149,7 @@ def _of_text(job: Job, model_facts: Mapping[str, Any]) -> Iterator[Check]:
         yield _own("model-imports-tensorflow", "error", {"file": file, "line": imports["tensorflow"]})
 
 
-def _own(id: str, level: str, facts: dict[str, Any]) -> Check:
+def _own(id: str, level: str, facts: dict[str, object]) -> Check:
     return Check(id, level, say_finding(id, facts).title, None, facts)
 
 

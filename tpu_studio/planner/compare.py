@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from tpu_studio.domain.catalogue import TIERS, Catalogue, catalogue, catalogue_at, title_of
 from tpu_studio.planner import assumptions as assumed
@@ -147,7 +146,7 @@ def _loan(known: Catalogue, framework: str, accelerator: str, tier: str) -> rent
         return None
     if known.possible(part.generation, framework, tier, "", part.chips).state != "documented":
         return None
-    values: Mapping[str, Any] = {
+    values: Mapping[str, object] = {
         "where.place": places.charging().id,
         "where.accelerator": accelerator,
         "where.tier": tier,

@@ -67,7 +67,7 @@ def of_traced(answer: Mapping[str, Any]) -> Iterator[Check]:
 def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, Any]) -> Iterator[Check]:
     """Whether it fits, by the compiler's word, with one press that makes it fit."""
     needs, limit = int(compiled["device_bytes"]), int(compiled["limit_bytes"])
-    facts: dict[str, Any] = {"needs_bytes": needs, "limit_bytes": limit, "by": COMPILER}
+    facts: dict[str, object] = {"needs_bytes": needs, "limit_bytes": limit, "by": COMPILER}
     if compiled.get("words"):
         facts["raw"] = str(compiled["words"])[:_WORDS]
     best = largest.get("largest_batch")
@@ -179,5 +179,5 @@ def _summing_to(needs: int, parts: Mapping[str, Any]) -> dict[str, int]:
     return told
 
 
-def _check(id: str, level: str, facts: Mapping[str, Any], fix: Mapping[str, Any] | None = None) -> Check:
+def _check(id: str, level: str, facts: Mapping[str, object], fix: Mapping[str, object] | None = None) -> Check:
     return Check(id, level, say_finding(id, facts).title, fix, dict(facts))

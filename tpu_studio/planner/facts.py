@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.domain import figures
@@ -84,7 +83,7 @@ def checks_of(look: Look, job: Job, image_size: int) -> Iterator[Check]:
         yield Check(finding.id, finding.level, say_finding(finding.id, facts).title, _fix(finding, job), facts)
 
 
-def _fix(finding: Finding, job: Job) -> Mapping[str, Any] | None:
+def _fix(finding: Finding, job: Job) -> Mapping[str, object] | None:
     """What to set so that the finding goes away, for findings that name a column or a share."""
     facts = finding.facts
     column = facts.get("column")

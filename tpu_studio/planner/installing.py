@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from tpu_studio.wire.plan import Range
 from tpu_studio.wire.resources import resource_path
@@ -32,7 +31,7 @@ def environment_s(framework: str) -> Range:
     )
 
 
-def _measured(framework: str) -> Mapping[str, Any]:
+def _measured(framework: str) -> Mapping[str, object]:
     environments = json.loads(resource_path("catalogue", "vm.json").read_text("utf-8"))["environments"]
-    found: Mapping[str, Any] = next(one["measured"] for one in environments if one["framework"] == framework)
+    found: Mapping[str, object] = next(one["measured"] for one in environments if one["framework"] == framework)
     return found

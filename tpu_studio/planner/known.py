@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from tpu_studio.planner.computer import Computer
 from tpu_studio.planner.own import OwnRuns
@@ -31,7 +30,7 @@ class Known:
 
     timing: Timing | None = None
     here: Timing | None = None
-    model_facts: Mapping[str, Any] = field(default_factory=dict)
+    model_facts: Mapping[str, object] = field(default_factory=dict)
     consent: str = ""
     computer: Computer | None = None
     bucket_region: str = ""

@@ -179,7 +179,7 @@ def _checks(parts: Parts, limits: Limits) -> list[Check]:
     return sorted(found, key=lambda check: order.get(check.level, 2))
 
 
-def _or_default(path: str, value: Any) -> Any:
+def _or_default(path: str, value: object) -> object:
     """ "auto" of a key that has it is its default, as when a person takes it back."""
     return None if value == AUTO and BY_PATH[path].auto else value
 

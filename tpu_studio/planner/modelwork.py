@@ -60,7 +60,7 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
     )
 
 
-def model_key(values: Mapping[str, Any], options: Mapping[str, Any], look: Look, consent: str) -> str:
+def model_key(values: Mapping[str, object], options: Mapping[str, object], look: Look, consent: str) -> str:
     """Of all that the model's work for one example depends on.
 
     Args:

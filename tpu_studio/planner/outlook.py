@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.planner.advice.choose import advise
@@ -22,12 +21,12 @@ from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Plan
 
 LEVELS = {"error": 0, "warning": 1, "info": 2, "ok": 3}
-HERE: Mapping[str, Any] = dict.fromkeys(
+HERE: Mapping[str, object] = dict.fromkeys(
     ("where.place", "where.accelerator", "where.tier", "where.zones", "where.usd_per_hour")
 )
 
 
-At = Callable[[Mapping[str, Any] | None, bool], Parts]  # changes of the job or none; whether timings still count
+At = Callable[[Mapping[str, object] | None, bool], Parts]  # changes of the job or none; whether timings still count
 
 
 def with_outlook(plan: Plan, parts: Parts, at: At, planned: Callable[[Parts], Plan]) -> Plan:
@@ -64,7 +63,7 @@ def _compared(plan: Plan, parts: Parts, at: At) -> Comparison:
     cloud = parts
     rented = plan.place if places.by_id(plan.place).charges else places.charging().id
     if rented != plan.place:
-        changes: dict[str, Any] = {"where.place": rented, "where.zones": None, "where.usd_per_hour": None}
+        changes: dict[str, object] = {"where.place": rented, "where.zones": None, "where.usd_per_hour": None}
         if refused_at(rented, parts.question.job.training.framework):
             changes["training.framework"] = AUTO
         rehearsed = {"where.accelerator": plan.accelerator} if places.by_id(plan.place).rehearses else HERE

@@ -10,7 +10,7 @@ from tpu_studio.wire.plan import Plan, Range
 from tpu_studio.wire.records import to_json
 
 
-def plan_to_public_json(plan: Plan) -> dict[str, Any]:
+def plan_to_public_json(plan: Plan) -> dict[str, object]:
     """Ranges are ``{"low","expected","high"}``; nothing costs anything on this computer unless a price is pretended.
 
     ``worst_case_usd`` only where something is rented; null: no price is known, or nothing ends a machine that hangs.
@@ -52,7 +52,7 @@ def _range(value: Range | None) -> dict[str, float] | None:
     return value.to_json() if value else None
 
 
-def _from_own_runs(plan: Plan) -> dict[str, Any]:
+def _from_own_runs(plan: Plan) -> dict[str, object]:
     """``estimate_from``, only where own runs corrected the estimate: how many, the day of the newest, how many were
     this very work, and how many times the model's own figure came out."""
     own = plan.basis.own if plan.basis else None
@@ -61,7 +61,7 @@ def _from_own_runs(plan: Plan) -> dict[str, Any]:
     return {"estimate_from": {"by": "own-runs", **{n: own[n] for n in ("runs", "newest", "same", "times_the_model")}}}
 
 
-def _no_price(plan: Plan) -> dict[str, Any]:
+def _no_price(plan: Plan) -> dict[str, object]:
     """This computer costs nothing; what a rented machine costs is not known."""
     if places.by_id(plan.place).local:
         return {"usd_per_hour": 0.0, "as_of": None, "source": "own-computer"}

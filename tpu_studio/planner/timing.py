@@ -61,7 +61,7 @@ class Timing:
         )
 
 
-def _seconds(tree: Mapping[str, Any], name: str) -> float | None:
+def _seconds(tree: Mapping[str, object], name: str) -> float | None:
     value = tree.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
         return None

@@ -24,7 +24,7 @@ def begin(
     return shown(cloud, name)
 
 
-def refused(cloud: Cloud, prefix: str, metadata: dict[str, Any], error: dict[str, Any], *, takes_s: float) -> Any:
+def refused(cloud: Cloud, prefix: str, metadata: dict[str, object], error: dict[str, object], *, takes_s: float) -> Any:
     """As `begin`, but it ends with *error* (google.rpc.Status)."""
     name = f"{prefix}-{secrets.token_hex(12)}"
     record = {"metadata": metadata, "error": error, "done_at": cloud.clock.now() + takes_s}

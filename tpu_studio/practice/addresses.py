@@ -20,7 +20,7 @@ WORDS = f"You have reached {METRIC} limit."
 EXHAUSTED = 8  # google.rpc.Code of RESOURCE_EXHAUSTED
 
 
-def quotas(cloud: Cloud, project: str, region: str) -> list[dict[str, Any]]:
+def quotas(cloud: Cloud, project: str, region: str) -> list[dict[str, object]]:
     """As ``compute.regions.get`` lists them."""
     return [{"metric": METRIC, "limit": float(limit(cloud, region)), "usage": float(used(cloud, project, region))}]
 
@@ -49,7 +49,7 @@ def used(cloud: Cloud, project: str, region: str) -> int:
     return found
 
 
-def refusal(cloud: Cloud, project: str, zone: str, body: dict[str, Any]) -> dict[str, Any] | None:
+def refusal(cloud: Cloud, project: str, zone: str, body: dict[str, object]) -> dict[str, Any] | None:
     """The error of an insert's operation where the region has no address left for it; None: room."""
     region = region_of(zone)
     most = limit(cloud, region)
@@ -77,5 +77,5 @@ def wanted(node: dict[str, Any]) -> int:
     return part.vms if part is not None and external else 0
 
 
-def _is_up(record: dict[str, Any]) -> bool:
+def _is_up(record: dict[str, object]) -> bool:
     return record["state"] not in ("STOPPED", "PREEMPTED", "TERMINATED")

@@ -20,7 +20,7 @@ def install(router: Router, cloud: Cloud) -> None:
     _grant(cloud)
 
     @router.route("GET", r"/v1/projects/(?P<project>[^/:]+)/billingInfo", service=_API)
-    def get_info(request: Request) -> dict[str, Any]:
+    def get_info(request: Request) -> dict[str, object]:
         return _info(cloud, need_project(cloud, request, "resourcemanager.projects.get")["projectId"])
 
     @router.route(
@@ -29,7 +29,7 @@ def install(router: Router, cloud: Cloud) -> None:
         schema="cloudbilling.v1:ProjectBillingInfo",
         service=_API,
     )
-    def put_info(request: Request) -> dict[str, Any]:
+    def put_info(request: Request) -> dict[str, object]:
         account = request.json().get("billingAccountName", "")
         permission = "createBillingAssignment" if account else "deleteBillingAssignment"
         project = need_project(cloud, request, f"resourcemanager.projects.{permission}")["projectId"]
@@ -42,18 +42,18 @@ def install(router: Router, cloud: Cloud) -> None:
         return _info(cloud, project)
 
     @router.route("GET", r"/v1/billingAccounts", service=_API)
-    def list_accounts(request: Request) -> dict[str, Any]:
+    def list_accounts(request: Request) -> dict[str, object]:
         mine = [a for a in accounts(cloud) if may(cloud, request, "billing.accounts.get", a["name"])]
         if request.one("filter") == "open=true":
             mine = [a for a in mine if a.get("open")]
         return page(request, "billingAccounts", mine, most=100)
 
     @router.route("GET", r"/v1/(?P<account>billingAccounts/[^/:]+)", service=_API)
-    def get_account(request: Request) -> dict[str, Any]:
+    def get_account(request: Request) -> dict[str, object]:
         return need_account(cloud, request, "billing.accounts.get")
 
     @router.route("GET", r"/v1/(?P<account>billingAccounts/[^/:]+)/projects", service=_API)
-    def account_projects(request: Request) -> dict[str, Any]:
+    def account_projects(request: Request) -> dict[str, object]:
         account = need_account(cloud, request, "billing.resourceAssociations.list")
         infos = [_info(cloud, project) for project, _ in cloud.db.list("project")]
         return page(
@@ -69,13 +69,13 @@ def install(router: Router, cloud: Cloud) -> None:
         schema="cloudbilling.v1:TestIamPermissionsRequest",
         service=_API,
     )
-    def test_permissions(request: Request) -> dict[str, Any]:
+    def test_permissions(request: Request) -> dict[str, object]:
         name = request.match["account"]
         granted = [p for p in request.json().get("permissions", []) if may(cloud, request, p, name)]
         return {"permissions": granted} if granted else {}
 
     @router.route("GET", r"/v1/services", service=_API)
-    def list_services(request: Request) -> dict[str, Any]:
+    def list_services(request: Request) -> dict[str, object]:
         services = [
             {
                 "name": name,
@@ -88,7 +88,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return page(request, "services", services, most=5000)
 
     @router.route("GET", r"/v1/(?P<service>services/[^/:]+)/skus", service=_API)
-    def list_skus(request: Request) -> dict[str, Any]:
+    def list_skus(request: Request) -> dict[str, object]:
         if request.match["service"] not in skus.NAMES:
             raise not_found(request.match["service"])
         if request.one("currencyCode", "USD") != "USD":
@@ -111,7 +111,7 @@ def accounts(cloud: Cloud) -> list[dict[str, Any]]:
     if cloud.faults.armed("no-billing-account") is not None:
         return []
     first = cloud.settings.billing_account
-    listed: list[dict[str, Any]] = [
+    listed: list[dict[str, object]] = [
         {
             "name": first,
             "displayName": "Practice billing account",
@@ -144,8 +144,8 @@ def enabled(cloud: Cloud, project: str) -> bool:
     return is_open(cloud, payer(cloud, project))
 
 
-def _info(cloud: Cloud, project: str) -> dict[str, Any]:
-    info: dict[str, Any] = {"name": f"projects/{project}/billingInfo", "projectId": project}
+def _info(cloud: Cloud, project: str) -> dict[str, object]:
+    info: dict[str, object] = {"name": f"projects/{project}/billingInfo", "projectId": project}
     if account := payer(cloud, project):
         info |= {"billingAccountName": account} | ({"billingEnabled": True} if is_open(cloud, account) else {})
     return info

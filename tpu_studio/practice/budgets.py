@@ -27,7 +27,7 @@ def install(router: Router, cloud: Cloud) -> None:
     schema = "billingbudgets.v1:GoogleCloudBillingBudgetsV1Budget"
 
     @router.route("GET", budgets, service=_API)
-    def list_budgets(request: Request) -> dict[str, Any]:
+    def list_budgets(request: Request) -> dict[str, object]:
         account = _account(cloud, request, "billing.budgets.list")
         found = [record["shown"] for _, record in cloud.db.list("budget", f"{account}/budgets/")]
         if scope := request.one("scope"):
@@ -47,7 +47,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return _budget(cloud, request, "billing.budgets.get")
 
     @router.route("PATCH", one, schema=schema, service=_API)
-    def patch(request: Request) -> dict[str, Any]:
+    def patch(request: Request) -> dict[str, object]:
         before = _budget(cloud, request, "billing.budgets.update")
         wanted = request.json()
         if wanted.get("etag", before["etag"]) != before["etag"]:
@@ -61,7 +61,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return _store(cloud, before["name"], merged)
 
     @router.route("DELETE", one, service=_API)
-    def delete(request: Request) -> dict[str, Any]:
+    def delete(request: Request) -> dict[str, object]:
         cloud.db.delete("budget", _budget(cloud, request, "billing.budgets.delete")["name"])
         return {}
 
@@ -203,7 +203,7 @@ def _budget(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
     record = cloud.db.get("budget", name)
     if record is None:
         raise not_found(name)
-    shown: dict[str, Any] = record["shown"]
+    shown: dict[str, object] = record["shown"]
     return shown
 
 

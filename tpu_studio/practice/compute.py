@@ -366,7 +366,7 @@ def _filtered(text: str, items: list[Record]) -> list[Record]:
 
 
 def _fits(item: Record, field: str, op: str, value: str) -> bool:
-    found: Any = item
+    found: object = item
     for part in field.split("."):
         found = found.get(part) if isinstance(found, dict) else None
     if op == ":" and value == "*":

@@ -250,7 +250,7 @@ class Instances:
             run_at=record["created"],
         )
 
-    def _update(self, name: str, **more: Any) -> None:
+    def _update(self, name: str, **more: object) -> None:
         with self._cloud.db.transaction():
             record = self._cloud.db.get(KIND, name)
             if record is not None:

@@ -8,8 +8,6 @@ buckets, tasks, accounts), the service must be on there as well.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
@@ -56,7 +54,7 @@ def check_bucket(cloud: Cloud, project: str) -> None:
     _paid(cloud, "storage.googleapis.com", project)
 
 
-def is_active(cloud: Cloud, record: dict[str, Any]) -> bool:
+def is_active(cloud: Cloud, record: dict[str, object]) -> bool:
     """Whether a project, by its record, is not marked for deletion."""
     gone = cloud.faults.armed("project-deleted", project=record["projectId"]) is not None
     return not gone and record.get("state", "ACTIVE") == "ACTIVE"

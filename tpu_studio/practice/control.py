@@ -25,12 +25,12 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"faults": [asdict(fault) for fault in FAULTS.values()], "armed": cloud.faults.listed()}
 
     @router.route("GET", "/practice/faults")
-    def listed(request: Request) -> dict[str, Any]:
+    def listed(request: Request) -> dict[str, object]:
         owned(request)
         return faults()
 
     @router.route("POST", "/practice/faults")
-    def arm(request: Request) -> dict[str, Any]:
+    def arm(request: Request) -> dict[str, object]:
         """Body: ``{"name", "times"?, "after_s"?, and the fault's own keys}``."""
         owned(request)
         body = request.json()
@@ -41,19 +41,19 @@ def install(router: Router, cloud: Cloud) -> None:
         return faults()
 
     @router.route("DELETE", "/practice/faults")
-    def disarm(request: Request) -> dict[str, Any]:
+    def disarm(request: Request) -> dict[str, object]:
         """Query ``name``: one fault by name or id; without it all."""
         owned(request)
         cloud.faults.disarm(request.one("name"))
         return faults()
 
     @router.route("GET", "/practice/doubts")
-    def doubted(request: Request) -> dict[str, Any]:
+    def doubted(request: Request) -> dict[str, object]:
         owned(request)
         return {"doubts": [one.record() for one in doubts().values()], "armed": cloud.doubts.armed()}
 
     @router.route("POST", "/practice/doubts")
-    def doubt(request: Request) -> dict[str, Any]:
+    def doubt(request: Request) -> dict[str, object]:
         """Body: ``{"doubt": "ID[=other]"}``."""
         owned(request)
         try:
@@ -63,7 +63,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"armed": cloud.doubts.armed()}
 
     @router.route("DELETE", "/practice/doubts")
-    def trust(request: Request) -> dict[str, Any]:
+    def trust(request: Request) -> dict[str, object]:
         """Query ``id``: one doubt; without it all: from now on as assumed."""
         owned(request)
         cloud.doubts.disarm(request.one("id"))
@@ -76,13 +76,13 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"now": cloud.clock.now(), "lines": lines, "usd": sum(line["usd"] or 0.0 for line in lines)}
 
     @router.route("GET", "/practice/ready")
-    def ready(request: Request) -> dict[str, Any]:
+    def ready(request: Request) -> dict[str, object]:
         """What `practice --json` printed."""
         owned(request)
         return {"url": cloud.url, **cloud.settings.places(), "token": cloud.principals.owner_token}
 
     @router.route("POST", "/practice/engine")
-    def engine(request: Request) -> dict[str, Any]:
+    def engine(request: Request) -> dict[str, object]:
         """Body: ``{"root"}``: where the owner's training engine is; of use to a server that was started without one."""
         owned(request)
         image.take_engine(Path(str(request.json().get("root", ""))))

@@ -90,7 +90,7 @@ def serve(
     settings: Settings,
     faults: tuple[str, ...],
     port: int,
-    ready: Callable[[dict[str, Any]], None],
+    ready: Callable[[dict[str, object]], None],
     ended: threading.Event,
     idle_s: float | None = None,
     doubts: tuple[str, ...] = (),
@@ -122,7 +122,7 @@ def serve(
     return practice
 
 
-def arm(home: Path, faults: list[str]) -> list[dict[str, Any]]:
+def arm(home: Path, faults: list[str]) -> list[dict[str, object]]:
     """Have *faults* (``NAME[:key=value,…]``) go wrong in the server of *home*; all that are armed there.
 
     Raises:
@@ -136,7 +136,7 @@ def arm(home: Path, faults: list[str]) -> list[dict[str, Any]]:
     answer = _call(record, "GET", "/practice/faults")
     for name, about in wanted:
         answer = _call(record, "POST", "/practice/faults", {"name": name, **about})
-    armed: list[dict[str, Any]] = answer["armed"]
+    armed: list[dict[str, object]] = answer["armed"]
     return armed
 
 
@@ -157,7 +157,7 @@ def doubt(home: Path, texts: list[str]) -> dict[str, str]:
     return armed
 
 
-def lend_engine(record: dict[str, Any], root: Path) -> None:
+def lend_engine(record: dict[str, object], root: Path) -> None:
     """Tell the server of *record*, which may have been started before there was one, where the training engine is: its
     machines would install their software from the network. Raises OSError."""
     if (root / "engine.json").is_file():
@@ -220,14 +220,14 @@ def _is_held(home: Path) -> bool:
         return False
 
 
-def _call(record: dict[str, Any], method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+def _call(record: dict[str, object], method: str, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
     data = None if body is None else json.dumps(body).encode()
     asked = request.Request(str(record["url"]) + path, data, method=method)
     asked.add_header("Authorization", f"Bearer {record['token']}")
     opener = request.build_opener(request.ProxyHandler({}))  # a proxy of this computer's is not asked for loopback
     try:
         with opener.open(asked, timeout=_CALL_S) as reply:
-            answer: dict[str, Any] = json.loads(reply.read())
+            answer: dict[str, object] = json.loads(reply.read())
             return answer
     except error.HTTPError as refused:
         with refused:
@@ -261,7 +261,7 @@ def _collect() -> None:
     _started[:] = [server for server in _started if server.poll() is None]
 
 
-def _write(path: Path, record: dict[str, Any]) -> None:
+def _write(path: Path, record: dict[str, object]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

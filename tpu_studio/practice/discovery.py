@@ -36,7 +36,7 @@ def enum_numbers() -> dict[str, dict[str, int]]:
     return found
 
 
-def checked(reference: str, body: Any) -> dict[str, Any]:
+def checked(reference: str, body: object) -> dict[str, object]:
     """*body* without its output-only fields.
 
     Args:
@@ -59,7 +59,7 @@ class _Check:
         self.document, self.schemas = document, schemas(document)
         self.faults: list[tuple[str, str]] = []
 
-    def message(self, schema: str, value: Any, where: str) -> dict[str, Any]:
+    def message(self, schema: str, value: object, where: str) -> dict[str, object]:
         return self._object(self.schemas[schema], value, where)
 
     def _object(self, schema: dict[str, Any], value: Any, where: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class _Check:
             return self._enum(schema["enum"], value, where, owner, key)
         return self._scalar(kind, schema.get("format", ""), value, where)
 
-    def _enum(self, names: list[str], value: Any, where: str, owner: str, key: str) -> Any:
+    def _enum(self, names: list[str], value: object, where: str, owner: str, key: str) -> object:
         if isinstance(value, int) and not isinstance(value, bool):
             numbers = enum_numbers().get(f"{owner}.{key}", {})
             return next((name for name, number in numbers.items() if number == value), names[0])

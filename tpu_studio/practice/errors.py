@@ -79,7 +79,7 @@ class GoogleError(Exception):
 
     def body(self, path: str) -> dict[str, Any]:
         """The body in the shape of the service that *path* belongs to."""
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        error: dict[str, object] = {"code": self.code, "message": self.message}
         if _FLAT.match(path):
             error["errors"] = [{"message": self.message, "domain": "global", "reason": self.reason}]
             if path.startswith("/compute/") and self.details:
@@ -100,7 +100,7 @@ def error_info(reason: str, domain: str = "googleapis.com", **metadata: str) -> 
     }
 
 
-def bad_request(*violations: tuple[str, str]) -> dict[str, Any]:
+def bad_request(*violations: tuple[str, str]) -> dict[str, object]:
     """Args: *violations*: field and description of each."""
     return {
         "@type": "type.googleapis.com/google.rpc.BadRequest",

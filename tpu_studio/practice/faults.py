@@ -43,7 +43,7 @@ class Fault:
     group: str
     sentence: str
     times: int = 1
-    defaults: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, object] = field(default_factory=dict)
 
 
 _CALL = "On the line"
@@ -210,7 +210,7 @@ FAULTS = {
 }
 
 
-def armed_in(database: Path) -> list[dict[str, Any]]:
+def armed_in(database: Path) -> list[dict[str, object]]:
     """What is armed in the practice cloud of that *database*, read beside its server or without one; () when it cannot
     be read now. A server is neither started nor kept awake by it."""
     if not database.exists():
@@ -227,7 +227,7 @@ def armed_in(database: Path) -> list[dict[str, Any]]:
 def read_fault(text: str) -> tuple[str, dict[str, Any]]:
     """Name and keys of ``NAME[:key=value,…]``. Raises ValueError."""
     name, _, rest = text.partition(":")
-    about: dict[str, Any] = {}
+    about: dict[str, object] = {}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
         if not equals:
@@ -242,7 +242,7 @@ class Faults:
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db, self._clock = db, clock
 
-    def arm(self, name: str, times: int | None = None, after_s: float = 0.0, **about: Any) -> dict[str, Any]:
+    def arm(self, name: str, times: int | None = None, after_s: float = 0.0, **about: object) -> dict[str, object]:
         """Raises ValueError: unknown name; a value that is none, by which every later call would fail."""
         fault = FAULTS.get(str(name))
         if fault is None:
@@ -262,7 +262,7 @@ class Faults:
         self.note("armed", name, **about)
         return record
 
-    def arm_text(self, text: str) -> dict[str, Any]:
+    def arm_text(self, text: str) -> dict[str, object]:
         """``NAME[:key=value,…]``. Raises ValueError."""
         name, about = read_fault(text)
         return self.arm(name, **about)
@@ -274,7 +274,7 @@ class Faults:
                 self._db.delete("fault", key)
                 self.note("disarmed", record["name"])
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[dict[str, object]]:
         return [record for _, record in self._db.list("fault")]
 
     def armed(self, name: str, **about: Any) -> dict[str, Any] | None:
@@ -307,14 +307,14 @@ class Faults:
         self.note("settled", name, **about)
         return dict(record["about"])
 
-    def _find(self, name: str, about: dict[str, Any]) -> dict[str, Any] | None:
+    def _find(self, name: str, about: dict[str, object]) -> dict[str, Any] | None:
         now = self._clock.now()
         for _, record in self._db.peek("fault"):  # some ten times a request
             if record["name"] == name and record["from"] <= now and _fits(record["about"], about):
                 return record
         return None
 
-    def note(self, what: str, name: str, **about: Any) -> None:
+    def note(self, what: str, name: str, **about: object) -> None:
         """Into the list of what happened (`/practice/events`), of which the last 500 are kept."""
         with self._db.transaction():
             number = self._db.count("event")
@@ -345,7 +345,7 @@ def _check_values(values: dict[str, Any], defaults: dict[str, Any]) -> None:
         raise ValueError(f"match: {error}") from error
 
 
-def _fits(wanted: dict[str, Any], about: dict[str, Any]) -> bool:
+def _fits(wanted: dict[str, object], about: dict[str, object]) -> bool:
     if "match" in wanted and "call" in about and not re.search(str(wanted["match"]), str(about["call"])):
         return False
     return all(about[key] == value for key, value in wanted.items() if key in about)

@@ -34,7 +34,7 @@ def with_network(cloud: Cloud, project: str, network: str) -> None:
         put(cloud, project, body)
 
 
-def put(cloud: Cloud, project: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def put(cloud: Cloud, project: str, wanted: dict[str, object]) -> dict[str, object]:
     """Raises GoogleError: 400 no such network, or a rule that allows and denies nothing; 409 there is one."""
     name, network = wanted.get("name", ""), str(wanted.get("network", "global/networks/default")).rpartition("/")[2]
     key = f"{project}/{name}"

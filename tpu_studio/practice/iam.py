@@ -45,13 +45,13 @@ def install(router: Router, cloud: Cloud) -> None:
     account_path = r"/v1/projects/(?P<home>[^/:]+)/serviceAccounts/(?P<account>[^/:]+)"  # home may be "-": any
 
     @router.route("GET", accounts, service=_IAM)
-    def list_accounts(request: Request) -> dict[str, Any]:
+    def list_accounts(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "iam.serviceAccounts.list")["projectId"]
         mine = [_shown(record) for _, record in cloud.db.list("account") if record["projectId"] == project]
         return page(request, "accounts", mine, most=100, usual=20)
 
     @router.route("POST", accounts, schema="iam.v1:CreateServiceAccountRequest", service=_IAM)
-    def create_account(request: Request) -> dict[str, Any]:
+    def create_account(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "iam.serviceAccounts.create")
         if orgpolicy.enforced(cloud, _MANAGED):
             text = (
@@ -113,11 +113,11 @@ def install(router: Router, cloud: Cloud) -> None:
         return _shown(record)
 
     @router.route("GET", account_path, service=_IAM)
-    def get_account(request: Request) -> dict[str, Any]:
+    def get_account(request: Request) -> dict[str, object]:
         return _shown(_account(cloud, request, "iam.serviceAccounts.get"))
 
     @router.route("DELETE", account_path, service=_IAM)
-    def delete_account(request: Request) -> dict[str, Any]:
+    def delete_account(request: Request) -> dict[str, object]:
         email = _account(cloud, request, "iam.serviceAccounts.delete")["email"]
         with cloud.db.transaction():
             cloud.db.delete("account", email)
@@ -129,7 +129,7 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route(
         "POST", rf"{account_path}:(?P<verb>disable|enable)", schema="iam.v1:DisableServiceAccountRequest", service=_IAM
     )
-    def switch_account(request: Request) -> dict[str, Any]:
+    def switch_account(request: Request) -> dict[str, object]:
         verb = request.match["verb"]
         record = _account(cloud, request, f"iam.serviceAccounts.{verb}")
         cloud.db.put("account", record["email"], {**record, "disabled": verb == "disable"})
@@ -138,20 +138,20 @@ def install(router: Router, cloud: Cloud) -> None:
         return {}
 
     @router.route("POST", rf"{account_path}:getIamPolicy", service=_IAM)
-    def get_policy(request: Request) -> dict[str, Any]:
+    def get_policy(request: Request) -> dict[str, object]:
         record = _account(cloud, request, "iam.serviceAccounts.getIamPolicy")
         asked = request.one("options.requestedPolicyVersion")
         return policies.shown(cloud, cloud.principals.policy(f"serviceAccounts/{record['email']}"), asked)
 
     @router.route("POST", rf"{account_path}:setIamPolicy", schema="iam.v1:SetIamPolicyRequest", service=_IAM)
-    def set_policy(request: Request) -> dict[str, Any]:
+    def set_policy(request: Request) -> dict[str, object]:
         record = _account(cloud, request, "iam.serviceAccounts.setIamPolicy")
         return change_policy(cloud, f"serviceAccounts/{record['email']}", request.json().get("policy", {}))
 
     @router.route(
         "POST", rf"{account_path}:testIamPermissions", schema="iam.v1:TestIamPermissionsRequest", service=_IAM
     )
-    def test_permissions(request: Request) -> dict[str, Any]:
+    def test_permissions(request: Request) -> dict[str, object]:
         email = _account(cloud, request, "")["email"]
         granted = []
         for permission in request.json().get("permissions", []):
@@ -162,13 +162,13 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"permissions": granted} if granted else {}
 
     @router.route("GET", rf"{account_path}/keys", service=_IAM)
-    def list_keys(request: Request) -> dict[str, Any]:
+    def list_keys(request: Request) -> dict[str, object]:
         email = _account(cloud, request, "iam.serviceAccountKeys.list")["email"]
         keys = [record["shown"] for _, record in cloud.db.list("account-key", f"{email}/")]
         return {"keys": keys} if keys else {}
 
     @router.route("POST", rf"{account_path}/keys", schema="iam.v1:CreateServiceAccountKeyRequest", service=_IAM)
-    def create_key(request: Request) -> dict[str, Any]:
+    def create_key(request: Request) -> dict[str, object]:
         record = _account(cloud, request, "iam.serviceAccountKeys.create")
         if orgpolicy.enforced(cloud, "iam.disableServiceAccountKeyCreation"):
             raise GoogleError(
@@ -196,14 +196,14 @@ def install(router: Router, cloud: Cloud) -> None:
         }
 
     @router.route("DELETE", rf"{account_path}/keys/(?P<key>[^/:]+)", service=_IAM)
-    def delete_key(request: Request) -> dict[str, Any]:
+    def delete_key(request: Request) -> dict[str, object]:
         email = _account(cloud, request, "iam.serviceAccountKeys.delete")["email"]
         if not cloud.db.delete("account-key", f"{email}/{request.match['key']}"):
             raise GoogleError(404, "NOT_FOUND", f"Service account key {request.match['key']} does not exist.")
         return {}
 
     @router.route("POST", rf"{account_path}:generateAccessToken", service="iamcredentials.googleapis.com")
-    def generate_token(request: Request) -> dict[str, Any]:
+    def generate_token(request: Request) -> dict[str, object]:
         email = request.match["account"]
         body = request.json()
         if account(cloud, email) is None or not may_on_account(
@@ -221,12 +221,12 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"accessToken": token, "expireTime": cloud.clock.rfc3339(cloud.clock.now() + lifetime_s)}
 
     @router.route("GET", r"/v1/roles", service=_IAM)
-    def list_roles(request: Request) -> dict[str, Any]:
+    def list_roles(request: Request) -> dict[str, object]:
         shown = [{"name": name, "title": role.title, "stage": role.stage} for name, role in sorted(roles.ROLES.items())]
         return page(request, "roles", shown, most=1000, usual=300)
 
     @router.route("GET", r"/v1/(?P<role>roles/[^/:]+)", service=_IAM)
-    def get_role(request: Request) -> dict[str, Any]:
+    def get_role(request: Request) -> dict[str, object]:
         name = request.match["role"]
         if name not in roles.ROLES:
             raise GoogleError(404, "NOT_FOUND", f"The role named {name} was not found.")
@@ -245,7 +245,7 @@ def install(router: Router, cloud: Cloud) -> None:
         schema="iam.v1:QueryTestablePermissionsRequest",
         service=_IAM,
     )
-    def testable(request: Request) -> dict[str, Any]:
+    def testable(request: Request) -> dict[str, object]:
         """gcloud asks before it makes a role, and names the host that it was told to call. The page is in the body."""
         wanted = request.json()
         if not re.fullmatch(r"//[^/]+/projects/[^/]+", wanted.get("fullResourceName", "")):
@@ -257,7 +257,7 @@ def install(router: Router, cloud: Cloud) -> None:
     custom = r"/v1/projects/(?P<project>[^/:]+)/roles"
 
     @router.route("GET", custom, permission="iam.roles.list", service=_IAM)
-    def list_custom(request: Request) -> dict[str, Any]:
+    def list_custom(request: Request) -> dict[str, object]:
         prefix = f"projects/{request.match['project']}/roles/"
         every = [record for _, record in cloud.db.list("role", prefix)]
         shown = [one for one in every if request.flag("showDeleted") or not one.get("deleted")]
@@ -288,11 +288,11 @@ def install(router: Router, cloud: Cloud) -> None:
     one_custom = rf"{custom}/(?P<role>[^/:]+)"
 
     @router.route("GET", one_custom, permission="iam.roles.get", service=_IAM)
-    def get_custom(request: Request) -> dict[str, Any]:
+    def get_custom(request: Request) -> dict[str, object]:
         return _custom_role(cloud, request)
 
     @router.route("PATCH", one_custom, schema="iam.v1:Role", permission="iam.roles.update", service=_IAM)
-    def patch_custom(request: Request) -> dict[str, Any]:
+    def patch_custom(request: Request) -> dict[str, object]:
         record, wanted = _custom_role(cloud, request), request.json()
         _check_permissions(wanted)
         mask = [field for field in request.one("updateMask").split(",") if field] or list(wanted)
@@ -301,7 +301,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return record
 
     @router.route("DELETE", one_custom, permission="iam.roles.delete", service=_IAM)
-    def delete_custom(request: Request) -> dict[str, Any]:
+    def delete_custom(request: Request) -> dict[str, object]:
         """It rests for seven days: it gives nobody anything, its grants stay, and it can be restored."""
         record = {**_custom_role(cloud, request), "deleted": True}
         cloud.db.put("role", record["name"], record)
@@ -314,7 +314,7 @@ def install(router: Router, cloud: Cloud) -> None:
         permission="iam.roles.undelete",
         service=_IAM,
     )
-    def undelete_custom(request: Request) -> dict[str, Any]:
+    def undelete_custom(request: Request) -> dict[str, object]:
         record = _custom_role(cloud, request)
         if not record.pop("deleted", False):
             raise GoogleError(400, "FAILED_PRECONDITION", f"The role named {record['name']} is not deleted.")
@@ -462,7 +462,7 @@ def _account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
     raise GoogleError(404, "NOT_FOUND", f"Unknown service account: {wanted}")
 
 
-def _shown(record: dict[str, Any]) -> dict[str, Any]:
+def _shown(record: dict[str, object]) -> dict[str, object]:
     unique = record.get("uniqueId", "")
     shown = {
         "name": f"projects/{record['projectId']}/serviceAccounts/{record['email']}",

@@ -23,7 +23,7 @@ def read(data: bytes) -> Any:
     return value
 
 
-def _levels(value: Any) -> int:
+def _levels(value: object) -> int:
     levels, inside = 0, [value]
     while inside:
         nested = [one for one in inside if isinstance(one, (dict, list))]

@@ -25,7 +25,7 @@ def new_key_pair() -> tuple[str, str]:
     return pem.decode(), public.decode()
 
 
-def signed(claims: dict[str, Any], private: str, kid: str) -> str:
+def signed(claims: dict[str, object], private: str, kid: str) -> str:
     head = _packed(json.dumps({"alg": "RS256", "typ": "JWT", "kid": kid}).encode())
     text = f"{head}.{_packed(json.dumps(claims).encode())}"
     key = serialization.load_pem_private_key(private.encode(), None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from importlib import import_module
 from types import TracebackType
-from typing import Any
 
 from tpu_studio.domain.doubts import read_doubt
 from tpu_studio.practice.cloud import Cloud
@@ -112,7 +111,7 @@ class Practice:
     def token(self) -> str:
         return self.cloud.principals.owner_token
 
-    def ready(self) -> dict[str, Any]:
+    def ready(self) -> dict[str, object]:
         """What `practice --json` prints."""
         return {"url": self.url, **self.cloud.settings.places(), "token": self.token}
 

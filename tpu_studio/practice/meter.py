@@ -26,7 +26,7 @@ class Meter:
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db, self._clock = db, clock
-        self.more: list[Callable[[], list[dict[str, Any]]]] = []
+        self.more: list[Callable[[], list[dict[str, object]]]] = []
         """Each tells what is charged of itself until now, as lines of the bill: what lies in buckets."""
 
     def begin(

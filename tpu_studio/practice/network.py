@@ -32,7 +32,7 @@ def install(router: Router, cloud: Cloud) -> None:
     regions = rf"{project}/regions"
 
     @router.route("GET", project, permission="compute.projects.get", service=_API)
-    def get_project(request: Request) -> dict[str, Any]:
+    def get_project(request: Request) -> dict[str, object]:
         record = need_project(cloud, request)
         return {
             "kind": "compute#project",
@@ -46,16 +46,16 @@ def install(router: Router, cloud: Cloud) -> None:
         }
 
     @router.route("GET", networks, permission="compute.networks.list", service=_API)
-    def list_networks(request: Request) -> dict[str, Any]:
+    def list_networks(request: Request) -> dict[str, object]:
         found = [_network(request, record) for record in _networks(cloud, request.match["project"])]
         return _list("compute#networkList", found)
 
     @router.route("GET", rf"{networks}/(?P<network>[^/]+)", permission="compute.networks.get", service=_API)
-    def get_network(request: Request) -> dict[str, Any]:
+    def get_network(request: Request) -> dict[str, object]:
         return _network(request, _one(cloud, request))
 
     @router.route("POST", networks, schema="compute.v1:Network", permission="compute.networks.create", service=_API)
-    def make_network(request: Request) -> dict[str, Any]:
+    def make_network(request: Request) -> dict[str, object]:
         wanted = request.json()
         name, project_id = wanted.get("name", ""), request.match["project"]
         with cloud.db.transaction():
@@ -77,7 +77,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return _operation(cloud, request, "insert", f"global/networks/{name}")
 
     @router.route("DELETE", rf"{networks}/(?P<network>[^/]+)", permission="compute.networks.delete", service=_API)
-    def delete_network(request: Request) -> dict[str, Any]:
+    def delete_network(request: Request) -> dict[str, object]:
         name = _one(cloud, request)["name"]
         if rules := firewalls.of(cloud, request.match["project"], name):
             where = f"projects/{request.match['project']}/global"
@@ -95,7 +95,7 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("GET", operation, permission="compute.globalOperations.get", service=_API)
     @router.route("POST", rf"{operation}/wait", permission="compute.globalOperations.get", service=_API)
-    def get_operation(request: Request) -> dict[str, Any]:
+    def get_operation(request: Request) -> dict[str, object]:
         record = cloud.db.get("network-operation", f"{request.match['project']}/{request.match['operation']}")
         if record is None:
             raise _missing(request, f"global/operations/{request.match['operation']}")
@@ -104,7 +104,7 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route(
         "GET", rf"{regions}/(?P<region>[^/]+)/subnetworks", permission="compute.subnetworks.list", service=_API
     )
-    def list_subnetworks(request: Request) -> dict[str, Any]:
+    def list_subnetworks(request: Request) -> dict[str, object]:
         _region(request)
         found = [_subnetwork(request, r, request.match["region"]) for r in _networks(cloud, request.match["project"])]
         return _list("compute#subnetworkList", found)
@@ -115,20 +115,20 @@ def install(router: Router, cloud: Cloud) -> None:
         permission="compute.subnetworks.get",
         service=_API,
     )
-    def get_subnetwork(request: Request) -> dict[str, Any]:
+    def get_subnetwork(request: Request) -> dict[str, object]:
         _region(request)
         return _subnetwork(request, _one(cloud, request), request.match["region"])
 
     @router.route("GET", regions, permission="compute.regions.list", service=_API)
-    def list_regions(request: Request) -> dict[str, Any]:
+    def list_regions(request: Request) -> dict[str, object]:
         return _list("compute#regionList", [_shown_region(cloud, request, one) for one in known_regions()])
 
     @router.route("GET", rf"{regions}/(?P<region>[^/]+)", permission="compute.regions.get", service=_API)
-    def get_region(request: Request) -> dict[str, Any]:
+    def get_region(request: Request) -> dict[str, object]:
         return _shown_region(cloud, request, _region(request))
 
     @router.route("GET", rf"{project}/aggregated/disks", permission="compute.disks.list", service=_API)
-    def disks(request: Request) -> dict[str, Any]:
+    def disks(request: Request) -> dict[str, object]:
         return {"kind": "compute#diskAggregatedList"}
 
     @router.route("GET", rf"{project}/aggregated/addresses", permission="compute.addresses.list", service=_API)
@@ -138,11 +138,11 @@ def install(router: Router, cloud: Cloud) -> None:
     rules = rf"{project}/global/firewalls"
 
     @router.route("GET", rules, permission="compute.firewalls.list", service=_API)
-    def list_rules(request: Request) -> dict[str, Any]:
+    def list_rules(request: Request) -> dict[str, object]:
         return _list("compute#firewallList", firewalls.of(cloud, request.match["project"]))
 
     @router.route("POST", rules, schema="compute.v1:Firewall", permission="compute.firewalls.create", service=_API)
-    def make_rule(request: Request) -> dict[str, Any]:
+    def make_rule(request: Request) -> dict[str, object]:
         wanted, project_id = request.json(), request.match["project"]
         network = str(wanted.get("network", "")).rpartition("/")[2] or "default"
         if not any(one["name"] == network for one in _networks(cloud, project_id)):
@@ -153,11 +153,11 @@ def install(router: Router, cloud: Cloud) -> None:
     one_rule = rf"{rules}/(?P<rule>[^/]+)"
 
     @router.route("GET", one_rule, permission="compute.firewalls.get", service=_API)
-    def get_rule(request: Request) -> dict[str, Any]:
+    def get_rule(request: Request) -> dict[str, object]:
         return _rule(cloud, request)
 
     @router.route("DELETE", one_rule, permission="compute.firewalls.delete", service=_API)
-    def delete_rule(request: Request) -> dict[str, Any]:
+    def delete_rule(request: Request) -> dict[str, object]:
         name = _rule(cloud, request)["name"]
         cloud.db.delete("firewall", f"{request.match['project']}/{name}")
         return _operation(cloud, request, "delete", f"global/firewalls/{name}")
@@ -175,7 +175,7 @@ def known_regions() -> list[str]:
     return sorted({region for one in _GENERATIONS for region in quota_limits.places(one, "region")})
 
 
-def _networks(cloud: Cloud, project: str) -> list[dict[str, Any]]:
+def _networks(cloud: Cloud, project: str) -> list[dict[str, object]]:
     found = [record for _, record in cloud.db.list("network", f"{project}/")]
     if orgpolicy.enforced(cloud, _SKIP):
         found = [record for record in found if record.get("by_hand")]
@@ -197,7 +197,7 @@ def _rule(cloud: Cloud, request: Request) -> dict[str, Any]:
     return record
 
 
-def _network(request: Request, record: dict[str, Any]) -> dict[str, Any]:
+def _network(request: Request, record: dict[str, object]) -> dict[str, object]:
     home = f"{HOME}/projects/{request.match['project']}"
     shown = {
         "kind": "compute#network",
@@ -215,7 +215,7 @@ def _network(request: Request, record: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _subnetwork(request: Request, record: dict[str, Any], region: str) -> dict[str, Any]:
+def _subnetwork(request: Request, record: dict[str, object], region: str) -> dict[str, object]:
     home = f"{HOME}/projects/{request.match['project']}"
     link = f"{home}/regions/{region}/subnetworks/{record['name']}"
     return {
@@ -233,7 +233,7 @@ def _subnetwork(request: Request, record: dict[str, Any], region: str) -> dict[s
     }
 
 
-def _shown_region(cloud: Cloud, request: Request, region: str) -> dict[str, Any]:
+def _shown_region(cloud: Cloud, request: Request, region: str) -> dict[str, object]:
     project = request.match["project"]
     home = f"{HOME}/projects/{project}"
     zones = sorted(
@@ -280,7 +280,7 @@ def _operation(cloud: Cloud, request: Request, kind: str, target: str) -> dict[s
     return record
 
 
-def _list(kind: str, items: list[dict[str, Any]]) -> dict[str, Any]:
+def _list(kind: str, items: list[dict[str, object]]) -> dict[str, object]:
     return {"kind": kind, **({"items": items} if items else {})}
 
 

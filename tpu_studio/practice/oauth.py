@@ -125,7 +125,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return _tokeninfo(cloud, request.one("access_token") or _first(form, "access_token"))
 
     @router.route("GET", r"/v1/userinfo|/oauth2/v[123]/userinfo|/userinfo/v2/me")
-    def userinfo(request: Request) -> dict[str, Any]:
+    def userinfo(request: Request) -> dict[str, object]:
         who = request.principal
         if not who.is_owner and not set(who.scopes) & {"openid", EMAIL}:
             raise GoogleError(401, "UNAUTHENTICATED", "Request is missing required authentication credential.")
@@ -135,7 +135,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"sub": subject, "email": who.email, "email_verified": True}
 
     @router.route("GET", r"/oauth2/v1/certs", public=True)
-    def certs(request: Request) -> dict[str, Any]:
+    def certs(request: Request) -> dict[str, object]:
         record = _signing_key(cloud)
         return {record["kid"]: record["public"]}
 
@@ -239,7 +239,7 @@ def _page(body: str, status: int = 200) -> Reply:
 # ------------------------------------------------------------------------------------------------------------ tokens
 
 
-def _by_code(cloud: Cloud, form: dict[str, str]) -> dict[str, Any]:
+def _by_code(cloud: Cloud, form: dict[str, str]) -> dict[str, object]:
     client = _client(cloud, form)
     with cloud.db.transaction():
         record = cloud.db.get("code", form.get("code", ""))
@@ -271,7 +271,7 @@ def _by_code(cloud: Cloud, form: dict[str, str]) -> dict[str, Any]:
     return _tokens(cloud, record["email"], record["scopes"], client, refresh, said=refresh)
 
 
-def _by_refresh_token(cloud: Cloud, form: dict[str, str]) -> dict[str, Any]:
+def _by_refresh_token(cloud: Cloud, form: dict[str, str]) -> dict[str, object]:
     client = _client(cloud, form)
     given = form.get("refresh_token", "")
     record = cloud.db.get("refresh", given)
@@ -296,7 +296,7 @@ def _by_refresh_token(cloud: Cloud, form: dict[str, str]) -> dict[str, Any]:
     return _tokens(cloud, record["email"], scopes, client, given, said=said)
 
 
-def _by_key(cloud: Cloud, form: dict[str, str]) -> dict[str, Any]:
+def _by_key(cloud: Cloud, form: dict[str, str]) -> dict[str, object]:
     """A JWT signed with a service account's key (RFC 7523)."""
     assertion = form.get("assertion", "")
     claims = _verified(cloud, assertion, f"{cloud.url}/token", "https://oauth2.googleapis.com/token")
@@ -346,10 +346,10 @@ def _self_signed(cloud: Cloud, token: str) -> Principal | None:
     return Principal(claims["iss"], "serviceAccount", scopes)
 
 
-def _tokens(cloud: Cloud, email: str, scopes: list[str], client: str, refresh: str, *, said: str) -> dict[str, Any]:
+def _tokens(cloud: Cloud, email: str, scopes: list[str], client: str, refresh: str, *, said: str) -> dict[str, object]:
     token = cloud.principals.issue(email, "user", tuple(scopes), LIFETIME_S)
     cloud.db.put("token", token, {**(cloud.db.get("token", token) or {}), "client": client, "refresh": refresh})
-    answer: dict[str, Any] = {
+    answer: dict[str, object] = {
         "access_token": token,
         "expires_in": _real_lifetime_s(cloud),
         "scope": " ".join(scopes),
@@ -367,7 +367,7 @@ def _tokens(cloud: Cloud, email: str, scopes: list[str], client: str, refresh: s
 
 def _new_refresh_token(cloud: Cloud, email: str, client: str, scopes: list[str]) -> str:
     token = f"1//0practice-{secrets.token_urlsafe(32)}"
-    record: dict[str, Any] = {"email": email, "client": client, "scopes": scopes}
+    record: dict[str, object] = {"email": email, "client": client, "scopes": scopes}
     testing = cloud.faults.armed("refresh-token-expires")
     if testing is not None:
         record["until"] = cloud.clock.now() + float(testing["days"]) * 86400
@@ -432,7 +432,7 @@ def _tokeninfo(cloud: Cloud, token: str) -> Reply:
 def _id_token(cloud: Cloud, email: str, client: str, with_email: bool) -> str:
     record = _signing_key(cloud)
     now = int(time.time())
-    claims: dict[str, Any] = {
+    claims: dict[str, object] = {
         "iss": "https://accounts.google.com",
         "azp": client,
         "aud": client,

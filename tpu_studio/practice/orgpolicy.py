@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.paging import page
@@ -37,7 +35,7 @@ def install(router: Router, cloud: Cloud) -> None:
     policies = r"/v2/projects/(?P<project>[^/:]+)/policies"
 
     @router.route("GET", policies, permission="orgpolicy.policies.list", service=_API)
-    def list_policies(request: Request) -> dict[str, Any]:
+    def list_policies(request: Request) -> dict[str, object]:
         project = need_project(cloud, request)
         mine = [_shown(cloud, project, one) for one in (*LISTS, *SWITCHES) if enforced(cloud, one)]
         return page(request, "policies", mine, most=1000)
@@ -45,7 +43,7 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route(
         "GET", rf"{policies}/(?P<constraint>[^/:]+):getEffectivePolicy", permission="orgpolicy.policy.get", service=_API
     )
-    def effective(request: Request) -> dict[str, Any]:
+    def effective(request: Request) -> dict[str, object]:
         return _shown(cloud, need_project(cloud, request), request.match["constraint"])
 
 
@@ -57,11 +55,11 @@ def enforced(cloud: Cloud, constraint: str) -> bool:
     return fault is not None and fault.get("constraint", LOCATIONS) == constraint
 
 
-def _shown(cloud: Cloud, project: dict[str, Any], constraint: str) -> dict[str, Any]:
+def _shown(cloud: Cloud, project: dict[str, object], constraint: str) -> dict[str, object]:
     if constraint not in LISTS and constraint not in SWITCHES:
         raise GoogleError(400, "INVALID_ARGUMENT", f"No such constraint: constraints/{constraint}")
     forbids = enforced(cloud, constraint)
-    rule: dict[str, Any]
+    rule: dict[str, object]
     if constraint in SWITCHES:
         rule = {"enforce": True} if forbids else {"enforce": False}
     elif not forbids:

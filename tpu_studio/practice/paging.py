@@ -8,7 +8,7 @@ from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Request
 
 
-def page(request: Request, key: str, items: list[dict[str, Any]], *, most: int, usual: int = 0) -> dict[str, Any]:
+def page(request: Request, key: str, items: list[dict[str, Any]], *, most: int, usual: int = 0) -> dict[str, object]:
     """``{key: [...], "nextPageToken": …}``; what is empty is left out.
 
     Args:
@@ -25,7 +25,7 @@ def page(request: Request, key: str, items: list[dict[str, Any]], *, most: int, 
     except ValueError as error:
         raise GoogleError(400, "INVALID_ARGUMENT", "Invalid value for page size or page token.") from error
     size = min(size or usual or most, most)
-    reply: dict[str, Any] = {}
+    reply: dict[str, object] = {}
     if shown := items[start : start + size]:
         reply[key] = shown
     if start + size < len(items):

@@ -5,8 +5,6 @@ A field that the reply's schema does not have is 400, as at Google. Cloud Storag
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.discovery import schemas
 from tpu_studio.practice.errors import GoogleError
@@ -14,7 +12,7 @@ from tpu_studio.practice.routing import Request
 from tpu_studio.practice.storage import fields
 
 
-def part_of(cloud: Cloud, request: Request, body: dict[str, Any], schema: str, document: str) -> dict[str, Any]:
+def part_of(cloud: Cloud, request: Request, body: dict[str, object], schema: str, document: str) -> dict[str, object]:
     """*body*, or what the request's ``fields`` names of it. Raises GoogleError 400."""
     wanted, way = request.one("fields"), cloud.doubts.way("partial-answers")
     if not wanted or way == "ignored":

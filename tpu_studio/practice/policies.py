@@ -42,7 +42,7 @@ def known_at(cloud: Cloud, what: str) -> float:
     return cloud.clock.now() + most_s(cloud) * (0.25 + 0.75 * share)
 
 
-def shown(cloud: Cloud, policy: Policy, requested: Any) -> Policy:
+def shown(cloud: Cloud, policy: Policy, requested: object) -> Policy:
     """*policy* as it is answered to who asks for version *requested*: conditions are cut out of anything below 3.
 
     Raises GoogleError 400: there is no such version.

@@ -105,8 +105,8 @@ class Principals:
         return self._db.get("policy", resource) or {"version": 1, "etag": "ACAB", "bindings": []}
 
     def set_policy(
-        self, resource: str, policy: dict[str, Any], since: Callable[[str], float] | None = None
-    ) -> dict[str, Any]:
+        self, resource: str, policy: dict[str, object], since: Callable[[str], float] | None = None
+    ) -> dict[str, object]:
         """*since*: when a grant that is new counts, by its key; None: at once."""
         with self._db.transaction():
             before = self._grants(self.policy(resource))

@@ -28,24 +28,24 @@ def install(router: Router, cloud: Cloud) -> None:
     preferences = rf"{home}/quotaPreferences"
 
     @router.route("GET", infos, permission="cloudquotas.quotas.get", service=_API)
-    def list_infos(request: Request) -> dict[str, Any]:
+    def list_infos(request: Request) -> dict[str, object]:
         return page(request, "quotaInfos", _infos(cloud, request), most=2000, usual=500)
 
     @router.route("GET", rf"{infos}/(?P<quota>[^/:]+)", permission="cloudquotas.quotas.get", service=_API)
-    def get_info(request: Request) -> dict[str, Any]:
+    def get_info(request: Request) -> dict[str, object]:
         for info in _infos(cloud, request):
             if info["quotaId"] == request.match["quota"]:
                 return info
         raise not_found(request.path.partition("/v1")[2].partition("/")[2])
 
     @router.route("GET", preferences, permission="cloudquotas.quotas.get", service=_API)
-    def list_preferences(request: Request) -> dict[str, Any]:
+    def list_preferences(request: Request) -> dict[str, object]:
         decide(cloud)
         mine = cloud.db.list("quota-preference", f"projects/{request.match['project']}/")
         return page(request, "quotaPreferences", [_shown(record) for _, record in mine], most=500)
 
     @router.route("GET", rf"{preferences}/(?P<id>[^/:]+)", permission="cloudquotas.quotas.get", service=_API)
-    def get_preference(request: Request) -> dict[str, Any]:
+    def get_preference(request: Request) -> dict[str, object]:
         decide(cloud)
         return _shown(_preference(cloud, request))
 
@@ -70,7 +70,7 @@ def install(router: Router, cloud: Cloud) -> None:
         permission="cloudquotas.quotas.update",
         service=_API,
     )
-    def patch(request: Request) -> dict[str, Any]:
+    def patch(request: Request) -> dict[str, object]:
         name = f"{_home(request)}/quotaPreferences/{request.match['id']}"
         with cloud.db.transaction():
             before = cloud.db.get("quota-preference", name)
@@ -118,7 +118,7 @@ def decide(cloud: Cloud) -> None:
             cloud.db.put("quota-preference", name, record)
 
 
-def _infos(cloud: Cloud, request: Request) -> list[dict[str, Any]]:
+def _infos(cloud: Cloud, request: Request) -> list[dict[str, object]]:
     project = need_project(cloud, request)
     service = request.match["service"]
     by_id: dict[str, list[Quota]] = {}
@@ -129,7 +129,7 @@ def _infos(cloud: Cloud, request: Request) -> list[dict[str, Any]]:
     return [_info(cloud, project, rows) for rows in by_id.values()]
 
 
-def _info(cloud: Cloud, project: dict[str, Any], rows: list[Quota]) -> dict[str, Any]:
+def _info(cloud: Cloud, project: dict[str, Any], rows: list[Quota]) -> dict[str, object]:
     """One QuotaInfo; *rows*: one, or one for each family. Most specific first, as Google orders them."""
     first = rows[0]
     special, general = [], []
@@ -151,7 +151,7 @@ def _info(cloud: Cloud, project: dict[str, Any], rows: list[Quota]) -> dict[str,
                     for place in places
                 ]
         if places := by_value.get(usual, []):
-            entry: dict[str, Any] = {"details": _value(usual), "applicableLocations": places}
+            entry: dict[str, object] = {"details": _value(usual), "applicableLocations": places}
             general.append({"dimensions": family, **entry} if family else entry)
     info = {
         "name": f"projects/{project['number']}/locations/global/services/{first.service}/quotaInfos/{first.quota_id}",
@@ -174,7 +174,7 @@ def _value(value: int) -> dict[str, Any]:
     return {"value": str(value)} if value else {}  # Google leaves a zero out
 
 
-def _eligibility(cloud: Cloud, project: str) -> dict[str, Any]:
+def _eligibility(cloud: Cloud, project: str) -> dict[str, object]:
     if not billing.enabled(cloud, project):
         return {"ineligibilityReason": "NO_VALID_BILLING_ACCOUNT"}
     if cloud.faults.armed("free-trial") is not None and (way := cloud.doubts.way("free-trial-asks")) != "taken":
@@ -245,7 +245,7 @@ def _outcome(cloud: Cloud, quota: Quota, place: str, current: int) -> tuple[int,
     return MOST_GRANTED, "Your quota request was processed.", delay_s, True
 
 
-def _preference(cloud: Cloud, request: Request) -> dict[str, Any]:
+def _preference(cloud: Cloud, request: Request) -> dict[str, object]:
     name = f"{_home(request)}/quotaPreferences/{request.match['id']}"
     record = cloud.db.get("quota-preference", name)
     if record is None:
@@ -253,7 +253,7 @@ def _preference(cloud: Cloud, request: Request) -> dict[str, Any]:
     return record
 
 
-def _shown(record: dict[str, Any]) -> dict[str, Any]:
+def _shown(record: dict[str, Any]) -> dict[str, object]:
     """Without what Google leaves out: false, zero."""
     shown = {k: v for k, v in record["shown"].items() if v is not False}
     config = {k: v for k, v in shown["quotaConfig"].items() if k != "grantedValue" or v != "0"}

@@ -318,7 +318,7 @@ def _v3(record: dict[str, Any]) -> dict[str, Any]:
     return shown | {k: record[k] for k in ("parent", "labels") if record.get(k)}
 
 
-def _v1(record: dict[str, Any]) -> dict[str, Any]:
+def _v1(record: dict[str, object]) -> dict[str, object]:
     shown = {
         "projectNumber": record["number"],
         "projectId": record["projectId"],

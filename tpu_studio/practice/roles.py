@@ -23,7 +23,7 @@ class Role:
 
 
 def _read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(resource_path("google", name).read_text("utf-8"))
+    found: dict[str, object] = json.loads(resource_path("google", name).read_text("utf-8"))
     return found
 
 
@@ -53,7 +53,7 @@ def grantable(role: str) -> bool:
 
 
 @cache
-def checked_by(method: str) -> tuple[dict[str, Any], ...]:
+def checked_by(method: str) -> tuple[dict[str, object], ...]:
     """What the API *method* (``tpu.projects.locations.nodes.create``) checks: ``{"name", "condition"?}`` each.
 
     Raises:
@@ -64,6 +64,6 @@ def checked_by(method: str) -> tuple[dict[str, Any], ...]:
 
 
 @cache
-def _methods() -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = _read("iam-methods.json")["methods"]
+def _methods() -> dict[str, list[dict[str, object]]]:
+    found: dict[str, list[dict[str, object]]] = _read("iam-methods.json")["methods"]
     return found

@@ -77,7 +77,7 @@ class PracticeServer(LoopbackServer):
         self.hang_up()
         self.server_close()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         if not isinstance(sys.exc_info()[1], OSError):  # a client that hangs up is no news
             log_failure()
 

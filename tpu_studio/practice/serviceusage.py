@@ -75,7 +75,7 @@ def install(router: Router, cloud: Cloud) -> None:
     services = r"/v1/projects/(?P<project>[^/:]+)/services"
 
     @router.route("GET", services, service=_API)
-    def list_services(request: Request) -> dict[str, Any]:
+    def list_services(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "serviceusage.services.list")
         wanted = request.one("filter").replace(" ", "")
         if wanted not in ("", "state:ENABLED", "state:DISABLED"):
@@ -90,7 +90,7 @@ def install(router: Router, cloud: Cloud) -> None:
         )
 
     @router.route("GET", rf"{services}:batchGet", service=_API)
-    def batch_get(request: Request) -> dict[str, Any]:
+    def batch_get(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "serviceusage.services.get")
         names = request.query.get("names", [])
         if not 1 <= len(names) <= 30:
@@ -108,7 +108,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"services": [_shown(cloud, project, service) for service in ids]}
 
     @router.route("POST", rf"{services}:batchEnable", schema="serviceusage.v1:BatchEnableServicesRequest", service=_API)
-    def batch_enable(request: Request) -> dict[str, Any]:
+    def batch_enable(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "serviceusage.services.enable")
         ids = request.json().get("serviceIds", [])
         if not 1 <= len(ids) <= 20:
@@ -136,7 +136,7 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route(
         "POST", rf"{services}/(?P<service>[^/:]+):enable", schema="serviceusage.v1:EnableServiceRequest", service=_API
     )
-    def enable(request: Request) -> dict[str, Any]:
+    def enable(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "serviceusage.services.enable")
         service = _known(request.match["service"], project)
         takes_s = _enable(cloud, project, service)
@@ -152,7 +152,7 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route(
         "POST", rf"{services}/(?P<service>[^/:]+):disable", schema="serviceusage.v1:DisableServiceRequest", service=_API
     )
-    def disable(request: Request) -> dict[str, Any]:
+    def disable(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "serviceusage.services.disable")
         service = _known(request.match["service"], project)
         cloud.db.put("service", f"{project['projectId']}/{service}", {"enabled": False})
@@ -172,7 +172,7 @@ def install(router: Router, cloud: Cloud) -> None:
     metrics = r"/v1beta1/projects/(?P<project>[^/:]+)/services/(?P<service>[^/:]+)/consumerQuotaMetrics"
 
     @router.route("GET", metrics, service=_API)
-    def quota_metrics(request: Request) -> dict[str, Any]:
+    def quota_metrics(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "serviceusage.quotas.get")
         return page(request, "metrics", _metrics(cloud, project, request.match["service"]), most=200, usual=50)
 
@@ -213,12 +213,12 @@ def _enable(cloud: Cloud, project: dict[str, Any], service: str) -> float:
     return takes_s
 
 
-def _shown(cloud: Cloud, project: dict[str, Any], service: str, *, brief: bool = False) -> dict[str, Any]:
+def _shown(cloud: Cloud, project: dict[str, Any], service: str, *, brief: bool = False) -> dict[str, object]:
     record = cloud.db.get("service", f"{project['projectId']}/{service}")
     on = bool(record and record["enabled"] and cloud.clock.now() >= record.get("on_at", 0.0))
     if cloud.faults.armed("service-disabled", service=service, project=project["projectId"]) is not None:
         on = False
-    config: dict[str, Any] = {"name": service, "title": TITLES[service]}
+    config: dict[str, object] = {"name": service, "title": TITLES[service]}
     if not brief:
         config["usage"] = {"requirements": ["serviceusage.googleapis.com/tos/cloud"]}
     return {
@@ -229,7 +229,7 @@ def _shown(cloud: Cloud, project: dict[str, Any], service: str, *, brief: bool =
     }
 
 
-def _known(service: str, project: dict[str, Any]) -> str:
+def _known(service: str, project: dict[str, object]) -> str:
     if service in TITLES:
         return service
     raise GoogleError(
@@ -247,11 +247,11 @@ def _known(service: str, project: dict[str, Any]) -> str:
     )
 
 
-def _metadata(services: list[dict[str, Any]]) -> dict[str, Any]:
+def _metadata(services: list[dict[str, object]]) -> dict[str, Any]:
     return {"@type": f"{_V1}.OperationMetadata", "resourceNames": [s["name"] for s in services]}
 
 
-def _metrics(cloud: Cloud, project: dict[str, Any], service: str) -> list[dict[str, Any]]:
+def _metrics(cloud: Cloud, project: dict[str, Any], service: str) -> list[dict[str, object]]:
     base = f"projects/{project['number']}/services/{service}/consumerQuotaMetrics"
     by_metric: dict[str, dict[str, Any]] = {}
     for quota in quota_limits.known(cloud, service):
@@ -269,7 +269,7 @@ def _metrics(cloud: Cloud, project: dict[str, Any], service: str) -> list[dict[s
         )
         unit = "1/{project}/{" + quota.per + "}"
         places = quota_limits.places(quota.generation, quota.per)
-        buckets: list[dict[str, Any]] = [{"effectiveLimit": str(usual), "defaultLimit": str(usual)}]
+        buckets: list[dict[str, object]] = [{"effectiveLimit": str(usual), "defaultLimit": str(usual)}]
         for place in places:
             dimensions = {quota.per: place, **({"tpu_family": quota.family} if quota.family else {})}
             now = quota_limits.limit(cloud, quota.quota_id, dimensions)

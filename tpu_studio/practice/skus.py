@@ -11,7 +11,6 @@ import hashlib
 import json
 import math
 from functools import cache
-from typing import Any
 
 from tpu_studio.wire import loans
 from tpu_studio.wire.resources import resource_path
@@ -54,7 +53,7 @@ _EFFECTIVE = "2026-11-01T00:00:00Z"
 
 
 @cache
-def of_service(service: str) -> tuple[dict[str, Any], ...]:
+def of_service(service: str) -> tuple[dict[str, object], ...]:
     """Every Sku of ``services/…``, USD; empty for a service that isn't sold here."""
     prices = json.loads(resource_path("catalogue", "prices.json").read_text(encoding="utf-8"))
     if service == STORAGE_SERVICE:
@@ -73,7 +72,7 @@ def of_service(service: str) -> tuple[dict[str, Any], ...]:
         )
     if service not in (TPU_SERVICE, COMPUTE_SERVICE):
         return ()
-    skus: list[dict[str, Any]] = []
+    skus: list[dict[str, object]] = []
     for row in prices["rows"]:
         generation, region, tier = row["generation"], row["region"], row["tier"]
         home = TPU_SERVICE if generation in _LEGACY else COMPUTE_SERVICE
@@ -137,11 +136,11 @@ def _sku(
     group: str = "TPU",
     usage: str = "OnDemand",
     unit: str = "h",
-) -> dict[str, Any]:
+) -> dict[str, object]:
     digest = hashlib.sha256(f"{service}/{description}/{region}".encode()).hexdigest()[:12].upper()
     sku_id = "-".join((digest[:4], digest[4:8], digest[8:]))
     whole = math.floor(usd)
-    price: dict[str, Any] = {"currencyCode": "USD"}
+    price: dict[str, object] = {"currencyCode": "USD"}
     if whole:
         price["units"] = str(whole)
     if nanos := round((usd - whole) * 1e9):

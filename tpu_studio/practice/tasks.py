@@ -45,25 +45,25 @@ def install(router: Router, cloud: Cloud) -> None:
     task = rf"{queue}/tasks/(?P<task>[^/:]+)"
 
     @router.route("GET", locations, service=service)
-    def list_locations(request: Request) -> dict[str, Any]:
+    def list_locations(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "cloudtasks.locations.list")
         told = REGIONS[: len(REGIONS) // 2] if cloud.doubts.way("tasks-locations") else REGIONS
         return page(request, "locations", [_location(project, region) for region in told], most=100)
 
     @router.route("GET", location, service=service)
-    def get_location(request: Request) -> dict[str, Any]:
+    def get_location(request: Request) -> dict[str, object]:
         project = need_project(cloud, request, "cloudtasks.locations.get")
         if request.match["location"] not in REGIONS:
             raise GoogleError(404, "NOT_FOUND", "Requested entity was not found.")
         return _location(project, request.match["location"])
 
     @router.route("GET", rf"{location}/queues", service=service)
-    def list_queues(request: Request) -> dict[str, Any]:
+    def list_queues(request: Request) -> dict[str, object]:
         parent = _parent(cloud, request, "cloudtasks.queues.list")
         return page(request, "queues", [q for _, q in cloud.db.list("queue", f"{parent}/queues/")], most=9800)
 
     @router.route("POST", rf"{location}/queues", schema="cloudtasks.v2:Queue", service=service)
-    def create_queue(request: Request) -> dict[str, Any]:
+    def create_queue(request: Request) -> dict[str, object]:
         parent = _parent(cloud, request, "cloudtasks.queues.create")
         wanted = request.json()
         name = _name(cloud, wanted.get("name", ""))
@@ -76,11 +76,11 @@ def install(router: Router, cloud: Cloud) -> None:
             return _make_queue(cloud, name, wanted)
 
     @router.route("GET", queue, service=service)
-    def get_queue(request: Request) -> dict[str, Any]:
+    def get_queue(request: Request) -> dict[str, object]:
         return _queue(cloud, request, "cloudtasks.queues.get")
 
     @router.route("PATCH", queue, schema="cloudtasks.v2:Queue", service=service)
-    def patch_queue(request: Request) -> dict[str, Any]:
+    def patch_queue(request: Request) -> dict[str, object]:
         parent = _parent(cloud, request, "cloudtasks.queues.update")
         name = f"{parent}/queues/{request.match['queue']}"
         mask = [field.split(".")[0] for field in request.one("updateMask").split(",") if field]
@@ -96,7 +96,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return record
 
     @router.route("DELETE", queue, service=service)
-    def delete_queue(request: Request) -> dict[str, Any]:
+    def delete_queue(request: Request) -> dict[str, object]:
         name = _queue(cloud, request, "cloudtasks.queues.delete")["name"]
         with cloud.db.transaction():
             cloud.db.delete("queue", name)
@@ -109,7 +109,7 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route(
         "POST", rf"{queue}:(?P<verb>pause|resume|purge)", schema="cloudtasks.v2:PauseQueueRequest", service=service
     )
-    def change_queue(request: Request) -> dict[str, Any]:
+    def change_queue(request: Request) -> dict[str, object]:
         verb = request.match["verb"]
         record = _queue(cloud, request, f"cloudtasks.queues.{verb}")
         with cloud.db.transaction():
@@ -123,13 +123,13 @@ def install(router: Router, cloud: Cloud) -> None:
         return record
 
     @router.route("POST", rf"{queue}:getIamPolicy", schema="cloudtasks.v2:GetIamPolicyRequest", service=service)
-    def get_policy(request: Request) -> dict[str, Any]:
+    def get_policy(request: Request) -> dict[str, object]:
         name = _queue(cloud, request, "cloudtasks.queues.getIamPolicy")["name"]
         asked = request.json().get("options", {}).get("requestedPolicyVersion")
         return policies.shown(cloud, cloud.principals.policy(f"queues/{name}"), asked)
 
     @router.route("POST", rf"{queue}:setIamPolicy", schema="cloudtasks.v2:SetIamPolicyRequest", service=service)
-    def set_policy(request: Request) -> dict[str, Any]:
+    def set_policy(request: Request) -> dict[str, object]:
         """Without conditions: queues are not among what accepts them (iam/docs/resource-types-with-policies)."""
         name = _queue(cloud, request, "cloudtasks.queues.setIamPolicy")["name"]
         wanted = request.json().get("policy", {})
@@ -140,21 +140,21 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route(
         "POST", rf"{queue}:testIamPermissions", schema="cloudtasks.v2:TestIamPermissionsRequest", service=service
     )
-    def test_permissions(request: Request) -> dict[str, Any]:
+    def test_permissions(request: Request) -> dict[str, object]:
         on = (f"projects/{request.match['project']}", *_policy_of(cloud, request))
         asked = request.json().get("permissions", [])
         granted = [one for one in asked if cloud.principals.may(request.principal, one, *on)]
         return {"permissions": granted} if granted else {}
 
     @router.route("GET", rf"{queue}/tasks", service=service)
-    def list_tasks(request: Request) -> dict[str, Any]:
+    def list_tasks(request: Request) -> dict[str, object]:
         name = _queue(cloud, request, "cloudtasks.tasks.list")["name"]
         full = _full(cloud, request, request.one("responseView"))
         tasks = [_shown(cloud, record, full) for _, record in cloud.db.list("task", f"{name}/tasks/")]
         return page(request, "tasks", tasks, most=1000)
 
     @router.route("POST", rf"{queue}/tasks", schema="cloudtasks.v2:CreateTaskRequest", service=service)
-    def create_task(request: Request) -> dict[str, Any]:
+    def create_task(request: Request) -> dict[str, object]:
         parent = _parent(cloud, request, "cloudtasks.tasks.create")
         name = f"{parent}/queues/{request.match['queue']}"
         if cloud.faults.take("tasks-refused", queue=name) is not None:
@@ -188,18 +188,18 @@ def install(router: Router, cloud: Cloud) -> None:
         return _shown(cloud, record, full)
 
     @router.route("GET", task, service=service)
-    def get_task(request: Request) -> dict[str, Any]:
+    def get_task(request: Request) -> dict[str, object]:
         record = _task(cloud, request, "cloudtasks.tasks.get")
         return _shown(cloud, record, _full(cloud, request, request.one("responseView")))
 
     @router.route("DELETE", task, service=service)
-    def delete_task(request: Request) -> dict[str, Any]:
+    def delete_task(request: Request) -> dict[str, object]:
         with cloud.db.transaction():
             end(cloud, _task(cloud, request, "cloudtasks.tasks.delete")["name"])
         return {}
 
     @router.route("POST", rf"{task}:run", schema="cloudtasks.v2:RunTaskRequest", service=service)
-    def run_task(request: Request) -> dict[str, Any]:
+    def run_task(request: Request) -> dict[str, object]:
         record = _task(cloud, request, "cloudtasks.tasks.run")
         full = _full(cloud, request, request.json().get("responseView", ""))
         sender.send(record["name"])
@@ -314,7 +314,7 @@ def _config(field: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return dict(wanted)
 
 
-def _location(project: dict[str, Any], region: str) -> dict[str, Any]:
+def _location(project: dict[str, object], region: str) -> dict[str, object]:
     return {
         "name": f"projects/{project['projectId']}/locations/{region}",
         "locationId": region,

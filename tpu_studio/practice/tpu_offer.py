@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from tpu_studio.domain.catalogue import Generation, Slice, catalogue, region_of
 
@@ -71,7 +70,7 @@ def has_image(zone: str, image: str) -> bool:
     return image in images(zone) or bool(_TF_NAME.fullmatch(image))
 
 
-def location(project: str, zone: str) -> dict[str, Any]:
+def location(project: str, zone: str) -> dict[str, object]:
     return {
         "name": f"projects/{project}/locations/{zone}",
         "locationId": zone,

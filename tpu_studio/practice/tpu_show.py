@@ -78,7 +78,7 @@ def known_only(body: Record, schema: str, document: str) -> Record:
     return dict(clean)
 
 
-def _prune(value: Any, schema: str, known: Record) -> None:
+def _prune(value: object, schema: str, known: Record) -> None:
     properties = known.get(schema, {}).get("properties")
     if not properties or not isinstance(value, dict):
         return

@@ -85,7 +85,7 @@ class Machines:
             self._faults.take("preempted-at-step", **about)
             self._note(name, preempt=noticed + record["step_notice"])
 
-    def _note(self, name: str, **change: Any) -> bool:
+    def _note(self, name: str, **change: object) -> bool:
         """Whether there is such a node still."""
         with self._db.transaction():
             record = self._db.get(NODE, name)

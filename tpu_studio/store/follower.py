@@ -322,7 +322,7 @@ class Follower:
         return columns.last_step(self._columns, number, length)
 
 
-def _of_worker(path: Path, found: list[Any]) -> list[Any]:
+def _of_worker(path: Path, found: list[object]) -> list[Any]:
     """Of a worker besides the first only what is its own: phases, curve, money and end are worker 0's to tell."""
     if path.stem.endswith("-w000"):
         return found
@@ -348,14 +348,14 @@ def _lines(path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
     return chunk[:end].split(b"\n")[:-1], start + end
 
 
-def _place(found: list[Any], t: float) -> int:
+def _place(found: list[object], t: float) -> int:
     """Where a desktop's event of time *t* belongs among *found*."""
     if not found or _time_of(found[-1]) <= t:
         return len(found)
     return next(index for index, record in enumerate(found) if _time_of(record) > t)
 
 
-def _time_of(record: Any) -> float:
+def _time_of(record: object) -> float:
     """When it was, as far as it says so; it may be no event at all."""
     value = record.get("t", 0.0) if isinstance(record, dict) else 0.0
     return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0

@@ -128,7 +128,7 @@ class Index:
                 self._spare = PassingIndex(self._home)
             return self._spare._db
 
-    def _learned(self, follower: Follower) -> Mapping[str, Any] | None:
+    def _learned(self, follower: Follower) -> Mapping[str, object] | None:
         """Of a run of this installation, and of this computer where that did the work; a stranger's teaches nothing."""
         owner, place = desk.read_owner(follower.folder), follower.plan.place
         if owner.get("imported") or owner.get("install") != self._install:

@@ -63,7 +63,7 @@ class JournalFile:
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise self._not_ready(error) from error
 
-    def open(self, action: str, run: str, facts: Mapping[str, Any], at: float) -> int:
+    def open(self, action: str, run: str, facts: Mapping[str, object], at: float) -> int:
         with self._lock:
             cursor = self._execute(
                 "INSERT INTO intents (action, run, facts, opened) VALUES (?, ?, ?, ?)",
@@ -88,7 +88,7 @@ class JournalFile:
             for number, action, run, text, at in rows
         ]
 
-    def plan_of(self, run: str) -> Mapping[str, Any] | None:
+    def plan_of(self, run: str) -> Mapping[str, object] | None:
         """JSON of the plan that *run* was begun with, from an intent that tells it, closed or not."""
         plans = (facts.get("plan") for facts in self._begun(run))
         return next((plan for plan in plans if isinstance(plan, dict)), None)
@@ -103,7 +103,7 @@ class JournalFile:
         with self._lock:
             return bool(self._rows("SELECT 1 FROM intents WHERE run = ? AND action = 'take-over' LIMIT 1", (run,)))
 
-    def _begun(self, run: str) -> Iterator[dict[str, Any]]:
+    def _begun(self, run: str) -> Iterator[dict[str, object]]:
         """Facts of the intents with which something of *run* was begun, latest first."""
         with self._lock:
             rows = self._rows(
@@ -162,7 +162,7 @@ class JournalFile:
             raise
         return db
 
-    def _execute(self, sql: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+    def _execute(self, sql: str, values: tuple[object, ...]) -> sqlite3.Cursor:
         return self._done(lambda: self._db.execute(sql, values))
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -238,7 +238,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _facts(text: object) -> dict[str, Any]:
+def _facts(text: object) -> dict[str, object]:
     """Of one intent; of a damaged row none: that something was begun is still known."""
     try:
         found = json.loads(text) if isinstance(text, str) else None

@@ -131,12 +131,12 @@ class Reader:
         if view is not None and view.end is None and view.usd_per_hour is not None:
             self._money = Money(view.usd_at, view.usd, view.usd_per_hour)
 
-    def read(self, records: Iterable[Any]) -> Batch:
+    def read(self, records: Iterable[object]) -> Batch:
         batch, open_points = Batch(), dict[tuple[str, ...], Points]()
-        waiting: dict[str, Any] | None = None  # latest metric line that the fold has not been given
+        waiting: dict[str, object] | None = None  # latest metric line that the fold has not been given
         fed_at = self._fed_at
 
-        def feed(record: dict[str, Any]) -> None:
+        def feed(record: dict[str, object]) -> None:
             nonlocal fed_at
             event = from_record(record)
             if event is not None:
@@ -204,7 +204,7 @@ def without_collecting() -> Iterator[None]:
 def records(lines: list[bytes]) -> list[Any]:
     """Parsed lines; what is no JSON is left out."""
     try:
-        found: list[Any] = orjson.loads(b"[" + b",".join(lines) + b"]")
+        found: list[object] = orjson.loads(b"[" + b",".join(lines) + b"]")
         if len(found) == len(lines):
             return found
     except orjson.JSONDecodeError:
@@ -218,7 +218,7 @@ def records(lines: list[bytes]) -> list[Any]:
     return found
 
 
-def _points(record: dict[str, Any], batch: Batch) -> Points | None:
+def _points(record: dict[str, object], batch: Batch) -> Points | None:
     """A place for the points of lines like *record*; None when it is no metric line."""
     names = tuple(
         name for name, value in record.items() if name not in ("t", "kind", "step") and isinstance(value, list)

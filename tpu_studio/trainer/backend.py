@@ -76,7 +76,7 @@ def has_convolutions(model: Any) -> bool:
     return any("conv" in type(layer).__name__.lower() for layer in model._flatten_layers())
 
 
-def evaluation_batch(plan: Plan, model: Any, examples: int) -> int:
+def evaluation_batch(plan: Plan, model: object, examples: int) -> int:
     """Of *examples* unseen ones, how many are evaluated at once: `wire.evaluating` has the rule."""
     from tpu_studio.trainer.models.widest import widest
 
@@ -84,7 +84,7 @@ def evaluation_batch(plan: Plan, model: Any, examples: int) -> int:
     return evaluating.batch_of(part, widest(model), plan.devices, examples)
 
 
-def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way, workers: int = 1) -> Any:
+def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way, workers: int = 1) -> object:
     """The step functions of the plan's framework (`step_jax.JaxSteps` or `step_tf.TfSteps`: the same methods)."""
     if workers > 1:
         from tpu_studio.trainer.team_steps import TeamSteps

@@ -53,7 +53,7 @@ class Damaged:
     why: str
 
 
-def write(run: Path, step: int, arrays: Arrays, position: Mapping[str, Any]) -> Path:
+def write(run: Path, step: int, arrays: Arrays, position: Mapping[str, object]) -> Path:
     """Write one checkpoint; on an error nothing of it stays and what was there before is untouched.
 
     Raises:
@@ -194,7 +194,7 @@ class Saver:
         if error is not None:
             raise error
 
-    def _write(self, step: int, arrays: Arrays, position: Mapping[str, Any], best: int | None) -> None:
+    def _write(self, step: int, arrays: Arrays, position: Mapping[str, object], best: int | None) -> None:
         begun = time.monotonic()
         try:
             self.before()

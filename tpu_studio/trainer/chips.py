@@ -172,7 +172,7 @@ def reading(monitoring: Any) -> dict[str, Any]:
     Lists hold one string a chip; an empty one means that no program is loaded. A list in which one value is no number,
     or cannot be, is left out whole: a mean over the other chips would say something else. ``trouble``: what it raised.
     """
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
 
     def numbers(name: str) -> list[float]:
         try:

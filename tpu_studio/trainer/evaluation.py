@@ -17,7 +17,7 @@ from tpu_studio.trainer.feed import Batch
 from tpu_studio.trainer.order import evaluation_batches
 from tpu_studio.wire import tasks
 
-Units = Callable[[Any], Any]
+Units = Callable[[object], object]
 
 
 def evaluate(
@@ -29,7 +29,7 @@ def evaluate(
     under_way: list[tuple[Any, Any]] = []
     share = steps.share(batch)
 
-    def take(handle: Any, weight: Any) -> None:
+    def take(handle: object, weight: Any) -> None:
         nonlocal loss, total, right
         told = steps.fetch_evaluation(handle)
         loss, total = loss + float(told["loss"]), total + float(told["total"])
@@ -64,7 +64,7 @@ def padded_batch(source: Source, indices: Any, weight: Any, share: Share | None)
     return {**batch, "weight": np.asarray(weight, np.float32)}
 
 
-def regression(predicted: Any, wanted: Any) -> dict[str, float]:
+def regression(predicted: object, wanted: object) -> dict[str, float]:
     """R² (1 is perfect, 0 as good as always saying the mean) and mean absolute error, in the unit of the column."""
     predicted, wanted = np.asarray(predicted, np.float64), np.asarray(wanted, np.float64)
     residual = float(np.sum((wanted - predicted) ** 2))

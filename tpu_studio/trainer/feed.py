@@ -164,7 +164,7 @@ def stacked(batches: list[Batch], length: int) -> Batch:
     return stack
 
 
-def _padded(array: Any, length: int) -> Any:
+def _padded(array: Any, length: int) -> object:
     if len(array) == length:
         return array
     whole = np.zeros((length, *array.shape[1:]), array.dtype)

@@ -12,13 +12,12 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
 
 LIMIT_S = 60.0
 
 
 @contextmanager
-def within(seconds: float, leave: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+def within(seconds: float, leave: Callable[[dict[str, object]], None]) -> Iterator[None]:
     """What runs inside ends in time, or *leave* gets the facts in another thread and ends the process."""
     timer = threading.Timer(seconds, leave, args=({"seconds": seconds},))
     timer.daemon = True
@@ -35,7 +34,7 @@ class BuildWatch:
     *leave* gets the facts in another thread when the time is up; it tells them and ends the process.
     """
 
-    def __init__(self, leave: Callable[[dict[str, Any]], None], limit_s: float = LIMIT_S) -> None:
+    def __init__(self, leave: Callable[[dict[str, object]], None], limit_s: float = LIMIT_S) -> None:
         self._leave, self._limit_s = leave, limit_s
         self._main = threading.get_ident()
         self._timer: threading.Timer | None = None
@@ -64,7 +63,7 @@ class BuildWatch:
             self._timer.cancel()
 
     def _time_is_up(self, file: str) -> None:
-        facts: dict[str, Any] = {"error": "model-stuck", "file": file, "seconds": self._limit_s}
+        facts: dict[str, object] = {"error": "model-stuck", "file": file, "seconds": self._limit_s}
         line = line_in(file, sys._current_frames().get(self._main))
         if line is not None:
             facts["line"] = line

@@ -51,7 +51,7 @@ def loss_terms(
     return ops.sum(loss * weight), ops.sum(weight), ops.sum(right * weight) if right is not None else ops.zeros(())
 
 
-def evaluation(recipe: Recipe, outputs: Any, batch: Mapping[str, Tensor]) -> dict[str, Any]:
+def evaluation(recipe: Recipe, outputs: object, batch: Mapping[str, Tensor]) -> dict[str, Any]:
     """Sums over a padded batch; for regression each prediction, so that the host measures in real units."""
     loss, total, right = loss_terms(recipe, outputs, batch["y"], batch["weight"], training=False)
     told = {"loss": loss, "total": total}

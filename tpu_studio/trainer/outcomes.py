@@ -47,7 +47,7 @@ def outcome_of(error: BaseException, steps: int, final: Mapping[str, float] | No
     final = final or {}
     if isinstance(error, StudioError):
         return Outcome(_of_id(error), steps, final, {"error": error.id, **error.facts})
-    facts: dict[str, Any] = {"raw": _last_line(error)}
+    facts: dict[str, object] = {"raw": _last_line(error)}
     if isinstance(error, MemoryError) or any(word in words_of(error) for word in _NO_MEMORY):
         return Outcome(Reason.OUT_OF_MEMORY, steps, final, facts)
     if isinstance(error, OSError):

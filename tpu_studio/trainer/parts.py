@@ -104,7 +104,7 @@ class Parts:
         )
         return loop
 
-    def in_units(self, values: Any) -> Any:
+    def in_units(self, values: object) -> object:
         """Standardised numbers of a regression in the column's own unit."""
         return sources.untransform(np.asarray(values), self.opened.description)
 
@@ -118,7 +118,7 @@ class Parts:
         loop: Loop,
         arrays: state.Arrays,
         reason: Reason,
-        tell: Callable[[str, Mapping[str, Any]], None],
+        tell: Callable[[str, Mapping[str, object]], None],
     ) -> None:
         """Put the final weights, of *arrays*, or the best into the model and hand it to ``result``, with *tell*."""
         from tpu_studio.trainer import result
@@ -216,7 +216,7 @@ def description_of(plan: Plan) -> dict[str, Any]:
     }
 
 
-def build_model(plan: Plan, description: Mapping[str, Any], watch: BuildWatch | None) -> Any:
+def build_model(plan: Plan, description: Mapping[str, object], watch: BuildWatch | None) -> Any:
     from tpu_studio.trainer import models
 
     own = str(plan.job.model.file) if plan.job.model.is_own else None

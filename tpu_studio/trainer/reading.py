@@ -149,7 +149,7 @@ class _Pieces:
         return used, broken
 
 
-def _decode(pieces: _Pieces, memory: Any, room: tuple[int, ...], pipe: Connection, processes: int) -> None:
+def _decode(pieces: _Pieces, memory: object, room: tuple[int, ...], pipe: Connection, processes: int) -> None:
     """What a process does. Who asks all to end (Ctrl-C, a machine that goes down) is the trainer's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -159,7 +159,7 @@ def _decode(pieces: _Pieces, memory: Any, room: tuple[int, ...], pipe: Connectio
         try:
             number, place = pipe.recv()
             try:
-                told: Any = pieces.into(number, pixels[place])
+                told: object = pieces.into(number, pixels[place])
             except StudioError as error:
                 told = error
             pipe.send(told)

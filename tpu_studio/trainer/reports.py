@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -131,7 +130,7 @@ class Reports:
         self.events.send("metric", step=[step], **{name: short(np.array([value])) for name, value in values.items()})
 
 
-def short(values: Any) -> list[float]:
+def short(values: object) -> list[float]:
     """Seven significant digits, as numbers whose JSON is short (a quotient of whole numbers prints as it reads)."""
     numbers = np.asarray(values, np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -39,7 +39,7 @@ class Layout:
             *(f"optimizer/{slot}/{path}" for slot in self.slots for path in self.weights),
         ]
 
-    def split(self, flat: Sequence[Any]) -> tuple[list[Any], list[Any], list[list[Any]]]:
+    def split(self, flat: Sequence[object]) -> tuple[list[object], list[object], list[list[object]]]:
         """Weights, others and one list per slot out of tensors in the order of `names`."""
         count, others = len(self.weights), len(self.others)
         rest = list(flat[count + others :])
@@ -51,7 +51,7 @@ class Layout:
         return list(flat[:count]), list(flat[count : count + others]), slots
 
     @staticmethod
-    def join(weights: Sequence[Any], others: Sequence[Any], slots: Sequence[Sequence[Any]]) -> list[Any]:
+    def join(weights: Sequence[object], others: Sequence[object], slots: Sequence[Sequence[object]]) -> list[Any]:
         return [*weights, *others, *(tensor for slot in slots for tensor in slot)]
 
 

@@ -49,7 +49,9 @@ class JaxFormulas:
         _, state, told = jax.lax.while_loop(lambda carry: carry[0] < count, body, (jnp.int32(0), state, told))
         return state, told
 
-    def _one(self, state: list[Any], batch: Batch, rate: Any, step: Any) -> tuple[list[Any], dict[str, Any]]:
+    def _one(
+        self, state: list[object], batch: Batch, rate: object, step: object
+    ) -> tuple[list[object], dict[str, object]]:
         weights, others, slots = self._shape.split(state)
         (loss, (others, total, right)), gradients = self._gradients(weights, others, batch)
         decays = self._shape.decays
@@ -148,7 +150,7 @@ class JaxSteps(JaxFormulas):
         """What of a batch of so many examples this process hands over; None: all of it."""
         return None
 
-    def _placed(self, tree: Any, sharding: NamedSharding) -> Any:
+    def _placed(self, tree: object, sharding: NamedSharding) -> object:
         """*tree* over the devices. One device takes numpy's arrays as they are: 0.5 ms a call less of Python."""
         return tree if self._alone else jax.device_put(tree, sharding)
 
@@ -182,12 +184,12 @@ class JaxSteps(JaxFormulas):
         return int(self._many._cache_size() + self._evaluate._cache_size())
 
 
-def picked(x_BxHxWxC: Any, rows_BxH: Any, columns_BxW: Any) -> Any:
+def picked(x_BxHxWxC: object, rows_BxH: object, columns_BxW: object) -> object:
     """Pixels in these rows and columns of each picture. The same on a TPU, which multiplies faster than it gathers."""
     return jax.lax.platform_dependent(x_BxHxWxC, rows_BxH, columns_BxW, tpu=by_product, default=by_gather)
 
 
-def by_gather(x_BxHxWxC: Any, rows_BxH: Any, columns_BxW: Any) -> Any:
+def by_gather(x_BxHxWxC: object, rows_BxH: object, columns_BxW: object) -> object:
     def one(x_HxWxC: Any, rows: Any, columns: Any) -> Any:
         of_rows = x_HxWxC.at[rows].get(mode="promise_in_bounds")
         return of_rows.at[:, columns].get(mode="promise_in_bounds")
@@ -212,5 +214,5 @@ def _interleaved(array_Bx: Any, parts: int) -> Any:
     return array_Bx.reshape((array_Bx.shape[0] // parts, parts, *array_Bx.shape[1:])).swapaxes(0, 1)
 
 
-def _at(value: Any, at: Any) -> Any:
+def _at(value: object, at: object) -> object:
     return jax.tree.map(lambda a: jax.lax.dynamic_index_in_dim(a, at, keepdims=False), value)

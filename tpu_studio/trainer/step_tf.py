@@ -47,7 +47,7 @@ class TfFormulas:
         _, state, told = tf.while_loop(lambda at, state, told: at < count, body, (tf.constant(0), state, told))
         return state, dict(zip(names, told, strict=True))
 
-    def run_evaluate(self, state: list[Any], batch: Batch) -> dict[str, Any]:
+    def run_evaluate(self, state: list[object], batch: Batch) -> dict[str, object]:
         weights, others = state[: len(self._shape.weights)], state[len(self._shape.weights) :]
         outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
         return maths.evaluation(self._recipe, outputs, batch)
@@ -171,7 +171,7 @@ class TfSteps(TfFormulas):
                 for value in values
             ]
 
-    def _run_many(self, stack: Batch, rates: Any, first: Any, count: Any) -> dict[str, Any]:
+    def _run_many(self, stack: Batch, rates: object, first: object, count: object) -> dict[str, object]:
         state = [variable.read_value() for variable in self._variables]
         state, told = self.run_many(state, stack, rates, first, count)
         for variable, value in zip(self._variables, state, strict=True):
@@ -200,11 +200,11 @@ class TfSteps(TfFormulas):
         told = self._strategy.run(self._one_replica, args=(batches, rates[0], tf.cast(first + 1, tf.float32)))
         return {name: self._strategy.experimental_local_results(value)[0] for name, value in told.items()}
 
-    def _one_replica(self, batch: Batch, rate: Any, step: Any) -> dict[str, Any]:
+    def _one_replica(self, batch: Batch, rate: object, step: object) -> dict[str, object]:
         context = tf.distribute.get_replica_context()
         state = [variable.read_value() for variable in self._variables]
 
-        def summed(values: Any) -> Any:
+        def summed(values: object) -> object:
             return context.all_reduce("SUM", values)
 
         state, told = self._one(state, batch, rate, step, summed, self._devices)
@@ -217,7 +217,7 @@ class TfSteps(TfFormulas):
         return self.run_evaluate([variable.read_value() for variable in self._variables[:held]], batch)
 
 
-def picked(x_BxHxWxC: Any, rows_BxH: Any, columns_BxW: Any) -> Any:
+def picked(x_BxHxWxC: object, rows_BxH: object, columns_BxW: object) -> object:
     """Pixels in these rows and columns of each picture."""
     return tf.gather(tf.gather(x_BxHxWxC, rows_BxH, axis=1, batch_dims=1), columns_BxW, axis=2, batch_dims=1)
 

@@ -71,7 +71,7 @@ class Team:
         """Workers of one computer talk over loopback alone; else JAX would listen to the whole network for them."""
         return self.coordinator if self.coordinator.rpartition(":")[0] in ("127.0.0.1", "localhost", "[::1]") else None
 
-    def agree(self, value: Any = None) -> Any:
+    def agree(self, value: object = None) -> Any:
         """Worker 0's *value*, plain JSON; the same number of calls in the same order on each worker. Raises Lost."""
         self._number += 1
         from jax.errors import JaxRuntimeError
@@ -87,7 +87,7 @@ class Team:
         except JaxRuntimeError as error:
             raise Lost(str(error)) from error
 
-    def have_same(self, arrays: Mapping[str, Any]) -> bool:
+    def have_same(self, arrays: Mapping[str, object]) -> bool:
         """Whether all workers hold the very same *arrays*; all are told the same."""
         import numpy as np
         from jax.experimental import multihost_utils
@@ -98,7 +98,7 @@ class Team:
         told = multihost_utils.process_allgather(np.frombuffer(digest.digest(), np.uint8))
         return bool((told == told[0]).all())
 
-    def tell_why(self, told: Mapping[str, Any]) -> None:
+    def tell_why(self, told: Mapping[str, object]) -> None:
         """Tell worker 0 why this worker ends, plain JSON, and stay until it has heard. Nothing before `join`."""
         from jax.errors import JaxRuntimeError
 
@@ -120,7 +120,7 @@ class Team:
         except JaxRuntimeError:  # not found, or the runtime has ended
             return None
 
-    def hear(self, heard: Callable[[dict[str, Any]], None]) -> None:
+    def hear(self, heard: Callable[[dict[str, object]], None]) -> None:
         """On worker 0: *heard*, in another thread, what a worker tells that ends; a call may be waiting for it."""
 
         def look() -> None:
@@ -164,7 +164,7 @@ class Aside(Events):
         super().__init__(fd)
         self._worker = worker
 
-    def send(self, kind: str, **fields: Any) -> None:
+    def send(self, kind: str, **fields: object) -> None:
         if kind == "outcome" or (kind == "notice" and fields.get("id") == "broken-items"):
             super().send(kind, **fields)
         elif kind == "device":

@@ -18,7 +18,7 @@ from tpu_studio.trainer.step_jax import JaxSteps
 class TeamSteps(JaxSteps):
     """Each worker hands over the examples of its own devices; state and results are on all of them."""
 
-    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int, sharded: bool = False) -> None:
+    def __init__(self, model: object, recipe: Recipe, shape: Layout, *, devices: int, sharded: bool = False) -> None:
         super().__init__(model, recipe, shape, devices=devices, sharded=sharded)
         everywhere = self._everywhere
         self._many = jax.jit(self._many.__wrapped__, donate_argnums=0, out_shardings=(self._where, everywhere))
@@ -55,5 +55,5 @@ class TeamSteps(JaxSteps):
         return {name: np.array(self._gathered(value), copy=True) for name, value in named}
 
 
-def _placed(whole: np.ndarray[Any, Any], sharding: Any) -> Any:
+def _placed(whole: np.ndarray[Any, Any], sharding: object) -> object:
     return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])

@@ -53,7 +53,7 @@ def main(path: Path, seconds: float, nice: int = 0) -> int:
     return 0
 
 
-def measure(plan: Plan, seconds: float) -> dict[str, Any]:
+def measure(plan: Plan, seconds: float) -> dict[str, object]:
     begun = time.monotonic()
     backend.begin(plan)
     from tpu_studio.trainer.evaluation import evaluate
@@ -167,11 +167,11 @@ def described(plan: Plan, out: int) -> dict[str, Any]:
     from tpu_studio.trainer.models import count_params, initial
     from tpu_studio.trainer.parts import build_model, description_of
 
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
     if own is not None:
         told["sha256"] = hashlib.sha256(owncode.read(own) or b"").hexdigest()
 
-    def stuck(facts: dict[str, Any]) -> None:
+    def stuck(facts: dict[str, object]) -> None:
         _say(out, told | {"problem": "model-stuck", "facts": facts})
         os._exit(0)
 
@@ -184,7 +184,7 @@ def described(plan: Plan, out: int) -> dict[str, Any]:
     return told | {"params": count_params(model), "layers": layers} | _counted(plan, model, own)
 
 
-def _counted(plan: Plan, model: Any, own: Path | None) -> dict[str, Any]:
+def _counted(plan: Plan, model: object, own: Path | None) -> dict[str, object]:
     """The work of *model*, or the ``problem`` for which it cannot be trained."""
     from tpu_studio.trainer import recipe
     from tpu_studio.trainer.check.standing_in import as_on_a_tpu

@@ -29,7 +29,7 @@ class Events:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._lines: queue.SimpleQueue[Mapping[str, Any] | threading.Event] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[Mapping[str, object] | threading.Event] = queue.SimpleQueue()
         self.broken = False
         self._answers = False
         self._asked: dict[int, threading.Event] = {}

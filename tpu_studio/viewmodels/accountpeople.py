@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.sentences.account import signing_out
@@ -47,7 +47,7 @@ class People:
     def _failed(self, error: Exception, asked: int | None = None) -> None:
         raise NotImplementedError
 
-    def _change(self, **changes: Any) -> None:
+    def _change(self, **changes: object) -> None:
         raise NotImplementedError
 
     def sign_in(self, client_text: str = "") -> None:
@@ -162,8 +162,8 @@ class People:
 
         self._tasks.submit(lambda: side.signing.remove(id), done=done, failed=self._failed)
 
-    def _signed(self, work: Callable[[], Any]) -> None:
-        def done(_: Any) -> None:
+    def _signed(self, work: Callable[[], object]) -> None:
+        def done(_: object) -> None:
             self._results = {}
             self._change(signing_in=False, address="", rows=(), quota=(), requests=(), checking=False)
             self.look()

@@ -33,7 +33,7 @@ class Signing(Protocol):
     def use(self, id: str) -> AccountLike: ...
     def sign_in(
         self,
-        client: Any,
+        client: object,
         open_browser: Callable[[str], bool],
         *,
         cancelled: Callable[[], bool],
@@ -64,11 +64,11 @@ class AccountSide(Protocol):
     choices: ChoicesLike
 
     def doctor(self) -> Doctor: ...
-    def parse_client(self, text: str) -> Any:
+    def parse_client(self, text: str) -> object:
         """The OAuth client in a file's text. Raises SignedOut ``client-unreadable``."""
         ...
 
-    def own_client(self) -> Any:
+    def own_client(self) -> object:
         """The client that this side signs in with when none was given; None where the person must bring one."""
         ...
 

@@ -86,7 +86,7 @@ class CatalogueViewModel:
     def _take(self, done: int, total: int, what: str) -> None:
         self._told = (done / total, what)  # one assignment, from another thread; `tick` takes it over
 
-    def _refreshed(self, found: Any) -> None:
+    def _refreshed(self, found: object) -> None:
         self._known(found)
         self.renewed.set(self.renewed.value + 1)
 

@@ -30,7 +30,7 @@ class WrittenLike(Protocol):
 
 
 class RunsLike(Launcher, Protocol):
-    def import_folder(self, path: Path, *, run: str = "") -> Any: ...
+    def import_folder(self, path: Path, *, run: str = "") -> object: ...
 
 
 @dataclass(frozen=True)

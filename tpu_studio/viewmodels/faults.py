@@ -26,13 +26,13 @@ FIRST = (
 class FaultsPort(Protocol):
     """The practice cloud's own address ``/practice/faults``; each answers with ``{"faults": […], "armed": […]}``."""
 
-    def listed(self) -> Mapping[str, Any]: ...
+    def listed(self) -> Mapping[str, object]: ...
     def peek(self) -> Mapping[str, Any]:
         """The same from the disk, without starting the practice cloud."""
         ...
 
-    def arm(self, name: str) -> Mapping[str, Any]: ...
-    def disarm(self, name: str) -> Mapping[str, Any]: ...
+    def arm(self, name: str) -> Mapping[str, object]: ...
+    def disarm(self, name: str) -> Mapping[str, object]: ...
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class ArmedViewModel:
             return
         self._looking = True
 
-        def done(told: Mapping[str, Any]) -> None:
+        def done(told: Mapping[str, object]) -> None:
             self._looking = False
             self._show(told)
 

@@ -36,7 +36,7 @@ class Preflight(Protocol):
     """`local.preflight` for a plan's own slice; both calls block."""
 
     def known(self, plan: Plan) -> Mapping[str, Any] | None: ...
-    def ask(self, plan: Plan, stage: Callable[[str], None], cancelled: Callable[[], bool]) -> Mapping[str, Any]: ...
+    def ask(self, plan: Plan, stage: Callable[[str], None], cancelled: Callable[[], bool]) -> Mapping[str, object]: ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class PlanChecks:
         self._tasks, self._changed = tasks, changed
         self._preflight: Preflight | None = None
         self._compiler: EngineViewModel | None = None
-        self._known: dict[Key, Mapping[str, Any] | None] = {}
+        self._known: dict[Key, Mapping[str, object] | None] = {}
         self._now: _Asking | None = None
         self._end: Callable[[], None] = lambda: None
         self._wanted: Plan | None = None
@@ -176,7 +176,7 @@ class PlanChecks:
             failed=lambda error: self._failed(asking, error),
         )
 
-    def _answered(self, asking: _Asking, answer: Mapping[str, Any]) -> None:
+    def _answered(self, asking: _Asking, answer: Mapping[str, object]) -> None:
         if self._now is not asking:
             return
         self._now = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.viewmodels import draft, planwhere
 from tpu_studio.viewmodels.planbase import PlanBase
@@ -84,7 +84,7 @@ class Editing(PlanBase):
 
     # --------------------------------------------------------------------------------------------------------- editing
 
-    def set(self, path: str, value: Any) -> None:
+    def set(self, path: str, value: object) -> None:
         """Change one value (None: back to the recommended one); a wrong one is told under its field."""
         self.apply({path: value})
 
@@ -102,7 +102,7 @@ class Editing(PlanBase):
 
     def reset(self, *paths: str) -> None:
         """Take values back to the recommended ones."""
-        changes: dict[str, Any] = {}
+        changes: dict[str, object] = {}
         for path in paths:
             if path.startswith("model.options."):
                 changes["model.options"] = option_value(self.state.value.job, path.rpartition(".")[2], None) or None
@@ -131,7 +131,7 @@ class Editing(PlanBase):
         self.state.set(replace(view, problems={}, typed={}))
         self.apply(dict.fromkeys(paths))
 
-    def apply(self, changes: Mapping[str, Any], *, typing: str = "") -> None:
+    def apply(self, changes: Mapping[str, object], *, typing: str = "") -> None:
         """Change several values at once, as a check's repair does. What is typed in one go is undone in one."""
         view = self.state.value
         changes = {path: None if value == AUTO and BY_PATH[path].auto else value for path, value in changes.items()}
@@ -159,7 +159,7 @@ class Editing(PlanBase):
         """Data of *kind*; settings that belonged to other data go, and the model becomes a fitting one if it must."""
         view = self.state.value
         job = view.job
-        changes: dict[str, Any] = {
+        changes: dict[str, object] = {
             "data.kind": kind,
             "data.path": str(path) if path else None,
             "data.target": None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels.planwords import noun_of
@@ -128,7 +128,7 @@ def option_fields(job: Job, problems: Problems, typed: Typed) -> tuple[FieldView
     return tuple(_option_field(option, job, problems, typed) for option in model.options) if model else ()
 
 
-def option_value(job: Job, name: str, value: Any) -> dict[str, Any]:
+def option_value(job: Job, name: str, value: object) -> dict[str, object]:
     """The `model.options` table with one option set, or taken out when *value* is None."""
     options = dict(job.model.options)
     if value is None:
@@ -138,7 +138,7 @@ def option_value(job: Job, name: str, value: Any) -> dict[str, Any]:
     return options
 
 
-def value_text(value: Any, *, whole: bool = False) -> str:
+def value_text(value: object, *, whole: bool = False) -> str:
     """*value* as it stands in its field, where it can be typed on: a number never so that it has two readings."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -147,7 +147,7 @@ def value_text(value: Any, *, whole: bool = False) -> str:
     return spelled(value) if isinstance(value, (int, float)) else str(value)
 
 
-def limit_echo(path: str, value: Any, job: Job) -> str:
+def limit_echo(path: str, value: object, job: Job) -> str:
     """What a limit was understood to be, in its unit: under its field and wherever else it is typed."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return ""

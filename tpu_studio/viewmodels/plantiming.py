@@ -73,7 +73,7 @@ class StepTimes:
         if self._now is not None:
             self._now.cancelled = True
 
-    def _timed(self, timing: _Timing, told: Mapping[str, Any]) -> None:
+    def _timed(self, timing: _Timing, told: Mapping[str, object]) -> None:
         from tpu_studio.planner.timing import Timing
 
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
@@ -35,7 +34,7 @@ class Way:
     usd: float
     best: bool
     planned: bool
-    changes: Mapping[str, Any]
+    changes: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Verdict:
     why: str
     tone: str
     action: str
-    changes: Mapping[str, Any]
+    changes: Mapping[str, object]
     ways: tuple[Way, ...]
 
 
@@ -58,7 +57,7 @@ def verdict_of(job: Job, plan: Plan | None) -> Verdict | None:
 
     instead, worth = plan.verdict.instead, plan.verdict.worth_it
     ways = ways_of(job, plan)
-    changes: Mapping[str, Any] = {}
+    changes: Mapping[str, object] = {}
     action = ""
     if instead and instead != "gpu":
         tier = plan.job.where.tier
@@ -96,7 +95,7 @@ def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
     return tuple(ways)
 
 
-def place_changes(job: Job, place: str) -> Mapping[str, Any]:
+def place_changes(job: Job, place: str) -> Mapping[str, object]:
     """What changes with the place; Colab lends one chip, so what was chosen of a rented one goes."""
     if places.by_id(place).notebook:
         return {**moved(job, places.default().id), "where.place": place, "where.usd_per_hour": None}
@@ -111,7 +110,7 @@ def spoken(ways: tuple[Way, ...]) -> str:
     return "Time against money; nothing is both quicker and cheaper than: " + "; ".join(told)
 
 
-def _changes(job: Job, place: str, rents: str, accelerator: str, tier: str) -> Mapping[str, Any]:
+def _changes(job: Job, place: str, rents: str, accelerator: str, tier: str) -> Mapping[str, object]:
     if place in _PLACES:
         return place_changes(job, place)
     return {

@@ -243,7 +243,7 @@ def moved(job: Job, place: str) -> Mapping[str, Any]:
     return {"where.place": place, "where.usd_per_hour": None}
 
 
-def generation_changes(job: Job, generation: str) -> Mapping[str, Any]:
+def generation_changes(job: Job, generation: str) -> Mapping[str, object]:
     """The smallest slice of *generation*; "" is the recommended TPU again. Areas and loan go where they cannot stay."""
     if not generation:
         return {"where.accelerator": None, "where.zones": None, "where.backend": None}
@@ -255,14 +255,14 @@ def generation_changes(job: Job, generation: str) -> Mapping[str, Any]:
     return {**slice_changes(job, part.accelerator_type), **kept}
 
 
-def slice_changes(job: Job, accelerator: str) -> Mapping[str, Any]:
+def slice_changes(job: Job, accelerator: str) -> Mapping[str, object]:
     """One size; the areas that lend it are chosen anew, and a lender that does not have it goes."""
     lent = catalogue().lenders(catalogue().slice(accelerator))
     kept = {} if job.where.backend in (None, *lent) else {"where.backend": None}
     return {"where.accelerator": accelerator, "where.zones": None, **kept}
 
 
-def region_changes(view: WhereView, region: str) -> Mapping[str, Any]:
+def region_changes(view: WhereView, region: str) -> Mapping[str, object]:
     """All its areas that lend the slice."""
     known = catalogue_at(view.place)
     part = known.slice(view.size)
@@ -274,7 +274,7 @@ def region_changes(view: WhereView, region: str) -> Mapping[str, Any]:
     return {"where.zones": zones or None}
 
 
-def zone_changes(view: WhereView, zone: str, on: bool) -> Mapping[str, Any]:
+def zone_changes(view: WhereView, zone: str, on: bool) -> Mapping[str, object]:
     """One area more or less; without any, the recommended ones come back."""
     kept = [one.key for one in view.zones if (one.key in view.chosen_zones or (on and one.key == zone))]
     zones = [one for one in kept if on or one != zone]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
@@ -146,7 +146,7 @@ def learned(look: Look) -> str:
     return "It learns to continue text like yours, letter by letter."
 
 
-def fix_words(fix: Mapping[str, Any]) -> str:
+def fix_words(fix: Mapping[str, object]) -> str:
     """What a repair's button says: "Use 1,024", "Use TensorFlow", "Leave it out"."""
     path, value = next(iter(fix.items()))
     if path == "data.columns":

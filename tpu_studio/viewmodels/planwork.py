@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Inspector(Protocol):
     """Builds the model of *plan* in the training engine; both calls block."""
 
-    def counted(self, plan: Plan) -> Mapping[str, Any] | None: ...
-    def inspect(self, plan: Plan, cancelled: Callable[[], bool]) -> Mapping[str, Any]: ...
+    def counted(self, plan: Plan) -> Mapping[str, object] | None: ...
+    def inspect(self, plan: Plan, cancelled: Callable[[], bool]) -> Mapping[str, object]: ...
 
 
 @dataclass
@@ -30,7 +30,7 @@ class ModelWork:
     def __init__(self, tasks: Tasks, done: Callable[[], None]) -> None:
         self.inspector: Inspector | None = None
         self._tasks, self._done = tasks, done
-        self._known: dict[str, Mapping[str, Any]] = {}
+        self._known: dict[str, Mapping[str, object]] = {}
         self._tried: set[tuple[str, bool]] = set()
         self._now: _Question | None = None
 
@@ -64,7 +64,7 @@ class ModelWork:
         if self._now is not None:
             self._now.cancelled = True
 
-    def _answered(self, question: _Question, seen: Mapping[str, Any] | None) -> None:
+    def _answered(self, question: _Question, seen: Mapping[str, object] | None) -> None:
         self._now = None
         if seen is not None:
             self._known[question.key] = seen

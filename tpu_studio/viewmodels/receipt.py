@@ -29,7 +29,7 @@ _PARTS = {
 }
 
 
-def read_receipt(run: Path) -> Mapping[str, Any]:
+def read_receipt(run: Path) -> Mapping[str, object]:
     """Raises OSError when there is none, ValueError when it is damaged."""
     told = read_json(run.joinpath(*FILE))
     if not isinstance(told, dict):
@@ -83,7 +83,7 @@ def _cost(told: Mapping[str, Any], place: str) -> Fact:
     return Fact(label, shown, f"{more} {_after(told, place)}")
 
 
-def _after(told: Mapping[str, Any], place: str) -> str:
+def _after(told: Mapping[str, object], place: str) -> str:
     """What is in no figure of it."""
     if places.by_id(place).rehearses:
         return "Nothing was charged: practice."
@@ -101,7 +101,7 @@ def _spans(told: Mapping[str, Any], least: float, most: float, rate: float) -> t
     return low / rate * 3600.0, (high + unseen) / rate * 3600.0
 
 
-def part_of_bill(one: Mapping[str, Any]) -> Fact:
+def part_of_bill(one: Mapping[str, object]) -> Fact:
     """What a part of the bill came to; the parts sum up to the cost."""
     id = str(one.get("id"))
     usd, least, most = (_number(one.get(name)) for name in ("usd", "usd_at_least", "usd_at_most"))
@@ -119,7 +119,7 @@ def part_of_bill(one: Mapping[str, Any]) -> Fact:
     return Fact(title, shown, more)
 
 
-def _machine(one: Mapping[str, Any], place: str) -> Fact:
+def _machine(one: Mapping[str, object], place: str) -> Fact:
     created, deleted = _number(one.get("created")), _number(one.get("deleted"))
     usd = _number(one.get("usd"))
     cost = f" · {figures.money(usd)}" if usd is not None else ""
@@ -147,7 +147,7 @@ def _chips(used: Mapping[str, Any]) -> list[Fact]:
     return [Fact("The TPU was", told[0], ", ".join(told[1:]))] if told else []
 
 
-def _title(one: Mapping[str, Any]) -> str:
+def _title(one: Mapping[str, object]) -> str:
     return f"{one.get('name')} in {one.get('zone')}"
 
 
@@ -164,7 +164,7 @@ def _stops(told: Mapping[str, Any]) -> Fact:
     return Fact("Stops from outside", f"{len(left)} still set", "They delete what is gone already, and cost nothing.")
 
 
-def _stays(told: Mapping[str, Any], place: str) -> Fact:
+def _stays(told: Mapping[str, object], place: str) -> Fact:
     size, usd = _number(told.get("kept_bytes")), _number(told.get("kept_usd_per_month"))
     if size is None:
         return Fact("Stays in your bucket", str(told.get("kept") or ""))
@@ -181,7 +181,7 @@ def _clock(moment: float) -> str:
     return figures.clock(moment, seconds=True)
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     """A finite one: a damaged file may hold anything."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_LARGEST < value < _LARGEST:
         return None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue
@@ -52,7 +51,7 @@ class Lower:
     words: str
     key: str
     button: str = ""
-    changes: tuple[tuple[str, Any], ...] = ()
+    changes: tuple[tuple[str, object], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -340,7 +340,7 @@ class RunViewModel:
         else:
             self.planned_again(job)
 
-    def go_elsewhere(self, changes: Mapping[str, Any]) -> None:
+    def go_elsewhere(self, changes: Mapping[str, object]) -> None:
         """Open a plan of the same job with *changes*; this run waits on until that one starts (`Leaving`)."""
         job = draft.edited(draft.of_plan(self.plan), dict(changes))
         self.planned_elsewhere(job, Leaving(self.state.value.run, self.plan.job.name))
@@ -394,11 +394,11 @@ class RunViewModel:
     def dismiss_problem(self) -> None:
         self._change(problem=None)
 
-    def _do(self, busy: str, work: Callable[[], Any], then: Callable[[Any], None] = lambda _: None) -> None:
+    def _do(self, busy: str, work: Callable[[], object], then: Callable[[object], None] = lambda _: None) -> None:
         if self.state.value.busy:
             return
 
-        def done(result: Any) -> None:
+        def done(result: object) -> None:
             self._change(busy="")
             self.changed()
             self.refresh()
@@ -407,7 +407,7 @@ class RunViewModel:
         self._change(busy=busy, problem=None)
         self._tasks.submit(work, done=done, failed=lambda error: self._change(busy="", problem=_said(error)))
 
-    def ask(self, question: Mapping[str, Any]) -> None:
+    def ask(self, question: Mapping[str, object]) -> None:
         """Put a question to the model: {"image": path}, {"row": {…}} or {"prompt": text, …}. It replaces the last."""
         self.cancel_trial()
         if self._predictor is None:
@@ -425,7 +425,7 @@ class RunViewModel:
             self._cancel_trial = None
         self._change(trial=replace(self.state.value.trial, asking=False))
 
-    def _answered(self, question: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+    def _answered(self, question: Mapping[str, object], answer: Mapping[str, Any]) -> None:
         trial = self.state.value.trial
         if trial.question is not question or self._closed:
             return

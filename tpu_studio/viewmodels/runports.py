@@ -26,7 +26,7 @@ class Verbs(Protocol):
 
 class Predictor(Protocol):
     def ask(
-        self, question: Mapping[str, Any], on_answer: Callable[[Mapping[str, Any]], None]
+        self, question: Mapping[str, object], on_answer: Callable[[Mapping[str, object]], None]
     ) -> Callable[[], None]: ...
 
     def close(self) -> None: ...

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.profiles import Profile
@@ -44,7 +43,7 @@ class Remedy:
 
     text: str
     press: str = ""
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
@@ -37,7 +37,7 @@ class Way:
     title: str
     text: str
     button: str
-    changes: tuple[tuple[str, Any], ...] = ()
+    changes: tuple[tuple[str, object], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.wire import families, frameworks, metrics, places
@@ -128,7 +128,7 @@ class RunRow:
             told.append(f"{self.metric_name} {self.metric}")
         return ", ".join([*told, f"time {self.time}", f"cost {self.cost}"])
 
-    def sort_key(self, column: str) -> tuple[int, Any]:
+    def sort_key(self, column: str) -> tuple[int, object]:
         """What *column* sorts by; unknown values come last, ascending."""
         match column:
             case "name":

@@ -85,7 +85,7 @@ class SettingsViewModel:
     def connect(self, consents: Consents) -> None:
         self._consents = consents
 
-    def set(self, **changes: Any) -> None:
+    def set(self, **changes: object) -> None:
         """Change settings (see `settings_file.Settings`) and write them. They hold even if the disk refuses."""
         settings = changed(self.state.value.settings, **changes)
         self.state.set(replace(self.state.value, settings=settings, problem=None))

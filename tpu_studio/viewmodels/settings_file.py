@@ -111,11 +111,11 @@ def changed(settings: Settings, **changes: Any) -> Settings:
     return replace(settings, **changes)
 
 
-def _one_of(value: Any, allowed: tuple[str, ...], default: str) -> str:
+def _one_of(value: object, allowed: tuple[str, ...], default: str) -> str:
     return value if isinstance(value, str) and value in allowed else default
 
 
-def _nearest_size(value: Any) -> int:
+def _nearest_size(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 100
     return min(TEXT_SIZES, key=lambda size: abs(size - value))

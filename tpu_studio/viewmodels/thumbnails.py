@@ -23,12 +23,12 @@ class Thumbnail:
     rgb: bytes
 
 
-def spread(pictures: Sequence[Mapping[str, Any]], at_most: int = AT_MOST) -> list[Mapping[str, Any]]:
+def spread(pictures: Sequence[Mapping[str, object]], at_most: int = AT_MOST) -> list[Mapping[str, object]]:
     """Up to *at_most* of the pictures, one of each kind before the second of any."""
-    by_kind: dict[str, list[Mapping[str, Any]]] = {}
+    by_kind: dict[str, list[Mapping[str, object]]] = {}
     for picture in pictures:
         by_kind.setdefault(str(picture.get("class", "")), []).append(picture)
-    chosen: list[Mapping[str, Any]] = []
+    chosen: list[Mapping[str, object]] = []
     while by_kind and len(chosen) < at_most:
         for kind in list(by_kind):
             chosen.append(by_kind[kind].pop(0))

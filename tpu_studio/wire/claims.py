@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import make_folder, open_plain, open_to_read
@@ -42,7 +41,7 @@ def wait_for_lock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX)
 
 
-def create_claim(path: Path, record: Mapping[str, Any]) -> int | None:
+def create_claim(path: Path, record: Mapping[str, object]) -> int | None:
     """Create the claim, locked from its first instant; its open descriptor, or None when somebody has it already.
 
     The lock is taken before the file gets its name, so nobody can see a claim that nobody holds while its owner lives.
@@ -79,7 +78,7 @@ def is_guarded(path: Path) -> bool:
         return not try_lock(file.fileno(), shared=True)
 
 
-def read_claim(path: Path) -> dict[str, Any] | None:
+def read_claim(path: Path) -> dict[str, object] | None:
     """The claim's record, or None when there is none or it is no record."""
     try:
         record = read_json(path)
@@ -97,7 +96,7 @@ def this_machine() -> dict[str, str]:
     return {"host": platform.node(), "boot": boot}
 
 
-def claim_record(attempt: int, worker: int) -> dict[str, Any]:
+def claim_record(attempt: int, worker: int) -> dict[str, object]:
     return {
         "attempt": attempt,
         "worker": worker,

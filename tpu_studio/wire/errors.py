@@ -34,17 +34,17 @@ class StudioError(Exception):
 
     exit_code = 1
 
-    def __init__(self, id: str, **facts: Any) -> None:
+    def __init__(self, id: str, **facts: object) -> None:
         facts = discreet(facts)
         super().__init__(id, facts)
         self.id = id
-        self.facts: dict[str, Any] = facts
+        self.facts: dict[str, object] = facts
 
     def __str__(self) -> str:
         told = ", ".join(f"{key}={value!r}" for key, value in self.facts.items())
         return f"{self.id} ({told})" if told else self.id
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """From another process (a shard's writer, a reader of pictures) as it was raised there."""
         return partial(type(self), self.id, **self.facts), ()
 

@@ -32,12 +32,12 @@ class Event:
         return self.fields.get(name, default)
 
 
-def event(kind: str, *, t: float | None = None, **fields: Any) -> dict[str, Any]:
+def event(kind: str, *, t: float | None = None, **fields: object) -> dict[str, object]:
     """A new event as a plain dict; *t* is now unless given."""
     return {"t": round(time.time() if t is None else t, 3), "kind": kind, **fields}
 
 
-def encode(record: Mapping[str, Any]) -> bytes:
+def encode(record: Mapping[str, object]) -> bytes:
     """One line with its newline, non-finite numbers as words. Raises TypeError on what JSON cannot hold."""
     try:
         text = json.dumps(record, allow_nan=False, separators=(",", ":"))
@@ -55,12 +55,12 @@ def decode(line: bytes | str) -> Event | None:
     return from_record(record)
 
 
-def is_time(value: Any) -> bool:
+def is_time(value: object) -> bool:
     """Whether *value* is a time in seconds since 1970 that a clock can show; a file may say anything."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -_LATEST < value < _LATEST
 
 
-def from_record(record: Any) -> Event | None:
+def from_record(record: object) -> Event | None:
     """The event in an already parsed JSON value; None when it is no event (its time must be one, and its fields nested
     no deeper than `DEEPEST`)."""
     if not isinstance(record, dict):
@@ -76,7 +76,7 @@ def from_record(record: Any) -> Event | None:
     return Event(float(t), kind, fields)
 
 
-def _is_within(value: Any, levels: int) -> bool:
+def _is_within(value: object, levels: int) -> bool:
     """Whether *value* is nested at most so deep: who reads events walks them by recursion."""
     if isinstance(value, dict):
         return levels > 0 and all(_is_within(inner, levels - 1) for inner in value.values())
@@ -91,7 +91,7 @@ def complete_lines(chunk: bytes) -> tuple[list[bytes], int]:
     return chunk[:end].splitlines(), end
 
 
-def _to_words(value: Any) -> Any:
+def _to_words(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     if isinstance(value, Mapping):
@@ -101,7 +101,7 @@ def _to_words(value: Any) -> Any:
     return value
 
 
-def _from_words(value: Any) -> Any:
+def _from_words(value: object) -> object:
     if isinstance(value, str):
         return _WORDS.get(value, value)
     if isinstance(value, list):

@@ -34,7 +34,7 @@ def read_json(path: Path, limit: int = RECORD_BYTES) -> Any:
     return parse_json(data, path.name)
 
 
-def parse_json(data: bytes | str, name: str) -> Any:
+def parse_json(data: bytes | str, name: str) -> object:
     """What *data* holds, which came as *name*. Raises NotJson."""
     try:
         tree = json.loads(data)
@@ -50,7 +50,7 @@ def parse_json(data: bytes | str, name: str) -> Any:
     raise NotJson(f"{name} nests deeper than {DEEPEST} levels.")
 
 
-def _inside(node: Any) -> Any:
+def _inside(node: object) -> Any:
     if isinstance(node, dict):
         return [inner for inner in node.values() if isinstance(inner, (dict, list))]
     return [inner for inner in node if isinstance(inner, (dict, list))] if isinstance(node, list) else ()

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.events import decode
 from tpu_studio.wire.extras import NOTHING, Reserve, all_in_usd_per_hour, reserve_of
@@ -61,7 +60,7 @@ class Limits:
         return None
 
 
-def limits_of(plan: Plan, controls: Iterable[Mapping[str, Any]] = ()) -> Limits:
+def limits_of(plan: Plan, controls: Iterable[Mapping[str, object]] = ()) -> Limits:
     """The plan's limits, as changed by ``limits`` records among *controls* (the latest of each counts)."""
     price = all_in_usd_per_hour(plan.price, plan.extras)
     idle = plan.limits.idle_minutes
@@ -77,7 +76,7 @@ def limits_of(plan: Plan, controls: Iterable[Mapping[str, Any]] = ()) -> Limits:
     return found
 
 
-def changed(limits: Limits, control: Mapping[str, Any]) -> Limits:
+def changed(limits: Limits, control: Mapping[str, object]) -> Limits:
     """*limits* after a control record; other verbs than ``limits`` leave them as they are."""
     if control.get("verb") != "limits":
         return limits
@@ -122,5 +121,5 @@ def _events_s(run: Path, attempt: int) -> float:
     return min(max(0.0, last - started), 30 * _DAY_S)
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

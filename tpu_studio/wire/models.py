@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tpu_studio.wire import families
 from tpu_studio.wire.errors import JobError
@@ -34,7 +33,7 @@ def image_size(family: str, side: int) -> int:
 
 
 BY_NAME: dict[str, ModelSpec] = {model.name: model for model in MODELS}
-OLDER_OPTIONS: dict[str, dict[str, Any]] = {"gpt-124m": {"vocabulary": 50_257}}
+OLDER_OPTIONS: dict[str, dict[str, object]] = {"gpt-124m": {"vocabulary": 50_257}}
 """Defaults that were others when plans did not carry their model's options yet."""
 
 
@@ -51,7 +50,7 @@ def spec(name: str) -> ModelSpec:
         ) from None
 
 
-def options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def options(name: str, given: Mapping[str, object]) -> dict[str, object]:
     """All options of the model, the given ones checked, the rest by default.
 
     Raises:

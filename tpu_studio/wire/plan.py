@@ -63,7 +63,7 @@ class Check:
     id: str
     level: str
     title: str
-    fix: Mapping[str, Any] | None = None
+    fix: Mapping[str, object] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -145,7 +145,7 @@ class Plan:
         return replace(self, run=run, created=created, app=app)
 
     def to_json(self) -> dict[str, Any]:
-        tree: dict[str, Any] = {"format": FORMAT} | {name: getattr(self, name) for name in _PLAIN}
+        tree: dict[str, object] = {"format": FORMAT} | {name: getattr(self, name) for name in _PLAIN}
         tree |= {name: value.to_json() if (value := getattr(self, name)) else None for name in _RANGES}
         tree["checks"] = [asdict(check) for check in self.checks]
         tree["alternatives"] = [to_json(one) for one in self.alternatives]
@@ -168,7 +168,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
     Raises:
         RunError: ``plan-newer`` for a format this version does not know, ``plan-unreadable`` otherwise.
     """
-    version: Any = tree.get("format")
+    version: object = tree.get("format")
     if isinstance(version, int) and version > FORMAT:
         raise RunError("plan-newer", format=version, known=FORMAT)
     if version != FORMAT:

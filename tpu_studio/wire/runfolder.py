@@ -6,7 +6,6 @@ import os
 import re
 import threading
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from tpu_studio.wire.jsonfile import read_json
 
@@ -122,7 +121,7 @@ def profile_folder(run: Path) -> Path:
     return run / "profile"
 
 
-def model_from_before(run: Path) -> dict[str, Any]:
+def model_from_before(run: Path) -> dict[str, object]:
     """``kept_step`` of the model in *run*'s result, for words about an end at which none was written; {} if none."""
     result = result_folder(run)
     try:

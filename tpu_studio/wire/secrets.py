@@ -106,7 +106,7 @@ def line_of_secret(text: str) -> int | None:
     return None
 
 
-def discreet(value: Any) -> Any:
+def discreet(value: object) -> Any:
     """*value* with `without_secrets` of every string in it: a tree of plain JSON values."""
     if isinstance(value, str):
         return without_secrets(value) if len(value) > 3 else value

@@ -15,10 +15,10 @@ LARGEST = 2**53
 """Whole numbers beyond are no counts of anything: other programs cannot even write them exactly."""
 
 
-def fits(value: Any, declared: Any) -> bool:
+def fits(value: object, declared: Any) -> bool:
     """Whether *value* is what *declared* says: str, int, float, bool, None, tuple, Mapping, a record, one of some."""
     kind, inner = get_origin(declared) or declared, get_args(declared)
-    if declared is Any:
+    if declared is object:
         return True
     if kind in (types.UnionType, Union):
         return any(fits(value, one) for one in inner)
@@ -39,7 +39,7 @@ def fits(value: Any, declared: Any) -> bool:
     return value is None if kind is types.NoneType else isinstance(value, kind)
 
 
-def _is_tuple(value: Any, items: tuple[Any, ...]) -> bool:
+def _is_tuple(value: object, items: tuple[object, ...]) -> bool:
     if not isinstance(value, (tuple, list)):
         return False
     if len(items) == 2 and items[1] is Ellipsis:
@@ -56,11 +56,11 @@ def _can_be_written(text: str) -> bool:
     return True
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 @cache
-def _hints(record: Any) -> tuple[tuple[str, Any], ...]:
+def _hints(record: Any) -> tuple[tuple[str, object], ...]:
     hints = get_type_hints(record)
     return tuple((item.name, hints[item.name]) for item in fields(record))

@@ -12,7 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 Post = Callable[[Callable[[], None]], None]
@@ -52,7 +52,7 @@ class BackgroundLoop:
                 self._thread.start()
                 self._started.wait()
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    def run(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
         """Run a coroutine on the loop; its future may be waited for from other threads."""
         self.start()
         if self._stopped:

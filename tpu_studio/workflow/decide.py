@@ -223,6 +223,6 @@ def _grown_hours(seen: Seen, epochs: float) -> float | None:
     return round(min(_MOST_HOURS, max(seen.limit_hours, used) + seen.plan_hours * max(share, 0.1)), 4)
 
 
-def _limits(hours: float | None, money_usd: float | None) -> dict[str, Any]:
+def _limits(hours: float | None, money_usd: float | None) -> dict[str, object]:
     changes = {name: value for name, value in (("hours", hours), ("money_usd", money_usd)) if value is not None}
     return {"verb": "limits", **changes} if changes else {}

@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.claims import this_machine, try_lock
 from tpu_studio.wire.errors import RunError
@@ -44,7 +43,7 @@ def install_id(home: Path) -> str:
     return made.decode().strip()
 
 
-def write_event(folder: Path, install: str, kind: str, *, t: float, **fields: Any) -> None:
+def write_event(folder: Path, install: str, kind: str, *, t: float, **fields: object) -> None:
     """Append one event to the desktop's file, safe on disk when this returns.
 
     Raises OSError; FileNotFoundError when there is no such folder: of a run that was moved away nothing is begun anew.
@@ -123,19 +122,19 @@ def making(folder: Path) -> Iterator[bool]:
         os.close(fd)
 
 
-def owner_record(install: str, *, t: float, **more: Any) -> dict[str, Any]:
+def owner_record(install: str, *, t: float, **more: object) -> dict[str, object]:
     return {"install": install, "t": round(t, 3), "host": this_machine()["host"], **more}
 
 
-def write_owner(folder: Path, install: str, *, t: float, **more: Any) -> None:
+def write_owner(folder: Path, install: str, *, t: float, **more: object) -> None:
     put_owner(folder, owner_record(install, t=t, **more))
 
 
-def put_owner(folder: Path, record: Mapping[str, Any]) -> None:
+def put_owner(folder: Path, record: Mapping[str, object]) -> None:
     write_atomically(folder / OWNER, json.dumps(dict(record), sort_keys=True).encode() + b"\n")
 
 
-def read_owner(folder: Path) -> Mapping[str, Any]:
+def read_owner(folder: Path) -> Mapping[str, object]:
     """Who drives the run; empty when nobody said so."""
     try:
         return owner_of(read_at_most(folder / OWNER, RECORD_BYTES))
@@ -143,7 +142,7 @@ def read_owner(folder: Path) -> Mapping[str, Any]:
         return {}
 
 
-def owner_of(data: bytes) -> Mapping[str, Any]:
+def owner_of(data: bytes) -> Mapping[str, object]:
     """What *data* says of who drives a run; empty where it says nothing that can be understood."""
     try:
         record = parse_json(data, OWNER)

@@ -45,7 +45,7 @@ class Sources:
     timing: Callable[[Plan], Timing | None] = lambda plan: None
     model: Callable[[Plan], Mapping[str, Any] | None] = lambda plan: None
     picture_s: Callable[[Plan], float | None] = lambda plan: None
-    checked: Callable[[Plan], Mapping[str, Any] | None] = lambda plan: None
+    checked: Callable[[Plan], Mapping[str, object] | None] = lambda plan: None
     bucket: Callable[[str], Bucket] = lambda place: Bucket()
     own: OwnRuns | None = None
 
@@ -127,7 +127,7 @@ def wants_count(draft: Draft, plan: Plan) -> bool:
 
 def _known(draft: Draft, sources: Sources) -> Known:
     own, bucket = draft.own, sources.bucket(draft.place.id) if draft.place.rents else Bucket()
-    facts: dict[str, Any] = {}
+    facts: dict[str, object] = {}
     if own:
         facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
     return Known(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.workflow.cloudruns.driver import Driver
@@ -21,7 +21,7 @@ class ClosedJournal:
     def __init__(self, error: StudioError) -> None:
         self._error = error
 
-    def open(self, action: str, run: str, facts: Mapping[str, Any], at: float) -> int:
+    def open(self, action: str, run: str, facts: Mapping[str, object], at: float) -> int:
         raise self._error
 
     def close(self, number: int, outcome: str, at: float) -> None:
@@ -30,7 +30,7 @@ class ClosedJournal:
     def open_intents(self) -> Sequence[Intent]:
         return ()
 
-    def plan_of(self, run: str) -> Mapping[str, Any] | None:
+    def plan_of(self, run: str) -> Mapping[str, object] | None:
         return None
 
     def begun_at(self, run: str) -> tuple[str, str] | None:
@@ -64,7 +64,7 @@ class ReadingRuns(Runs):
         super().__init__(home, places=places or {}, journal=ClosedJournal(error), index=index, driver=driver)
         self.error = error
 
-    def _refuse(self, *arguments: Any, **more: Any) -> NoReturn:
+    def _refuse(self, *arguments: object, **more: object) -> NoReturn:
         raise self.error
 
     launch = stop = extend = resume = import_folder = take_over = take_over_from = forget_taught = _refuse

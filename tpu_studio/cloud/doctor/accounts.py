@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tpu_studio.cloud.doctor import names, policies
 from tpu_studio.cloud.doctor.apis import Apis
@@ -113,7 +112,7 @@ def _stopper_lacks(apis: Apis, choices: Choices, held: _Held) -> list[str]:
     return missing
 
 
-def _account(apis: Apis, path: str) -> dict[str, Any] | None:
+def _account(apis: Apis, path: str) -> dict[str, object] | None:
     try:
         return apis.iam.get(path)
     except CloudRefused as error:

@@ -20,7 +20,7 @@ from tpu_studio.workflow.account.ports import Choices
 class Apis:
     """One `Api` for each service; *project*: whose quota counts, "" where none is chosen yet."""
 
-    def __init__(self, credentials: Any, endpoints: Endpoints, project: str) -> None:
+    def __init__(self, credentials: object, endpoints: Endpoints, project: str) -> None:
         def api(base: str) -> Api:
             return Api(base, credentials, project)
 
@@ -47,7 +47,7 @@ class _Early(Api):
     refusal.
     """
 
-    def __init__(self, endpoint: str, credentials: Any, project: str) -> None:
+    def __init__(self, endpoint: str, credentials: object, project: str) -> None:
         super().__init__(endpoint, credentials, project)
         self._bare = Api(endpoint, session(unnamed(credentials)))
 
@@ -55,10 +55,10 @@ class _Early(Api):
         self,
         method: str,
         path: str,
-        query: Mapping[str, Any] | None,
-        body: Mapping[str, Any] | None,
-        about: dict[str, Any],
-    ) -> dict[str, Any]:
+        query: Mapping[str, object] | None,
+        body: Mapping[str, object] | None,
+        about: dict[str, object],
+    ) -> dict[str, object]:
         try:
             return super()._send(method, path, query, body, about)
         except CloudRefused as error:
@@ -73,7 +73,7 @@ class _Early(Api):
                 raise CloudRefused(error.id, **{**error.facts, "without": second.facts.get("raw", "")}) from None
 
 
-def unnamed(credentials: Any) -> Any:
+def unnamed(credentials: Any) -> object:
     """*credentials* whose calls name no project, also where gcloud's file names one."""
     if getattr(credentials, "quota_project_id", None):
         return credentials.with_quota_project(None)

@@ -70,7 +70,7 @@ class GoogleDoctor:
     """
 
     def __init__(
-        self, credentials: Any, endpoints: Endpoints, offers: Mapping[str, Collection[str]], keep: Keep | None = None
+        self, credentials: object, endpoints: Endpoints, offers: Mapping[str, Collection[str]], keep: Keep | None = None
     ) -> None:
         self._give = credentials if callable(credentials) else lambda: credentials
         self._keep = keep
@@ -260,7 +260,7 @@ class GoogleDoctor:
         *,
         say: Callable[[str], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
-        **given: Any,
+        **given: object,
     ) -> Choices:
         waiting = _waiting(say, cancelled)
         repairs = self._repairs(choices, waiting)
@@ -436,6 +436,6 @@ def _blocks(before: Result, id: str) -> bool:
     return before.state not in ("pass", "optional")
 
 
-def _marked(choices: Choices) -> dict[str, Any]:
+def _marked(choices: Choices) -> dict[str, object]:
     """Facts of a project that is marked for deletion."""
     return {"project": choices.project, "deleted": True, "page": pages.PROJECTS}

@@ -19,7 +19,7 @@ OURS = "Made by TPU Studio"
 
 
 def look(apis: Apis, choices: Choices) -> Result:
-    facts: dict[str, Any] = {"network": choices.network}
+    facts: dict[str, object] = {"network": choices.network}
     try:
         seen = apis.compute.get(_path(choices, f"networks/{segment(choices.network)}"))
     except CloudRefused as error:
@@ -38,14 +38,14 @@ def look(apis: Apis, choices: Choices) -> Result:
     return Result("network", "fail" if ours else "optional", {**facts, "closed": True}, fix="make-network")
 
 
-def rules_of(apis: Apis, choices: Choices) -> list[Mapping[str, Any]]:
+def rules_of(apis: Apis, choices: Choices) -> list[Mapping[str, object]]:
     """The network's firewall rules."""
     end = f"/networks/{choices.network}"
     found = apis.compute.pages(_path(choices, "firewalls"), "items")
     return [one for one in found if str(one.get("network", "")).endswith(end)]
 
 
-def network_body(choices: Choices) -> dict[str, Any]:
+def network_body(choices: Choices) -> dict[str, object]:
     """Auto-mode: a subnet in each region."""
     return {"name": choices.network, "autoCreateSubnetworks": True, "description": OURS}
 
@@ -54,7 +54,7 @@ def rule_name(choices: Choices) -> str:
     return f"{choices.network}-{names.FIREWALL}"
 
 
-def rule_body(choices: Choices) -> dict[str, Any]:
+def rule_body(choices: Choices) -> dict[str, object]:
     return {
         "name": rule_name(choices),
         "description": f"{OURS}: lets the workers of a slice meet",

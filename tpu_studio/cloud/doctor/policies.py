@@ -45,12 +45,12 @@ def has(policy: Mapping[str, Any], role: str, member: str) -> bool:
     return any(role == held and condition is None for held, condition in held_by(policy, member))
 
 
-def has_under(policy: Mapping[str, Any], role: str, member: str, under: Condition) -> bool:
+def has_under(policy: Mapping[str, object], role: str, member: str, under: Condition) -> bool:
     """Whether *member* holds *role* under exactly that condition, or without one."""
     return any(role == held and (not said or is_same(said, under)) for held, said in held_by(policy, member))
 
 
-def held_by(policy: Mapping[str, Any], member: str) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+def held_by(policy: Mapping[str, Any], member: str) -> Iterator[tuple[str, Mapping[str, object] | None]]:
     """Roles that *member* was granted by name, each with its condition."""
     for binding in policy.get("bindings") or ():
         if member in (binding.get("members") or ()):
@@ -80,25 +80,25 @@ class Granting:
         """On the project, for machines of Compute Engine that are ours."""
         path = f"/v3/projects/{segment(project)}:setIamPolicy"
 
-        def write(policy: Policy) -> Any:
+        def write(policy: Policy) -> object:
             return api.post(path, {"policy": policy})
 
         self._grant(lambda: of_project(api, project), write, grants, OWN_MACHINES)
 
     def on_queue(self, api: Api, queue: str, grants: Grants) -> None:
-        def write(policy: Policy) -> Any:
+        def write(policy: Policy) -> object:
             return api.post(f"/v2/{queue}:setIamPolicy", {"policy": policy})
 
         self._grant(lambda: of_queue(api, queue), write, grants)
 
     def on_account(self, api: Api, path: str, grants: Grants) -> None:
-        def write(policy: Policy) -> Any:
+        def write(policy: Policy) -> object:
             return api.post(f"{path}:setIamPolicy", {"policy": policy})
 
         self._grant(lambda: of_account(api, path), write, grants)
 
     def on_bucket(self, api: Api, bucket: str, grants: Grants, under: Condition | None = None) -> None:
-        def write(policy: Policy) -> Any:
+        def write(policy: Policy) -> object:
             return api.put(f"/storage/v1/b/{segment(bucket)}/iam", policy, again=False)
 
         self._grant(lambda: of_bucket(api, bucket), write, grants, under)
@@ -121,7 +121,7 @@ class Granting:
     def _grant(
         self,
         read: Callable[[], Policy],
-        write: Callable[[Policy], Any],
+        write: Callable[[Policy], object],
         grants: Grants,
         under: Condition | None = None,
     ) -> None:
@@ -132,7 +132,7 @@ class Granting:
             raise CloudUnclear("grant-not-seen", roles=sorted(grants))
 
     def _written(
-        self, read: Callable[[], Policy], write: Callable[[Policy], Any], grants: Grants, under: Condition | None
+        self, read: Callable[[], Policy], write: Callable[[Policy], object], grants: Grants, under: Condition | None
     ) -> None:
         for tried in range(1, _RACES + 1):
             policy = read()
@@ -147,7 +147,7 @@ class Granting:
             self._waiting.pause(0.2 * tried, "somebody else changed the rights at the same moment: trying again")
 
 
-def _same(condition: Any, under: Condition | None) -> bool:
+def _same(condition: object, under: Condition | None) -> bool:
     return is_same(condition, under) if under else not condition
 
 

@@ -237,7 +237,7 @@ def _int(value: Any) -> int | None:
         return None
 
 
-def _time(value: Any) -> float | None:
+def _time(value: object) -> float | None:
     try:
         return datetime.fromisoformat(str(value)).timestamp()
     except ValueError:

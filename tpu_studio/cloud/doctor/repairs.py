@@ -99,7 +99,7 @@ class Repairs:
         compute, path = self._apis.compute, f"/compute/v1/projects/{segment(choices.project)}/global"
         under = f"{path}/operations/"
 
-        def make(what: str, body: Mapping[str, Any]) -> None:
+        def make(what: str, body: Mapping[str, object]) -> None:
             operation = self._made(lambda: compute.post(f"{path}/{what}", body))
             if operation:
                 self.finished(compute, operation, under)
@@ -124,7 +124,7 @@ class Repairs:
             return replace(choices, bucket=name, kept_days=kept_days(made))
         raise CloudUnclear("server-error", raw="no free name for a bucket was found")
 
-    def _bucket_made(self, name: str, choices: Choices) -> dict[str, Any]:
+    def _bucket_made(self, name: str, choices: Choices) -> dict[str, object]:
         """As Google shows it."""
         body, asked = bucket_body(name, choices.region), {"project": choices.project}
         refused: CloudRefused | None = None
@@ -368,7 +368,7 @@ class Repairs:
         Raises:
             CloudRefused: ``precondition``: a stop that stands relies on the account.
         """
-        standing: list[Any] = []
+        standing: list[object] = []
         for region in self._apis.regions.all():
             try:
                 tasks = f"/v2/{self._apis.regions.queue(region)}/tasks"
@@ -389,7 +389,7 @@ class Repairs:
 
     # -------------------------------------------------------------------------------------------------------- private
 
-    def _made(self, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _made(self, create: Callable[[], dict[str, object]]) -> dict[str, object]:
         """What *create* answers; {} when it was there before."""
         try:
             return create()
@@ -429,7 +429,7 @@ def kept_days(bucket: Mapping[str, Any]) -> int:
     return math.ceil(int(str(told)) / 86_400) if str(told).isdigit() else 0
 
 
-def bucket_body(name: str, region: str) -> dict[str, Any]:
+def bucket_body(name: str, region: str) -> dict[str, object]:
     """What a bucket of ours is made with (google-cloud.md §10.1)."""
     return {
         "name": name,
@@ -451,5 +451,5 @@ def _person(email: str) -> str:
     return f"serviceAccount:{email}" if email.endswith(".gserviceaccount.com") else f"user:{email}"
 
 
-def _letters(text: Any) -> str:
+def _letters(text: object) -> str:
     return "".join(one for one in str(text).lower() if one.isalpha())

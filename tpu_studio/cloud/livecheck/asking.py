@@ -63,8 +63,8 @@ class Side:
         self,
         method: str,
         url: str,
-        body: Any = None,
-        query: Mapping[str, Any] | None = None,
+        body: object = None,
+        query: Mapping[str, object] | None = None,
         *,
         headers: Mapping[str, str] | None = None,
         plain: bool = False,
@@ -88,7 +88,7 @@ class Side:
             raise errors.of_reply(answer.status, answer.text)
         return answer
 
-    def pages(self, url: str, key: str, query: Mapping[str, Any] | None = None) -> Iterator[Mapping[str, Any]]:
+    def pages(self, url: str, key: str, query: Mapping[str, object] | None = None) -> Iterator[Mapping[str, object]]:
         """Raises StudioError."""
         asked = dict(query or {})
         for _ in range(50):

@@ -9,7 +9,6 @@ import secrets
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.doctor.names import NOBODY
@@ -106,7 +105,7 @@ def _fired(side: Side, name: str) -> tuple[int | None, str]:
 def _set(side: Side, queue: str, name: str, ahead_s: float, target: str = "", account: str = "") -> Answer:
     at = datetime.fromtimestamp(round(side.now() + ahead_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     url = target or f"{side.place()}/queuedResources/ts-proof-{secrets.token_hex(6)}?force=true"
-    request: dict[str, Any] = {"url": url, "httpMethod": "DELETE"}
+    request: dict[str, object] = {"url": url, "httpMethod": "DELETE"}
     if account:
         request["oauthToken"] = {"serviceAccountEmail": account, "scope": SCOPES[0]}
     task = {"name": name, "scheduleTime": at, "httpRequest": request}

@@ -212,7 +212,7 @@ class Accounts:
         except OSError:
             return ""
 
-    def _of_oauth(self, account: Account) -> Any:
+    def _of_oauth(self, account: Account) -> object:
         from google.oauth2.credentials import Credentials
 
         token, client = self.secrets.get(f"refresh:{account.id}"), self.client(account.client_id)
@@ -226,7 +226,7 @@ class Accounts:
             token_uri=self._endpoints.token,
         )
 
-    def _of_file(self, account: Account) -> Any:
+    def _of_file(self, account: Account) -> object:
         path = Path(account.path)
         found = gcloud.find(path)
         if found is None:

@@ -216,8 +216,8 @@ def _oauth_error(reply: Any) -> str:
         return ""
 
 
-def _post(url: str, fields: dict[str, str]) -> dict[str, Any]:
-    def ask() -> dict[str, Any]:
+def _post(url: str, fields: dict[str, str]) -> dict[str, object]:
+    def ask() -> dict[str, object]:
         reply = plain_session().post(url, data=fields, timeout=TIMEOUT)
         if reply.status_code >= 400:
             raise errors.of_reply(reply.status_code, reply.content)
@@ -234,7 +234,7 @@ class _Server(LoopbackServer):
         """Another user is refused. Where it cannot be told (a browser outside of this machine), *state* decides."""
         return ours is not False
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """A browser that hangs up is no news, and nothing of a request belongs into a log."""
 
 
@@ -252,7 +252,7 @@ class _Waiting:
 
             timeout = _SILENT_S
 
-            def log_message(self, format: str, *args: Any) -> None:
+            def log_message(self, format: str, *args: object) -> None:
                 """Nothing: the address holds the code."""
 
         self._leads_to, self._page, self._led = "", f"/go/{secrets.token_urlsafe(24)}", False

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from tpu_studio.domain.sentences import (
     advice,
@@ -108,7 +107,7 @@ def say_untended(error: StudioError) -> Sentence:
 
 
 def say_reason(
-    reason: Reason, facts: Mapping[str, Any], *, place: str = "", usd: float = 0.0, copy: bool = False
+    reason: Reason, facts: Mapping[str, object], *, place: str = "", usd: float = 0.0, copy: bool = False
 ) -> Sentence:
     """Why a run ended. *facts* come with its `end` event; *usd* is what it cost at a rented *place*; *copy*: a rented
     run that was brought here as files, which nobody here has checked."""
@@ -119,19 +118,19 @@ def say_reason(
     return cloud.of_a_copy(said) if copy else said
 
 
-def say_notice(id: str, facts: Mapping[str, Any]) -> Sentence:
+def say_notice(id: str, facts: Mapping[str, object]) -> Sentence:
     """Something that a running run tells."""
     entry = NOTICES.get(id)
     return tell(entry, facts) if entry else Sentence(_from_id(id), "", "")
 
 
-def say_finding(id: str, facts: Mapping[str, Any]) -> Sentence:
+def say_finding(id: str, facts: Mapping[str, object]) -> Sentence:
     """Something seen in the data before a run."""
     entry = FINDINGS.get(id) or ERRORS.get(id)
     return tell(entry, facts) if entry else Sentence(_from_id(id), "", "")
 
 
-def say_check(id: str, title: str, facts: Mapping[str, Any]) -> Sentence:
+def say_check(id: str, title: str, facts: Mapping[str, object]) -> Sentence:
     """A check of a plan: its own title, and the longer words of its id."""
     said = say_finding(id, facts)
     return Sentence(title or said.title, said.meaning, said.action)

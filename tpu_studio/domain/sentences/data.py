@@ -16,7 +16,7 @@ def _path(f: Facts, default: str = "The folder or file") -> str:
     return f.file("path", default)
 
 
-def _named(items: Any, most: int = 3, count: Any = None) -> str:
+def _named(items: Any, most: int = 3, count: object = None) -> str:
     """`roses, tulips and 4 more` from names, or from [name, count] pairs; *count*: how many there are in all."""
     names = [str(item[0] if isinstance(item, (list, tuple)) else item)[:60] for item in items or ()]
     if not names:

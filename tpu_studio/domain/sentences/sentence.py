@@ -35,7 +35,7 @@ class Sentence:
 class Facts:
     """The facts of an error, by name, in words fit for a sentence; an absent fact never breaks one."""
 
-    def __init__(self, facts: Mapping[str, Any]) -> None:
+    def __init__(self, facts: Mapping[str, object]) -> None:
         self._facts = facts
 
     def __contains__(self, name: str) -> bool:
@@ -45,7 +45,7 @@ class Facts:
         """Whether it was looked for and there is none (told as None), unlike a fact that nobody told."""
         return name in self._facts and self._facts[name] is None
 
-    def raw(self, name: str, default: Any = None) -> Any:
+    def raw(self, name: str, default: object = None) -> Any:
         value = self._facts.get(name)
         return default if value is None else value
 
@@ -94,7 +94,7 @@ class Facts:
         )
 
 
-def _filled(entry: Callable[[Facts], Sentence], facts: Mapping[str, Any]) -> Sentence:
+def _filled(entry: Callable[[Facts], Sentence], facts: Mapping[str, object]) -> Sentence:
     try:
         return entry(Facts(facts))
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
@@ -108,7 +108,7 @@ NOTHING_CHARGED = "Nothing was charged."
 DATA_UNTOUCHED = "Nothing was charged, and your data is untouched."
 
 
-def tell(entry: Entry, facts: Mapping[str, Any]) -> Sentence:
+def tell(entry: Entry, facts: Mapping[str, object]) -> Sentence:
     """The sentence with its facts; a title begins with a capital unless it begins with the name of a file.
 
     Facts come out of files, too, and a damaged one may hold a list where a number belongs: then they are left out.

@@ -173,7 +173,7 @@ def _chosen(mode: Mode, contrast: Contrast) -> Theme:
     return tokens.high_contrast(base) if high else base
 
 
-_kept_alive: list[Any] = []  # PySide deletes the accessibility hints with the Python object they were asked from
+_kept_alive: list[object] = []  # PySide deletes the accessibility hints with the Python object they were asked from
 
 
 def _accessibility_hints() -> Any:

@@ -36,10 +36,10 @@ class _Plot(QPyTextObject):
         self._renderer = QSvgRenderer(QByteArray(told.plot.encode()))
         self._size = QSizeF(width, width * told.size[1] / told.size[0])
 
-    def intrinsicSize(self, doc: Any, posInDocument: int, format: Any) -> QSizeF:
+    def intrinsicSize(self, doc: object, posInDocument: int, format: object) -> QSizeF:
         return self._size
 
-    def drawObject(self, painter: QPainter, rect: Any, doc: Any, posInDocument: int, format: Any) -> None:
+    def drawObject(self, painter: QPainter, rect: Any, doc: object, posInDocument: int, format: object) -> None:
         self._renderer.render(painter, QRectF(rect))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
@@ -59,7 +58,7 @@ def open_review(
     start: Callable[[bool], None],
     leave: Callable[[], None],
     commands: Callable[[], None] = lambda: None,
-    lower: Callable[[dict[str, Any]], None] = lambda changes: None,
+    lower: Callable[[dict[str, object]], None] = lambda changes: None,
     waived: Review | None = None,
     again: Callable[[], None] = lambda: None,
 ) -> ReviewSheet:
@@ -116,7 +115,7 @@ def _notes(review: Review) -> list[Note]:
     return told
 
 
-def _fill(column: QVBoxLayout, review: Review, sheet: Sheet, lower: Callable[[dict[str, Any]], None]) -> None:
+def _fill(column: QVBoxLayout, review: Review, sheet: Sheet, lower: Callable[[dict[str, object]], None]) -> None:
     column.addLayout(_figures(review))
     for way in review.lower:
         column.addLayout(_lower(way, sheet, lower))
@@ -167,7 +166,7 @@ def _figures(review: Review) -> QGridLayout:
     return grid
 
 
-def _lower(way: Lower, sheet: Sheet, lower: Callable[[dict[str, Any]], None]) -> QHBoxLayout:
+def _lower(way: Lower, sheet: Sheet, lower: Callable[[dict[str, object]], None]) -> QHBoxLayout:
     row = QHBoxLayout()
     row.setSpacing(Space.l)
     row.addWidget(Icon("trending-down", "text_2", size=16), 0, Qt.AlignmentFlag.AlignVCenter)

@@ -73,7 +73,7 @@ class RunModel(QAbstractTableModel):
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return len(TITLES)
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         return (
             TITLES[section]
             if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QPaintEvent, QResizeEvent
@@ -409,7 +408,7 @@ def _live_word(count: int) -> str:
     return "" if not count else "Live" if count == 1 else f"{count} live"
 
 
-def _call(page: QWidget | None, name: str, *arguments: Any) -> bool:
+def _call(page: QWidget | None, name: str, *arguments: object) -> bool:
     """Call `page.name(…)` if the page has it; True unless it has not or it says False."""
     method = getattr(page, name, None) if page is not None else None
     if not callable(method):

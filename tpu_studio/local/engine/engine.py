@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.local.engine import processes
 from tpu_studio.local.engine.integrity import damaged_packages
@@ -397,7 +396,7 @@ def _disk_error(root: Path, error: OSError) -> NotReady:
     return NotReady("engine-folder-unwritable", folder=str(root), raw=str(error))
 
 
-def _json_object(line: str) -> dict[str, Any] | None:
+def _json_object(line: str) -> dict[str, object] | None:
     try:
         told = json.loads(line)
     except ValueError:

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.local.engine import processes
 from tpu_studio.local.engine.lock import Lock, canonical
@@ -121,7 +120,7 @@ class Pip:
 
     def _error(self, code: int, said: str, name: str) -> StudioError:
         raw = "\n".join(said.splitlines()[-15:])
-        facts: dict[str, Any] = {"folder": str(self.paths.root), "raw": raw, "log": str(self.paths.log)}
+        facts: dict[str, object] = {"folder": str(self.paths.root), "raw": raw, "log": str(self.paths.log)}
         if _NO_SPACE in said:
             return no_disk(self.paths.root, raw=raw)
         if _NO_NETWORK.search(said):
@@ -193,7 +192,7 @@ class _Count:
         return sum(self.pip.lock.packages[name].sizes[self.pip.python] for name in names)
 
 
-def no_disk(folder: Path, **facts: Any) -> NotReady:
+def no_disk(folder: Path, **facts: object) -> NotReady:
     """`Engine` adds free_bytes and needed_bytes once the leftovers are gone."""
     return NotReady("engine-no-disk", folder=str(folder), **facts)
 

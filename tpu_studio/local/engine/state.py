@@ -41,7 +41,7 @@ class EngineState:
     versions: Mapping[str, str] = field(default_factory=dict)
     size_bytes: int = 0
     python: str = ""
-    tested: Mapping[str, Any] = field(default_factory=dict)
+    tested: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def is_ready(self) -> bool:
@@ -126,7 +126,7 @@ def read_state(paths: Paths, lock: Lock) -> EngineState:
     return told
 
 
-def write_record(paths: Paths, lock: Lock, python: str, tested: Mapping[str, Any]) -> None:
+def write_record(paths: Paths, lock: Lock, python: str, tested: Mapping[str, object]) -> None:
     """Make the environment count; called after the self-test only."""
     record = {
         "format": FORMAT,

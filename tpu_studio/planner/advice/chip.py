@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.advice.situation import Advice, Situation
@@ -33,8 +32,8 @@ def batch(s: Situation) -> Iterator[Advice]:
     target = padded * parts
     if s.resolved.batch % parts or share % ROWS == 0 or target > max(1, s.resolved.train // 4):
         return
-    fix: dict[str, Any] = {"training.global_batch": target}
-    facts: dict[str, Any] = {"batch": target, "share": share, "padded": padded}
+    fix: dict[str, object] = {"training.global_batch": target}
+    facts: dict[str, object] = {"batch": target, "share": share, "padded": padded}
     if s.job.training.learning_rate != AUTO:
         rate = float(s.value("training.learning_rate")) * _rate_factor(s, target / s.resolved.batch)
         fix["training.learning_rate"], facts["rule"] = significant(rate), rate_rule(s)
@@ -95,7 +94,7 @@ def _rate_factor(s: Situation, times: float) -> float:
     return times if s.value("training.optimizer") == "sgd" else math.sqrt(times)
 
 
-def _option(s: Situation, **changed: Any) -> dict[str, Any]:
+def _option(s: Situation, **changed: object) -> dict[str, object]:
     return {"model.options": {**dict(s.job.model.options), **changed}}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from tpu_studio.domain.sentences.advice import CHECKS
 from tpu_studio.domain.sentences.sentence import tell
@@ -27,7 +26,7 @@ LEAST_S, LEAST_USD, LEAST_SHARE = 30.0, 0.01, 0.02  # a saving below both, or be
 KEEPS_TIMING = frozenset(
     ["training.epochs", "training.steps", "training.early_stopping", "training.learning_rate", "training.warmup"]
 )
-Trial = Callable[[Mapping[str, Any] | None, bool], Plan]  # fix or none, with what was measured or without → its plan
+Trial = Callable[[Mapping[str, object] | None, bool], Plan]  # fix or none, with what was measured or without → its plan
 
 
 def advise(s: Situation, trial: Trial) -> list[Check]:

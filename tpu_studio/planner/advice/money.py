@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.planner import assumptions as assumed
@@ -41,7 +40,7 @@ def rent(s: Situation) -> Iterator[Advice]:
         "usd": best.cost_usd.expected if best.cost_usd else 0.0,
         "why": s.verdict.why,
     }
-    fix: dict[str, Any] = {"where.place": best.place, "where.accelerator": best.accelerator}
+    fix: dict[str, object] = {"where.place": best.place, "where.accelerator": best.accelerator}
     if s.job.training.framework != AUTO and not frameworks.by_id(s.value("training.framework")).leads_on_chip:
         fix["training.framework"] = "auto"
     yield Advice("advice-rent", fix, facts, _less(s.plan.time_s, best.time_s), promise=not s.plan.fits)
@@ -74,7 +73,7 @@ def kind_of_loan(s: Situation) -> Iterator[Advice]:
     best = min(ways, key=_usd, default=None)
     hours, least = round(assumed.SPOT_LASTS_H.expected), max(assumed.CLEARLY_USD, assumed.CLEARLY * own)
     if best is not None and best.tier != tier and own - _usd(best) >= least:
-        facts: dict[str, Any] = {"hours": hours} if loans.by_id(best.tier).spare else {}
+        facts: dict[str, object] = {"hours": hours} if loans.by_id(best.tier).spare else {}
         yield Advice(f"advice-{best.tier}", _where(s, **{"where.tier": best.tier}), facts, measure=True)
     spot = next((way for way in ways if loans.by_id(way.tier).spare), None)
     if loans.by_id(tier).usual and spot is not None and own - _usd(spot) < least:
@@ -146,7 +145,7 @@ def _less(now: Range | None, then: Range | None) -> Range | None:
     return now.scaled(1 - then.expected / now.expected)
 
 
-def _where(s: Situation, **changed: Any) -> dict[str, Any]:
+def _where(s: Situation, **changed: object) -> dict[str, object]:
     """Areas that were chosen for another slice or loan go back to the recommended ones."""
     return {**changed, **s.taken_back("where.zones")}
 

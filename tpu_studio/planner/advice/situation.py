@@ -55,7 +55,7 @@ class Situation:
     def step_s(self) -> float:
         return self.resolved.batch / self.estimate.examples_per_s.expected
 
-    def taken_back(self, *paths: str) -> dict[str, Any]:
+    def taken_back(self, *paths: str) -> dict[str, object]:
         """Each of *paths* that is not at its default, at its default."""
         return {path: BY_PATH[path].default for path in paths if self.job[path] != BY_PATH[path].default}
 
@@ -73,7 +73,7 @@ class Advice:
     """
 
     id: str
-    fix: Mapping[str, Any] | None
+    fix: Mapping[str, object] | None
     facts: Mapping[str, Any] = field(default_factory=dict)
     time_s: Range | None = None
     usd: Range | None = None

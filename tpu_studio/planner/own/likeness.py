@@ -98,7 +98,7 @@ def enough(one: Traits, common: float) -> bool:
     return common >= (ENOUGH_ON_CHIP if places.by_id(one.place).has_chips else ENOUGH)
 
 
-def key_of(values: Mapping[str, Any], *more: Any) -> str:
+def key_of(values: Mapping[str, object], *more: object) -> str:
     """Digest of what a step's time depends on: of a resolved job, and of *more*."""
     content = json.dumps([step_values(values), *more], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:32]

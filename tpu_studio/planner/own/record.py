@@ -42,7 +42,7 @@ class OwnRun:
     modelled: Mapping[str, Range] = field(default_factory=dict)
 
 
-def record_of(plan: Plan, view: RunView) -> dict[str, Any] | None:
+def record_of(plan: Plan, view: RunView) -> dict[str, object] | None:
     """The record of a run as plain JSON; None where too few steps were made or the plan is of an older version."""
     pace = view.pace
     if not pace.known or plan.basis is None or not plan.basis.traits:
@@ -60,7 +60,7 @@ def record_of(plan: Plan, view: RunView) -> dict[str, Any] | None:
     return {"at": round(view.seen_t), "steps": pace.steps, "measured": told, **basis}
 
 
-def runs_of(records: Iterable[tuple[str, Mapping[str, Any] | None]]) -> tuple[OwnRun, ...]:
+def runs_of(records: Iterable[tuple[str, Mapping[str, object] | None]]) -> tuple[OwnRun, ...]:
     """The runs of (run id, record), newest first; records that make no sense are left out."""
     found = [run for name, record in records if record and (run := _run(name, record))]
     return tuple(sorted(found, key=lambda run: (-run.at, run.run)))

@@ -34,7 +34,7 @@ _ENVIRONMENT_S = Range(30.0, 90.0, 240.0)  # frameworks installed beside Colab's
 @cache
 def known() -> Mapping[str, Any]:
     """``resources/catalogue/colab.json``: accelerator, environments, limits with their dates."""
-    table: Mapping[str, Any] = json.loads(resource_path("catalogue", "colab.json").read_text("utf-8"))
+    table: Mapping[str, object] = json.loads(resource_path("catalogue", "colab.json").read_text("utf-8"))
     return table
 
 

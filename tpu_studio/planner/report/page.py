@@ -182,7 +182,7 @@ def _notes(checks: Sequence[Check]) -> str:
     return f"<ul>{''.join(items)}</ul>" if items else ""
 
 
-def _fix(fix: Mapping[str, Any] | None) -> str:
+def _fix(fix: Mapping[str, object] | None) -> str:
     """What to write for it on the command line."""
     if not fix:
         return ""
@@ -240,7 +240,7 @@ def setting_rows(plan: Plan) -> list[tuple[str, str, str]]:
     return rows
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):

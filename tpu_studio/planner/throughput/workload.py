@@ -177,7 +177,7 @@ def _digits(value: int) -> int:
     return max(1, math.ceil(value.bit_length() * math.log10(2)))
 
 
-def _word(key: str, value: Any, catalogue: Catalogue, notices: list[Notice], file: str) -> str | None:
+def _word(key: str, value: object, catalogue: Catalogue, notices: list[Notice], file: str) -> str | None:
     if not isinstance(value, str):
         raise BadInput("workload-word", file=file, key=key, value=str(value)[:40])
     word = value.strip()

@@ -21,7 +21,7 @@ are none on Windows (`image.unsupported`). Supervisors import this package: it m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tpu_studio.practice.cloud import Cloud
@@ -43,7 +43,7 @@ def install(router: Router, cloud: Cloud) -> None:
     cloud.every(0.25 * cloud.clock.speed, fleet.look_at_faults)
 
     @router.route("POST", "/practice/machine-token", public=True)
-    def token(request: Request) -> dict[str, Any]:
+    def token(request: Request) -> dict[str, object]:
         """A machine's supervisor asks with the machine's own key: ``{"machine","key"}``."""
         body = request.json()
         issued = fleet.issue_token(str(body.get("machine", "")), str(body.get("key", "")))

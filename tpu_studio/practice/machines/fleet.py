@@ -164,7 +164,7 @@ class Fleet:
         state = self.state(name)
         return state.notice_at if state is not None and state.preempted else None
 
-    def fault(self, name: str, fault: str, **facts: Any) -> None:
+    def fault(self, name: str, fault: str, **facts: object) -> None:
         """Have one of `RUNNING_FAULTS` happen to a machine, now or from ``step`` on."""
         folder = self._folder(name)
         machine = machines.read(folder)
@@ -189,7 +189,7 @@ class Fleet:
                 if taken is not None:
                     self.fault(name, fault, **taken)
 
-    def issue_token(self, name: str, key: str) -> dict[str, Any] | None:
+    def issue_token(self, name: str, key: str) -> dict[str, object] | None:
         """``{"access_token","expires"}`` (practice seconds since 1970) for a machine's account; None: a wrong key."""
         machine = machines.read(self._folder(name))
         if machine is None or not hmac.compare_digest(machine.key.encode(), key.encode()):
@@ -339,15 +339,15 @@ def supervisor_program() -> list[str]:
     return ownpython.module(sys.executable, "tpu_studio.practice.machines")
 
 
-def _doubted(cloud: Cloud) -> dict[str, dict[str, Any]]:
+def _doubted(cloud: Cloud) -> dict[str, dict[str, object]]:
     """What a machine finds otherwise than is assumed of it, as if it were a fault."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     if cloud.doubts.way("install-sources"):
         found["environment-install-fails"] = {}
     return found
 
 
-def _facts(fault: str, told: dict[str, Any], *, running: bool) -> dict[str, Any]:
+def _facts(fault: str, told: dict[str, object], *, running: bool) -> dict[str, object]:
     facts = {key: value for key, value in told.items() if key not in ("machine", "match")}
     if fault == "disk-full":
         facts["mount"] = [] if running else image.small_disks()

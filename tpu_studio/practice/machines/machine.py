@@ -111,7 +111,7 @@ def home(folder: Path, worker: int) -> Path:
     return worker_folder(folder, worker) / "home"
 
 
-def _write(path: Path, record: dict[str, Any]) -> None:
+def _write(path: Path, record: dict[str, object]) -> None:
     umask = os.umask(0o077)
     try:
         write_atomically(path, json.dumps(record).encode())

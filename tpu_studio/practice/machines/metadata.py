@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable
 from email.utils import formatdate
-from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
@@ -45,7 +44,7 @@ class MetadataServer(LoopbackServer):
     def port(self) -> int:
         return self.server_port
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
+    def verify_request(self, request: object, client_address: object) -> bool:
         return not self.is_cut
 
     def changed(self) -> None:
@@ -119,7 +118,7 @@ class _Handler(LoopbackHandler):
         else:
             self._reply(200, body, kind, {} if inside in self.server.without_etag else {"ETag": _etag(body)})
 
-    def _wait(self, node: Any, body: str, recursive: bool, alt: str, last: str, timeout: str) -> str:
+    def _wait(self, node: object, body: str, recursive: bool, alt: str, last: str, timeout: str) -> str:
         give_up = time.monotonic() + (min(float(timeout), _LONGEST_WAIT_S) if timeout.isdigit() else _LONGEST_WAIT_S)
         known = last or _etag(body)
         with self.server.change:
@@ -148,11 +147,11 @@ class _Handler(LoopbackHandler):
         if self.command != "HEAD":
             self.wfile.write(data)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         pass  # a line for each poll of each machine
 
 
-def _written(node: Any, *, recursive: bool, alt: str) -> tuple[str, str]:
+def _written(node: object, *, recursive: bool, alt: str) -> tuple[str, str]:
     if isinstance(node, dict):
         if recursive:
             return json.dumps(trees.as_json(node)), "application/json"

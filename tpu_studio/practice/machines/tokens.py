@@ -46,5 +46,5 @@ class Tokens:
         request = urllib.request.Request(url + PATH, body, {"Content-Type": "application/json"}, method="POST")
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=_TIMEOUT_S) as reply:
-            told: dict[str, Any] = json.loads(reply.read())
+            told: dict[str, object] = json.loads(reply.read())
         return told

@@ -113,9 +113,9 @@ class NoSuchPath(LookupError):
     pass
 
 
-def find(tree: Tree, path: str) -> Any:
+def find(tree: Tree, path: str) -> object:
     """The node at *path* (``instance/name``, slashes at the ends do not matter). Raises NoSuchPath."""
-    node: Any = tree
+    node: object = tree
     for part in filter(None, path.split("/")):
         if not isinstance(node, dict) or part not in node:
             raise NoSuchPath(path)
@@ -123,7 +123,7 @@ def find(tree: Tree, path: str) -> Any:
     return node
 
 
-def value(leaf: Any) -> Any:
+def value(leaf: object) -> object:
     return leaf() if callable(leaf) else leaf
 
 
@@ -139,7 +139,7 @@ def listing(node: Mapping[str, Any]) -> str:
     return "".join(f"{name}/\n" if isinstance(child, dict) else f"{name}\n" for name, child in sorted(node.items()))
 
 
-def as_json(node: Any, *, literal: bool = False) -> Any:
+def as_json(node: object, *, literal: bool = False) -> object:
     """With ``recursive=true``: everything below *node*; names in camelCase where they are Google's; no tokens."""
     if not isinstance(node, dict):
         return value(node)

@@ -39,7 +39,7 @@ class Buckets:
         self._service = service
         self._store = service.store
 
-    def insert(self, request: Request) -> dict[str, Any]:
+    def insert(self, request: Request) -> dict[str, object]:
         project = self._project(request, "storage.buckets.create")
         asked = body(request, SCHEMA)
         self._check_soft_delete(asked)
@@ -96,7 +96,7 @@ class Buckets:
             and record["name"] > after
             and record["name"].startswith(request.one("prefix"))
         ]
-        answer: dict[str, Any] = {"kind": "storage#buckets"}
+        answer: dict[str, object] = {"kind": "storage#buckets"}
         if records:
             answer["items"] = [self._service.resources.bucket(record) for record in records[:most]]
         if len(records) > most:
@@ -111,13 +111,13 @@ class Buckets:
         self._service.count("B", record["name"])
         return self._service.answer(request, self._service.resources.bucket(record))
 
-    def patch(self, request: Request) -> dict[str, Any]:
+    def patch(self, request: Request) -> dict[str, object]:
         return self._change(request, replace=False)
 
     def update(self, request: Request) -> dict[str, Any]:
         return self._change(request, replace=True)
 
-    def _change(self, request: Request, *, replace: bool) -> dict[str, Any]:
+    def _change(self, request: Request, *, replace: bool) -> dict[str, object]:
         asked = {key: value for key, value in body(request, SCHEMA).items() if key in BUCKET_WRITABLE}
         with self._store.transaction():
             record = self._service.bucket(request.match["bucket"])
@@ -154,13 +154,13 @@ class Buckets:
         self._service.cloud.db.delete("policy", f"buckets/{record['name']}")
         return Reply(204)
 
-    def get_policy(self, request: Request) -> dict[str, Any]:
+    def get_policy(self, request: Request) -> dict[str, object]:
         record = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.buckets.getIamPolicy", record)
         self._service.count("B", record["name"])
         return self._service.answer(request, self._policy(record["name"], request.one("optionsRequestedPolicyVersion")))
 
-    def set_policy(self, request: Request) -> dict[str, Any]:
+    def set_policy(self, request: Request) -> dict[str, object]:
         asked = without_nulls(body(request, "storage.v1:Policy"))
         bindings = asked.get("bindings", [])
         for binding in bindings:
@@ -183,17 +183,17 @@ class Buckets:
         self._service.count("A", record["name"])
         return self._service.answer(request, self._policy(record["name"], asked.get("version")))
 
-    def _policy(self, bucket: str, version: Any) -> dict[str, Any]:
+    def _policy(self, bucket: str, version: object) -> dict[str, object]:
         cloud = self._service.cloud
         policy = policies.shown(cloud, cloud.principals.policy(f"buckets/{bucket}"), version)
         return {"kind": "storage#policy", "resourceId": f"projects/_/buckets/{bucket}", **policy}
 
-    def test_permissions(self, request: Request) -> dict[str, Any]:
+    def test_permissions(self, request: Request) -> dict[str, object]:
         record = self._service.bucket(request.match["bucket"])
         asked = request.query.get("permissions", [])
         held = [permission for permission in asked if self._service.may(request, permission, record)]
         self._service.count("B", record["name"])
-        answer: dict[str, Any] = {"kind": "storage#testIamPermissionsResponse"}
+        answer: dict[str, object] = {"kind": "storage#testIamPermissionsResponse"}
         return answer | ({"permissions": held} if held else {})
 
     def layout(self, request: Request) -> dict[str, Any]:
@@ -207,7 +207,7 @@ class Buckets:
             "hierarchicalNamespace": {"enabled": False},
         }
 
-    def managed_folders(self, request: Request) -> dict[str, Any]:
+    def managed_folders(self, request: Request) -> dict[str, object]:
         """None: nobody makes any here. `gcloud storage rm --recursive` asks."""
         record = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.managedFolders.list", record)
@@ -221,7 +221,7 @@ _TAKEN = (
 )
 
 
-def first_policy(project: str, uniform: bool) -> dict[str, Any]:
+def first_policy(project: str, uniform: bool) -> dict[str, object]:
     """What Google gives a new bucket."""
     owners = [f"projectEditor:{project}", f"projectOwner:{project}"]
     viewers = [f"projectViewer:{project}"]

@@ -23,7 +23,7 @@ def parse(text: str) -> Mask:
     return mask
 
 
-def apply(mask: Mask, value: Any) -> Any:
+def apply(mask: Mask, value: object) -> Any:
     """*value* without what *mask* does not name; a list is masked item by item."""
     if not mask or ("*" in mask and not mask["*"]):
         return value

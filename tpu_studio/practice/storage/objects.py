@@ -41,7 +41,7 @@ class Objects:
 
     # ------------------------------------------------------------------------------------------------------ reading
 
-    def page(self, request: Request) -> dict[str, Any]:
+    def page(self, request: Request) -> dict[str, object]:
         bucket = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.objects.list", bucket)
         glob = request.one("matchGlob")
@@ -63,7 +63,7 @@ class Objects:
             raise GoogleError(400, message=f"Invalid matchGlob {glob!r}: {error}") from None
         except listing.BadPageToken:
             raise GoogleError(400, message="Invalid page token.") from None
-        answer: dict[str, Any] = {"kind": "storage#objects"}
+        answer: dict[str, object] = {"kind": "storage#objects"}
         if found.next_token:
             answer["nextPageToken"] = found.next_token
         if found.prefixes:
@@ -108,13 +108,13 @@ class Objects:
 
     # ----------------------------------------------------------------------------------------------------- changing
 
-    def patch(self, request: Request) -> dict[str, Any]:
+    def patch(self, request: Request) -> dict[str, object]:
         return self._change(request, replace=False)
 
     def update(self, request: Request) -> dict[str, Any]:
         return self._change(request, replace=True)
 
-    def _change(self, request: Request, *, replace: bool) -> dict[str, Any]:
+    def _change(self, request: Request, *, replace: bool) -> dict[str, object]:
         asked = _writable(body(request, SCHEMA))
         bucket = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.objects.update", bucket, request.match["object"])
@@ -150,7 +150,7 @@ class Objects:
     def copy(self, request: Request) -> dict[str, Any]:
         return self._service.answer(request, self._service.resources.object(self._copy(request)))
 
-    def rewrite(self, request: Request) -> dict[str, Any]:
+    def rewrite(self, request: Request) -> dict[str, object]:
         """In one call whatever the size: contents are shared, not copied."""
         made = self._copy(request)
         answer = {
@@ -162,7 +162,7 @@ class Objects:
         }
         return self._service.answer(request, answer)
 
-    def move(self, request: Request) -> dict[str, Any]:
+    def move(self, request: Request) -> dict[str, object]:
         request.match["to_bucket"] = request.match["bucket"]
         bucket = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.objects.delete", bucket, request.match["object"])
@@ -201,7 +201,7 @@ class Objects:
         self._service.count("A", bucket["name"])
         return made
 
-    def compose(self, request: Request) -> dict[str, Any]:
+    def compose(self, request: Request) -> dict[str, object]:
         name = request.match["object"]
         check_object_name(name)
         asked = body(request, "storage.v1:ComposeRequest")

@@ -71,7 +71,7 @@ def check_object_name(name: str) -> None:
         raise GoogleError(400, message=f"Invalid object name: {name!r}")
 
 
-def check_facts(facts: dict[str, Any]) -> dict[str, Any]:
+def check_facts(facts: dict[str, object]) -> dict[str, object]:
     """*facts* of an object, those of them that become headers without control characters. Raises: GoogleError 400."""
     for key in OBJECT_WRITABLE:
         if isinstance(value := facts.get(key), str) and _CONTROL.search(value):
@@ -139,7 +139,7 @@ class Resources:
         check_bucket_name(name)
         now = self._clock.now()
         location = str(asked.get("location") or "US").upper()
-        record: dict[str, Any] = {key: asked[key] for key in BUCKET_WRITABLE if asked.get(key) not in (None, {}, [])}
+        record: dict[str, object] = {key: asked[key] for key in BUCKET_WRITABLE if asked.get(key) not in (None, {}, [])}
         record |= {
             "name": name,
             "project": project,
@@ -160,7 +160,7 @@ class Resources:
         prevention = record.get("iamConfiguration", {}).get("publicAccessPrevention") or "inherited"
         if prevention not in ("inherited", "enforced", "unspecified"):
             raise GoogleError(400, message=f"Invalid argument: publicAccessPrevention {prevention}")
-        access: dict[str, Any] = {"enabled": uniform}
+        access: dict[str, object] = {"enabled": uniform}
         if uniform:
             access["lockedTime"] = self._clock.rfc3339(record["created"] + 90 * 86_400)
         record["iamConfiguration"] = {

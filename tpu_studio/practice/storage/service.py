@@ -86,7 +86,7 @@ class Service:
         with self._counting:
             self._writes += 1
             number = self._writes
-        about: dict[str, Any] = {"call": request.call, "bucket": bucket["name"], "object": name, "write": number}
+        about: dict[str, object] = {"call": request.call, "bucket": bucket["name"], "object": name, "write": number}
         if self.cloud.faults.take("object-write-refused", **about) is not None:
             raise _denied(request, "storage.objects.create", "object")
         if self.cloud.faults.take("storage-full", **about) is not None:
@@ -163,7 +163,7 @@ class Service:
 
     def _guarded(self, handler: Handler) -> Handler:
         @wraps(handler)
-        def guarded(request: Request) -> Reply | dict[str, Any]:
+        def guarded(request: Request) -> Reply | dict[str, object]:
             try:
                 if self.cloud.faults.take("storage-unavailable", call=request.call) is not None:
                     raise GoogleError(503, message="We encountered an internal error. Please try again.")
@@ -211,7 +211,7 @@ def body(request: Request, schema: str) -> dict[str, Any]:
     return parsed(request.body, schema)
 
 
-def parsed(text: bytes, schema: str) -> dict[str, Any]:
+def parsed(text: bytes, schema: str) -> dict[str, object]:
     """Raises: GoogleError 400."""
     try:
         value = jsonbody.read(text)
@@ -237,7 +237,7 @@ def whole_number(text: str, name: str) -> int:
     return int(text)
 
 
-def without_nulls(value: Any) -> Any:
+def without_nulls(value: object) -> Any:
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -245,7 +245,7 @@ def without_nulls(value: Any) -> Any:
     return value
 
 
-def _whole_lists(value: Any) -> Any:
+def _whole_lists(value: object) -> object:
     """A list takes the place of the old one, so a null within it removes nothing: it is as if it were not there."""
     if isinstance(value, dict):
         return {key: _whole_lists(item) for key, item in value.items()}

@@ -99,7 +99,7 @@ class Damaged(ValueError):
     """The compiler's library is not there, or cannot be loaded."""
 
 
-def devices_of(target: Target) -> list[Any]:
+def devices_of(target: Target) -> list[object]:
     """Descriptions of the slice's devices, as the compiler knows them.
 
     Raises:
@@ -108,7 +108,7 @@ def devices_of(target: Target) -> list[Any]:
     from jax.experimental import topologies
 
     load_library()
-    more: dict[str, Any] = {}
+    more: dict[str, object] = {}
     if math.prod(int(side) for side in target.topology.split("x")) == 1:
         more["chips_per_host_bounds"] = (1, 1, 1)
     if target.generation == "v4":
@@ -136,7 +136,7 @@ def load_library() -> None:
         raise Damaged(str(error)[:WORDS]) from error
 
 
-def limit_bytes(devices: list[Any]) -> int:
+def limit_bytes(devices: list[object]) -> int:
     """Memory of one device that a program can have, from the refusal of one that cannot fit."""
     import jax
     import jax.numpy as jnp
@@ -240,7 +240,7 @@ class StepCompiler:
         return replace(found, moved_bytes=max(0, found.moved_bytes - waiting // self._count))  # of other steps
 
     def evaluation(
-        self, batch: int, example: Mapping[str, tuple[tuple[int, ...], Any]], limit: int, *, full: bool = False
+        self, batch: int, example: Mapping[str, tuple[tuple[int, ...], object]], limit: int, *, full: bool = False
     ) -> Compiled:
         """The program of a check on unseen data, *batch* examples a call; the optimizer waits beside it in memory."""
         import jax
@@ -253,19 +253,19 @@ class StepCompiler:
         found = self._compiled(self._evaluation, (self._placed_state(self._slots_from), placed), batch, 0, full, beside)
         return replace(found, fits=found.fits and found.device_bytes <= limit)
 
-    def _whole(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def _whole(self, shape: tuple[int, ...], dtype: object) -> object:
         import jax
 
         return jax.ShapeDtypeStruct(shape, dtype, sharding=self._everywhere)
 
-    def _placed_state(self, count: int) -> list[Any]:
+    def _placed_state(self, count: int) -> list[object]:
         import jax
 
         each = zip(self._state[:count], self._where[:count], strict=True)
         return [jax.ShapeDtypeStruct(shape, dtype, sharding=where) for (shape, dtype), where in each]
 
     def _compiled(
-        self, program: Any, arguments: tuple[Any, ...], batch: int, remembered: int, full: bool, beside: int = 0
+        self, program: Any, arguments: tuple[object, ...], batch: int, remembered: int, full: bool, beside: int = 0
     ) -> Compiled:
         """*beside*: bytes of the state that are in memory and no argument."""
         begun, effort = time.monotonic(), "full" if full else "least"

@@ -22,13 +22,13 @@ def main() -> int:
     out = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libtpu may print
     compiling.settle()
-    devices: list[Any] = []
+    devices: list[object] = []
     for line in sys.stdin:
         asked = json.loads(line)
         try:
             if not devices:
                 devices = compiling.devices_of(compiling.Target.from_json(asked))
-                told: dict[str, Any] = {"devices": len(devices), "limit_bytes": compiling.limit_bytes(devices)}
+                told: dict[str, object] = {"devices": len(devices), "limit_bytes": compiling.limit_bytes(devices)}
             else:
                 told = compiled(Path(asked["file"]), devices[0], full=bool(asked["full"]), kept=int(asked["kept"]))
         except compiling.Damaged as error:
@@ -39,7 +39,7 @@ def main() -> int:
     return 0
 
 
-def compiled(file: Path, device: Any, *, full: bool, kept: int) -> dict[str, Any]:
+def compiled(file: Path, device: Any, *, full: bool, kept: int) -> dict[str, object]:
     """What one device needs for the program in *file*; bytes.
 
     Raises:

@@ -113,7 +113,7 @@ class TfTraced:
         examples.setdefault("weight", tf.TensorSpec((batch,), np.float32))
         return lowering.Graph(self._formulas.run_evaluate, (state, examples))
 
-    def _arguments(self, batch: int, state: list[Spec]) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, batch: int, state: list[Spec]) -> tuple[list[object], dict[str, object]]:
         import tensorflow as tf
 
         examples = {name: tf.TensorSpec((batch, *size), kind) for name, (size, kind) in self.example.items()}
@@ -191,7 +191,7 @@ class LoweredCompiler:
         self._process.kill()
         self._process.wait()
 
-    def _send(self, line: Mapping[str, Any]) -> None:
+    def _send(self, line: Mapping[str, object]) -> None:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(line) + "\n")
@@ -204,7 +204,7 @@ class LoweredCompiler:
         line = self._process.stdout.readline()
         if not line:
             raise CompilerEnded(self._process.wait())
-        told: dict[str, Any] = json.loads(line)
+        told: dict[str, object] = json.loads(line)
         return told
 
 

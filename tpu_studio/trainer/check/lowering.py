@@ -44,12 +44,12 @@ class Graph:
         arguments: The same structure of ``tf.TensorSpec``.
     """
 
-    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+    def __init__(self, function: Callable[..., object], arguments: Sequence[object]) -> None:
         import tensorflow as tf
 
         self._specs = tf.nest.flatten(arguments)
 
-        def flat(*tensors: Any) -> Any:
+        def flat(*tensors: object) -> object:
             return tf.nest.flatten(function(*tf.nest.pack_sequence_as(arguments, tensors)))
 
         self._function = tf.function(flat, autograph=False, jit_compile=True)
@@ -122,7 +122,7 @@ def first_words(words: str) -> str:
 
 def where(operation: Any, node: str, layers: Mapping[str, str], file: Path | None) -> dict[str, Any]:
     """``layer``, ``file`` and ``line`` of a node, as far as they can be told."""
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
     for part in reversed(node.split("/")[:-1]):
         called = re.sub(r"_\d+$", "", part)  # the first call of dense_1 is dense_1_1
         if name := next((one for one in (called, part) if one in layers), ""):
@@ -143,7 +143,7 @@ def layer_names(model: Any) -> dict[str, str]:
     return {layer.name: type(layer).__name__ for layer in model._flatten_layers(include_self=False)}
 
 
-def _line_of_words(words: str, file: Path) -> dict[str, Any]:
+def _line_of_words(words: str, file: Path) -> dict[str, object]:
     """Frames in a refusal carry a file's last name only."""
     lines = [int(line) for name, line in _FRAME.findall(words) if Path(name).name == file.name]
     return {"file": str(file), "line": lines[-1]} if lines else {}
@@ -183,7 +183,7 @@ def function_names(operation: Any) -> list[str]:
     return found
 
 
-def function_graph(graph: Any, name: str) -> Any:
+def function_graph(graph: Any, name: str) -> object:
     """The traced graph of a function of *graph*; None where TensorFlow keeps none."""
     while graph is not None:
         if graph._is_function(name):

@@ -262,7 +262,7 @@ class _Check:
         self.unseen = len(opened.validation), dict(opened.validation.spec)
         return batch, {name: (tuple(array.shape[1:]), np.dtype(array.dtype)) for name, array in batch.items()}
 
-    def _build(self) -> tuple[Any, dict[str, Any]]:
+    def _build(self) -> tuple[object, dict[str, object]]:
         from tpu_studio.trainer.check.tracing import problem_of, whole_tracebacks
         from tpu_studio.trainer.models.initial import without_weights
         from tpu_studio.trainer.parts import build_model
@@ -285,7 +285,7 @@ class _Check:
         except DataError as error:
             return None, error.to_json()
 
-    def _say(self, told: Mapping[str, Any]) -> None:
+    def _say(self, told: Mapping[str, object]) -> None:
         _say(self.out, told)
 
 
@@ -368,7 +368,7 @@ class _Traced:
             "evaluate": programs_of.told(evaluate, limit, devices=devices, loops=self.loops["evaluate"]),
         }
 
-    def _unseen_arguments(self) -> tuple[list[Any], dict[str, Any]]:
+    def _unseen_arguments(self) -> tuple[list[object], dict[str, object]]:
         import jax
 
         batch, example = self.evaluation
@@ -380,7 +380,7 @@ class _Traced:
 
         return self.formulas._one(state, batch, jnp.float32(0.001), jnp.float32(1))
 
-    def _arguments(self, batch: int) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, batch: int) -> tuple[list[object], dict[str, object]]:
         import jax
 
         state = [jax.ShapeDtypeStruct(size, kind) for size, kind in self.state]
@@ -405,7 +405,7 @@ def _limit_memory(most: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _say(fd: int, told: Mapping[str, Any]) -> None:
+def _say(fd: int, told: Mapping[str, object]) -> None:
     line = json.dumps(told).encode() + b"\n"
     while line:
         line = line[os.write(fd, line) :]

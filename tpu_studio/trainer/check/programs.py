@@ -68,7 +68,7 @@ class Loops:
     carried: float = 0.0
 
 
-def loops(jaxpr: Any) -> Loops:
+def loops(jaxpr: object) -> Loops:
     once, whole = count(jaxpr, by_trips=False), count(jaxpr)
     times = whole.seen / once.seen if once.seen else 1.0
     products = whole.products / once.products if once.products else times

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Chip:
 
 
 @contextmanager
-def as_on_a_tpu(devices: Sequence[Any] = ()) -> Iterator[None]:
+def as_on_a_tpu(devices: Sequence[object] = ()) -> Iterator[None]:
     """Args:
     devices: The compiler's own descriptions of the slice; without them one chip stands in.
     """

@@ -51,14 +51,14 @@ _DYNAMIC = {
 _NUMPY_IN_GRAPH = "Cannot convert a symbolic tf.Tensor"  # NotImplementedError of TensorFlow
 
 
-def problem_of(error: BaseException, file: Path | None) -> dict[str, Any]:
+def problem_of(error: BaseException, file: Path | None) -> dict[str, object]:
     """*error*, raised while building or tracing, as ``{"id", "facts"}``.
 
     ``op-…`` when a TPU could not do it whatever the shapes; ``model-shapes`` when shapes do not meet; else
     ``model-raises``. Facts: file, line, layer, got, wanted, raw: as far as they can be told.
     """
     raw = words_of(error)
-    facts: dict[str, Any] = {"raw": raw[:WORDS]}
+    facts: dict[str, object] = {"raw": raw[:WORDS]}
     if file is not None:
         facts["file"] = str(file)
     facts |= _where(error, file)
@@ -96,7 +96,7 @@ def whole_tracebacks() -> Iterator[None]:
             keras.config.enable_traceback_filtering()
 
 
-def remembered_bytes(formulas: Any, state: list[Any], batch: Mapping[str, Any]) -> int:
+def remembered_bytes(formulas: Any, state: list[object], batch: Mapping[str, object]) -> int:
     """What the backward pass of one device is told to remember besides weights and data, as traced (JAX's vjp).
 
     The compiler may recompute some of it, so it is a share of its temporaries, never more than they are.
@@ -105,7 +105,7 @@ def remembered_bytes(formulas: Any, state: list[Any], batch: Mapping[str, Any]) 
 
     weights, others, _ = formulas._shape.split(state)
 
-    def backward(weights: list[Any], others: list[Any], batch: Mapping[str, Any]) -> Any:
+    def backward(weights: list[object], others: list[object], batch: Mapping[str, object]) -> object:
         return jax.vjp(lambda weights: formulas._summed_loss(weights, others, batch)[0], weights)[1]
 
     kept = jax.tree.leaves(jax.eval_shape(backward, weights, others, dict(batch)))
@@ -125,9 +125,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _where(error: BaseException, file: Path | None) -> dict[str, Any]:
+def _where(error: BaseException, file: Path | None) -> dict[str, object]:
     """The innermost line of *file* and the innermost layer that were running."""
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
     for one in _chain(error):
         for frame, line in traceback.walk_tb(one.__traceback__):
             if file is not None and os.path.realpath(frame.f_code.co_filename) == os.path.realpath(file):
@@ -139,7 +139,7 @@ def _where(error: BaseException, file: Path | None) -> dict[str, Any]:
     return told
 
 
-def _layer_name(value: Any) -> str | None:
+def _layer_name(value: object) -> str | None:
     import keras
 
     if not isinstance(value, keras.layers.Layer) or isinstance(value, (keras.Model, keras.layers.InputLayer)):

@@ -43,7 +43,7 @@ class Devices:
 class Trace(Protocol):
     """A profile under way, begun with `Functions.trace`; for one thread."""
 
-    def mark(self, name: str) -> AbstractContextManager[Any]:
+    def mark(self, name: str) -> AbstractContextManager[object]:
         """*name* stands in the trace for as long as it is entered."""
         ...
 
@@ -65,12 +65,12 @@ class Functions(Protocol):
         """*slow_convolutions*: the model convolves, on a processor."""
         ...
 
-    def make_steps(self, plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
+    def make_steps(self, plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> object:
         """The step functions: the same methods in each framework."""
         ...
 
     def keep_attention_plain(self) -> None: ...
-    def recomputed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def recomputed(self, function: Callable[..., object]) -> Callable[..., object]:
         """*function*, whose inside is worked out again in the backward pass."""
         ...
 
@@ -78,7 +78,7 @@ class Functions(Protocol):
         """Begin a profile; its ``*.xplane.pb`` is written somewhere under *folder*. Raises RuntimeError."""
         ...
 
-    def count_model(self, model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, Any]:
+    def count_model(self, model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, object]:
         """What *model* works and holds for one example (`trainer.work.model` says what is told).
 
         Args:
@@ -87,7 +87,7 @@ class Functions(Protocol):
         """
         ...
 
-    def compiled(self, model: Any) -> Callable[[Any], Any]:
+    def compiled(self, model: object) -> Callable[[object], object]:
         """The function of one array that *model* is when it does not train."""
         ...
 

@@ -60,7 +60,7 @@ def way(plan: Plan, *, slow_convolutions: bool) -> Way:
     return Way(True, 1 if slow_convolutions else max(1, plan.job.training.steps_per_call))
 
 
-def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
+def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> object:
     from tpu_studio.trainer.step_jax import JaxSteps
 
     if places.by_id(plan.place).on_this_computer:
@@ -68,7 +68,7 @@ def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Wa
     return JaxSteps(model, recipe, shape, devices=plan.devices, sharded=plan.sharded)
 
 
-def quicken(model: Any) -> None:
+def quicken(model: object) -> None:
     from tpu_studio.trainer.models import quick
 
     quick.quicken(model)
@@ -80,7 +80,7 @@ def keep_attention_plain() -> None:
     attention.without_kernel()
 
 
-def recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
+def recomputed(function: Callable[..., object]) -> Callable[..., object]:
     """All but what the attention kernel gave: that is small, and the dearest to work out again."""
     import jax
 
@@ -96,7 +96,7 @@ class JaxTrace:
 
     profiler: Any
 
-    def mark(self, name: str) -> AbstractContextManager[Any]:
+    def mark(self, name: str) -> AbstractContextManager[object]:
         return self.profiler.TraceAnnotation(name)  # type: ignore[no-any-return]
 
     def stop(self) -> None:
@@ -113,13 +113,13 @@ def trace(folder: Path) -> JaxTrace:
     return JaxTrace(profiler)
 
 
-def count_model(model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, Any]:
+def count_model(model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, object]:
     from tpu_studio.trainer.work.model import count_model
 
     return count_model(model, recipe, example, batch)
 
 
-def compiled(model: Any) -> Callable[[Any], Any]:
+def compiled(model: Any) -> Callable[[object], object]:
     import jax
 
     weights = [variable.value for variable in model.trainable_variables]

@@ -40,7 +40,7 @@ def way(plan: Plan, *, slow_convolutions: bool) -> Way:
     return Way(True, max(1, plan.job.training.steps_per_call))
 
 
-def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
+def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> object:
     from tpu_studio.trainer.step_tf import TfSteps
 
     return TfSteps(model, recipe, shape, devices=plan.devices, compiled=chosen.compiled, per_call=chosen.per_call)
@@ -50,7 +50,7 @@ def keep_attention_plain() -> None:
     """Nothing: Keras has no kernel of its own here."""
 
 
-def recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
+def recomputed(function: Callable[..., object]) -> Callable[..., object]:
     import tensorflow as tf
 
     return tf.recompute_grad(function)  # type: ignore[no-any-return]
@@ -62,7 +62,7 @@ class TfTrace:
 
     tf: Any
 
-    def mark(self, name: str) -> AbstractContextManager[Any]:
+    def mark(self, name: str) -> AbstractContextManager[object]:
         return self.tf.profiler.experimental.Trace(name)  # type: ignore[no-any-return]
 
     def stop(self) -> None:
@@ -84,13 +84,13 @@ def trace(folder: Path) -> TfTrace:
     return TfTrace(tf)
 
 
-def count_model(model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, Any]:
+def count_model(model: Any, recipe: Recipe, example: Example, batch: int) -> dict[str, object]:
     from tpu_studio.trainer.work.graph import count_model
 
     return count_model(model, recipe, example, batch)
 
 
-def compiled(model: Any) -> Callable[[Any], Any]:
+def compiled(model: Any) -> Callable[[object], object]:
     import tensorflow as tf
 
     return tf.function(lambda x: model(x, training=False), reduce_retracing=True)  # type: ignore[no-any-return]

@@ -58,7 +58,7 @@ class EventsFile:
         self.written_at = time.monotonic()
         self._make_reserve()
 
-    def say(self, kind: str, **fields: Any) -> None:
+    def say(self, kind: str, **fields: object) -> None:
         self.append(self.line(kind, **fields))
 
     def line(self, kind: str, **fields: Any) -> bytes:

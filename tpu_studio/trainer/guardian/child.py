@@ -78,7 +78,7 @@ class Trainer:
             return None
         return arrival
 
-    def tell(self, command: Mapping[str, Any]) -> bool:
+    def tell(self, command: Mapping[str, object]) -> bool:
         """Send one command; False when the trainer no longer listens."""
         assert self._process.stdin is not None
         try:

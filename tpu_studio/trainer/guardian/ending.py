@@ -46,13 +46,13 @@ class Death:
 
 
 def ending(
-    outcome: Mapping[str, Any] | None,
+    outcome: Mapping[str, object] | None,
     death: Death,
     *,
     asked: Reason | None,
     steps: int = 0,
-    final: Mapping[str, Any] | None = None,
-    facts: Mapping[str, Any] | None = None,
+    final: Mapping[str, object] | None = None,
+    facts: Mapping[str, object] | None = None,
 ) -> Ending:
     """The end of an attempt.
 
@@ -123,7 +123,7 @@ def _cause(death: Death) -> Reason:
     return Reason.TRAINER_FAILED
 
 
-def _status(reason: str, said: Any) -> str:
+def _status(reason: str, said: object) -> str:
     """The status that the reason has; the trainer's own word for a reason of a newer version."""
     try:
         return Reason(reason).status.value
@@ -138,9 +138,9 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _int(value: Any, otherwise: int) -> int:
+def _int(value: object, otherwise: int) -> int:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else otherwise

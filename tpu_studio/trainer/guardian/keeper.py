@@ -14,7 +14,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.trainer.guardian.appending import EventsFile, is_full
 from tpu_studio.trainer.guardian.child import Trainer
@@ -87,11 +86,11 @@ class Keeper:
         self._signalled: str | None = None
         self._signalled_at = 0.0
         self._asked: Reason | None = None
-        self._asked_facts: dict[str, Any] = {}
+        self._asked_facts: dict[str, object] = {}
         self._deadline: float | None = None  # monotonic time at which a trainer that was told to stop is killed
-        self._outcome: Mapping[str, Any] | None = None
+        self._outcome: Mapping[str, object] | None = None
         self._step = 0
-        self._final: dict[str, Any] = {}
+        self._final: dict[str, object] = {}
         self._saved_since_start = False
         self._needs_resume = attempt > 1 or self._events.had_lines
         self._extension_unheard = False  # forwarded, and the trainer has not told a new target yet
@@ -370,7 +369,7 @@ class Keeper:
             if self._asked is None or reason is Reason.PREEMPTED:
                 self._stop(trainer, reason, **facts)
 
-    def _stop(self, trainer: Trainer | None, reason: Reason, **facts: Any) -> None:
+    def _stop(self, trainer: Trainer | None, reason: Reason, **facts: object) -> None:
         """Tell the trainer to stop, once for each reason, and set the time after which it is made to."""
         keep = reason is not Reason.DISCARDED
         self._asked, self._asked_facts = reason, facts
@@ -462,5 +461,5 @@ class Keeper:
         return result.is_dir() and any(result.iterdir())
 
 
-def _failed(reason: Reason, **facts: Any) -> Ending:
+def _failed(reason: Reason, **facts: object) -> Ending:
     return Ending(reason.status.value, reason.value, facts=facts)

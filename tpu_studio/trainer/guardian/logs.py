@@ -37,7 +37,7 @@ class LogTap:
             text = f"{text[:_TEXT_AT_MOST]}… ({len(text) - _TEXT_AT_MOST} more characters)"
         return [*found, {"stream": stream, "text": text}]
 
-    def rest(self) -> list[dict[str, Any]]:
+    def rest(self) -> list[dict[str, object]]:
         """The line that says how many were left out, if any were."""
         if not self._left_out:
             return []

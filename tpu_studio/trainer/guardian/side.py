@@ -24,11 +24,11 @@ class Side(Protocol):
         """The trainer is about to be started, none is running: clear away what one that was killed left."""
         ...
 
-    def changed(self, control: Mapping[str, Any]) -> None:
+    def changed(self, control: Mapping[str, object]) -> None:
         """A control file has come that may change the limits."""
         ...
 
-    def money(self) -> dict[str, Any]:
+    def money(self) -> dict[str, object]:
         """Fields of a `money` event: usd over all attempts, usd_per_hour, since."""
         ...
 
@@ -36,7 +36,7 @@ class Side(Protocol):
         """Why the attempt must end now, if it must. ``preempted``: leave without an end, the attempt is not over."""
         ...
 
-    def notices(self) -> Sequence[dict[str, Any]]:
+    def notices(self) -> Sequence[dict[str, object]]:
         """Fields of `notice` events to write, each handed out once."""
         ...
 

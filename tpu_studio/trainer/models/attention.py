@@ -99,9 +99,11 @@ def without_kernel() -> None:
         nn.dot_product_attention = _plain(nn.dot_product_attention)
 
 
-def _plain(original: Any) -> Any:
+def _plain(original: Any) -> object:
     @functools.wraps(original)
-    def attend(*tensors: Any, flash_attention: Any = None, attn_logits_soft_cap: Any = None, **more: Any) -> Any:
+    def attend(
+        *tensors: object, flash_attention: object = None, attn_logits_soft_cap: object = None, **more: object
+    ) -> object:
         if attn_logits_soft_cap is not None:
             raise ValueError("attn_logits_soft_cap works with Keras's attention kernel only, which is switched off")
         return original(*tensors, flash_attention=False, **more)

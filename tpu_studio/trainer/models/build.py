@@ -6,7 +6,6 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any
 
 import keras
 
@@ -16,11 +15,11 @@ from tpu_studio.wire import families
 from tpu_studio.wire import models as catalogue
 from tpu_studio.wire.plan import Plan
 
-Builder = Callable[[Shapes, Mapping[str, Any], int, Plan], keras.Model]
+Builder = Callable[[Shapes, Mapping[str, object], int, Plan], keras.Model]
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
 
-def build(plan: Plan, description: Mapping[str, Any]) -> keras.Model:
+def build(plan: Plan, description: Mapping[str, object]) -> keras.Model:
     """The untrained model of *plan*, with its initial weights, on the backend that Keras was started with.
 
     Args:

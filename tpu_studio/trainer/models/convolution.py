@@ -18,7 +18,7 @@ from tpu_studio.wire.plan import Plan
 MOMENTUM = 0.9  # of the running means: small data sets make few steps, and 0.99 would still remember the start
 
 
-def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
+def build(shapes: Shapes, options: Mapping[str, object], seed: int, plan: Plan) -> keras.Model:
     return small_cnn(shapes, options, seed)
 
 

@@ -12,7 +12,7 @@ from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.wire.plan import Plan
 
 
-def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
+def build(shapes: Shapes, options: Mapping[str, object], seed: int, plan: Plan) -> keras.Model:
     return mlp(shapes, options, seed)
 
 

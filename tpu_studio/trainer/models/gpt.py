@@ -22,7 +22,7 @@ EPSILON = 1e-5
 NOT_SEEN = -1e9  # added to the score of a later token; finite, so that bfloat16 and float32 behave the same
 
 
-def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
+def build(shapes: Shapes, options: Mapping[str, object], seed: int, plan: Plan) -> keras.Model:
     recompute = plan.job.training.rematerialize is True
     return gpt(shapes, options, seed, rematerialize=recompute, table_rows=plan.table_rows)
 
@@ -88,7 +88,7 @@ def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: in
     )
     drop_attended, drop_mlp = (_Drop(drop, seed, f"{name}_{which}_dropout") for which in ("attention_out", "mlp"))
 
-    def inside(input_BxTxW: Any, attend: Callable[[Any], Any]) -> Any:
+    def inside(input_BxTxW: object, attend: Callable[[object], object]) -> object:
         start_NxW = ops.reshape(ops.cast(input_BxTxW, compute), (-1, width))
         x_NxW = start_NxW + drop_attended(leave(attend(enter(norm(start_NxW)))))
         h = ops.gelu(rise(mlp_norm(x_NxW)), approximate=True)
@@ -104,7 +104,7 @@ def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: in
     return block
 
 
-def _model(inputs: Any, outputs: Any, name: str) -> keras.Model:
+def _model(inputs: object, outputs: object, name: str) -> keras.Model:
     """A model that casts nothing by itself: the saved file does not say how a model's own inputs are to be cast."""
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32")
@@ -114,7 +114,7 @@ def _model(inputs: Any, outputs: Any, name: str) -> keras.Model:
         keras.config.set_dtype_policy(policy)
 
 
-def _attend(qkv_Nx3W: Any, bias: Any, tokens: int, width: int, heads: int, drop: _Drop) -> Any:
+def _attend(qkv_Nx3W: Any, bias: object, tokens: int, width: int, heads: int, drop: _Drop) -> object:
     """Scaled dot-product attention (Vaswani et al. 2017, equation 1) with softmax in float32."""
     size = width // heads
     split = ops.reshape(qkv_Nx3W, (-1, tokens, 3, heads, size))
@@ -131,7 +131,7 @@ class _Drop:
     def __init__(self, share: float, seed: int, name: str) -> None:
         self._layer = layers.Dropout(share, seed=initial.seed_of(seed, name), name=name) if share else None
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: object) -> object:
         return self._layer(x) if self._layer else x
 
 

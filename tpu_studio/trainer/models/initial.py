@@ -41,10 +41,10 @@ def without_weights() -> Iterator[None]:
     global fill
     drawing, initialize = fill, Base._initialize_with_initializer
 
-    def zeros(self: Any, initializer: Any) -> None:
+    def zeros(self: Any, initializer: object) -> None:
         self._initialize(self._convert_to_tensor(np.zeros(self._shape, np.float32), dtype=self._dtype))
 
-    def leave(model: Any, seed: int, scale: Scale) -> None:
+    def leave(model: object, seed: int, scale: Scale) -> None:
         pass
 
     fill = leave

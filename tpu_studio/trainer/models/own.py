@@ -236,5 +236,5 @@ def _fits(shape: Any, wanted: tuple[int | None, ...]) -> bool:
     )
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"

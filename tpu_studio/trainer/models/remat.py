@@ -7,7 +7,6 @@ refuses keyword arguments), so the block's call is wrapped here, on the instance
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 
@@ -18,13 +17,13 @@ def rematerialize(block: keras.Model) -> keras.Model:
     """*block*, which will keep only its inputs and its weights for the backward pass; no change when not training."""
     original = block.call
 
-    def call(inputs: Sequence[Any], training: bool | None = None, mask: Any = None) -> Any:
+    def call(inputs: Sequence[object], training: bool | None = None, mask: object = None) -> object:
         if not training:
             return original(inputs, training=training)
         weights, others = block.trainable_variables, block.non_trainable_variables
         held = [variable.value for variable in others]
 
-        def run(*tensors: Any) -> tuple[Any, list[Any]]:
+        def run(*tensors: object) -> tuple[object, list[object]]:
             mapping = [*zip(weights, tensors[: len(weights)], strict=True), *zip(others, held, strict=True)]
             with keras.StatelessScope(state_mapping=mapping) as scope:
                 outputs = original(list(tensors[len(weights) :]), training=True)

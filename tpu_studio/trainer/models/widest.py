@@ -8,7 +8,7 @@ from typing import Any
 import keras
 
 
-def widest(model: Any) -> int | None:
+def widest(model: object) -> int | None:
     """Numbers of one example in the widest array between inputs and outputs; None where a layer hides its inside.
 
     A layer hides what it makes when it is a person's own, holds layers of its own without telling their graph
@@ -26,12 +26,12 @@ def widest(model: Any) -> int | None:
     return most
 
 
-def _of_chain(model: Any) -> int | None:
+def _of_chain(model: object) -> int | None:
     graph = getattr(model, "_functional", None)
     return widest(graph) if graph is not None else None
 
 
-def _inside(operation: Any) -> int | None:
+def _inside(operation: object) -> int | None:
     """Of what *operation* makes before its outputs; 0: nothing wider than these."""
     if isinstance(operation, keras.Model):
         return widest(operation)

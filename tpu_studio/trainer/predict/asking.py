@@ -21,7 +21,7 @@ from tpu_studio.wire.errors import BadInput, RunError, StudioError
 
 TOP = 10
 
-Answer = dict[str, Any]
+Answer = dict[str, object]
 
 
 class Asked:
@@ -77,9 +77,9 @@ class Asked:
         shape = (1, *self._card["input"]["shape"][1:])
         np.asarray(self._run(np.zeros(shape, self._card["input"]["dtype"])))
 
-    def _encode(self, items: Sequence[Any]) -> tuple[dict[int, Any], list[Answer]]:
+    def _encode(self, items: Sequence[object]) -> tuple[dict[int, Any], list[Answer]]:
         """Encoded inputs by their place, and answers with the errors of the others."""
-        inputs: dict[int, Any] = {}
+        inputs: dict[int, object] = {}
         answers: list[Answer] = []
         for place, item in enumerate(items):
             answers.append({})

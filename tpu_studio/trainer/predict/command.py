@@ -68,7 +68,7 @@ def answers(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {"item": name, **answer}
 
 
-def _items(card: dict[str, Any], given: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _items(card: dict[str, Any], given: Sequence[str]) -> Iterator[tuple[str, object]]:
     """(name, item) for each example: folders, tables and text files taken apart."""
     from tpu_studio.data.predicting import inputs_in
 
@@ -84,7 +84,7 @@ def _items(card: dict[str, Any], given: Sequence[str]) -> Iterator[tuple[str, An
                 yield (str(item) if isinstance(item, Path) else f"{text}:{number}" if len(found) > 1 else text), item
 
 
-def _row(text: str) -> dict[str, Any]:
+def _row(text: str) -> dict[str, object]:
     try:
         row = parse_json(text, "the row")
     except ValueError as error:

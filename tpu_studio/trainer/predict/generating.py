@@ -21,7 +21,7 @@ Numbers = npt.NDArray[Any]
 
 
 def generate(
-    run: Callable[[Numbers], Any],
+    run: Callable[[Numbers], object],
     length: int,
     start: Numbers,
     tokens: int,

@@ -33,21 +33,21 @@ class Questions:
     """Questions in the order in which they came; a thread reads them so that cancelling works at any time."""
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[dict[str, object] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._waiting: list[Any] = []
-        self._cancelled: list[Any] = []
+        self._waiting: list[object] = []
+        self._cancelled: list[object] = []
         threading.Thread(target=self._read, name="questions", daemon=True).start()
 
     def next(self) -> dict[str, Any] | None:
         """The next question; None when there will be no more."""
         return self._queue.get()
 
-    def is_cancelled(self, number: Any) -> bool:
+    def is_cancelled(self, number: object) -> bool:
         with self._lock:
             return number in self._cancelled
 
-    def forget(self, number: Any) -> None:
+    def forget(self, number: object) -> None:
         with self._lock:
             self._waiting = [each for each in self._waiting if each != number]
             self._cancelled = [each for each in self._cancelled if each != number]
@@ -74,7 +74,7 @@ class Answers:
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
-    def send(self, number: Any, **fields: Any) -> None:
+    def send(self, number: object, **fields: object) -> None:
         line = (
             json.dumps({"id": number, **fields}, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
         )
@@ -84,7 +84,7 @@ class Answers:
 
 def serve(run: Path, consent: str) -> int:
     answers, questions = Answers(take_stdout()), Questions()
-    model: Any = None
+    model: object = None
     refused: StudioError | None = None
     try:
         model = _load(run, consent)
@@ -109,7 +109,7 @@ def serve(run: Path, consent: str) -> int:
     return 0
 
 
-def _load(run: Path, consent: str) -> Any:
+def _load(run: Path, consent: str) -> object:
     from tpu_studio.trainer.predict.command import prepare
 
     result, card = prepare(run)
@@ -120,7 +120,7 @@ def _load(run: Path, consent: str) -> Any:
     return model
 
 
-def _answer(model: Any, question: dict[str, Any], questions: Questions, answers: Answers) -> None:
+def _answer(model: Any, question: dict[str, object], questions: Questions, answers: Answers) -> None:
     number = question.get("id")
     if questions.is_cancelled(number):
         answers.send(number, cancelled=True, done=True)
@@ -144,7 +144,7 @@ def _answer(model: Any, question: dict[str, Any], questions: Questions, answers:
         raise BadInput("predict-bad-question", raw=str(question.get("raw") or json.dumps(question))[:200])
 
 
-def _wishes(question: dict[str, Any]) -> tuple[int, float, int]:
+def _wishes(question: dict[str, object]) -> tuple[int, float, int]:
     """Tokens, temperature and seed of a prompt, checked."""
     found = []
     for name, usual, low, high in (

@@ -48,7 +48,7 @@ class Profiling:
         self._asked = False
         self.is_active = False
         self._trace: Trace | None = None
-        self._steps_mark: AbstractContextManager[Any] | None = None
+        self._steps_mark: AbstractContextManager[object] | None = None
         self._step, self._steps = 0, 0
         self._readers: list[threading.Thread] = []
 
@@ -155,7 +155,7 @@ class Profiling:
                 return
             self._events.send("profile", state="done", step=step, steps=steps, **told, **kept)
 
-    def _keep(self, raw: Path, step: int) -> dict[str, Any]:
+    def _keep(self, raw: Path, step: int) -> dict[str, object]:
         """Put the trace where it stays: ``path`` and ``bytes`` of the event."""
         size = raw.stat().st_size
         name = f"{step:08d}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.plan import Plan
 
@@ -17,14 +16,14 @@ from tpu_studio.wire.plan import Plan
 def write(
     run: Path,
     plan: Plan,
-    description: Mapping[str, Any],
-    model: Any,
+    description: Mapping[str, object],
+    model: object,
     history: Sequence[Mapping[str, float]] = (),
     *,
     reason: str = "completed",
     step: int | None = None,
-    tell: Callable[[str, Mapping[str, Any]], None] = lambda id, facts: None,
-) -> dict[str, Any]:
+    tell: Callable[[str, Mapping[str, object]], None] = lambda id, facts: None,
+) -> dict[str, object]:
     """Write ``run/result`` and return its card (`model.json`); the result before it stays until this one is whole.
 
     A result is whole without TensorFlow's SavedModel, which is tried last.

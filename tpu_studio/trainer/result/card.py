@@ -26,7 +26,7 @@ PACKAGES = {"keras": ("keras",), **{one.id: one.packages for one in frameworks.a
 
 def card(
     plan: Plan,
-    description: Mapping[str, Any],
+    description: Mapping[str, object],
     model: keras.Model,
     final: Mapping[str, float],
     *,
@@ -66,7 +66,7 @@ def card(
     }
 
 
-def write_card(path: Path, tree: Mapping[str, Any]) -> None:
+def write_card(path: Path, tree: Mapping[str, object]) -> None:
     path.write_text(json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8")
 
 

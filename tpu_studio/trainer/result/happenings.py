@@ -28,7 +28,7 @@ class Happenings:
     began: float = 0.0
     last: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)
-    notices: list[tuple[float, str, str, dict[str, Any]]] = field(default_factory=list)
+    notices: list[tuple[float, str, str, dict[str, object]]] = field(default_factory=list)
     resumes: list[tuple[float, int]] = field(default_factory=list)
     checkpoints: int = 0
     training_s: float = 0.0

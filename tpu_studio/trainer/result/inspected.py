@@ -9,7 +9,6 @@ import lzma
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.jsonfile import parse_json
 
@@ -50,7 +49,7 @@ def check(path: Path) -> None:
         _walk(parse_json(archive.read(CONFIG), CONFIG), archive.getinfo(WEIGHTS).file_size)
 
 
-def _walk(tree: Any, weights: int) -> None:
+def _walk(tree: object, weights: int) -> None:
     if isinstance(tree, dict):
         for name in _SIZES:
             size = tree.get(name)

@@ -131,7 +131,7 @@ def _times(clock: list[tuple[int, float]], steps: npt.NDArray[np.int64]) -> Colu
     return np.interp(steps, np.fromiter(at, np.float64), np.fromiter(at.values(), np.float64))
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     if isinstance(value, str):
         return _WORDS.get(value, math.nan)
     return float(value) if isinstance(value, (int, float)) else math.nan

@@ -28,7 +28,7 @@ NOTICE = "savedmodel-failed"
 _RAW, _LOGGED = 300, 8000  # characters of what was said: in the notice, in the log
 
 
-def write_saved_model(result: Path, to: Path, model: keras.Model) -> dict[str, Any]:
+def write_saved_model(result: Path, to: Path, model: keras.Model) -> dict[str, object]:
     """Write *model*, which also lies in the folder *result*, to the folder *to*.
 
     Returns:
@@ -46,7 +46,7 @@ def write_saved_model(result: Path, to: Path, model: keras.Model) -> dict[str, A
         return _missing(f"{type(error).__name__}: {error}")
 
 
-def _by_a_second_process(result: Path, to: Path) -> dict[str, Any]:
+def _by_a_second_process(result: Path, to: Path) -> dict[str, object]:
     environment = ownpython.environment() | {
         "KERAS_BACKEND": next(one.id for one in frameworks.all_frameworks() if one.writes_saved_model),
         "CUDA_VISIBLE_DEVICES": "-1",
@@ -68,7 +68,7 @@ def _by_a_second_process(result: Path, to: Path) -> dict[str, Any]:
     return _missing(done.stdout.decode(errors="replace")) | {"code": done.returncode}
 
 
-def _missing(said: str) -> dict[str, Any]:
+def _missing(said: str) -> dict[str, object]:
     print(said[-_LOGGED:], file=sys.stderr)  # for the run's log
     last = (said.strip().splitlines() or ["it ended without a word"])[-1]
     return {"why": "disk" if FULL in said.lower() else "failed", "raw": last[:_RAW]}

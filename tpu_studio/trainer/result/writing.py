@@ -39,8 +39,8 @@ def write(
     *,
     reason: str,
     step: int | None,
-    tell: Callable[[str, Mapping[str, Any]], None],
-) -> dict[str, Any]:
+    tell: Callable[[str, Mapping[str, object]], None],
+) -> dict[str, object]:
     """See `tpu_studio.trainer.result.write`."""
     _wait_for_events(run)
     final = result_folder(run)

@@ -29,14 +29,14 @@ def of_convolution(equation: Any) -> float:
     return float(2 * numbers(equation.outvars[0]) * math.prod(kernel) / outgoing / spread)
 
 
-PRODUCTS: dict[str, Callable[[Any], float]] = {
+PRODUCTS: dict[str, Callable[[object], float]] = {
     "dot_general": of_product,
     "ragged_dot_general": of_ragged_product,
     "conv_general_dilated": of_convolution,
 }
 
 
-def of_kernel(equation: Any, body: Callable[[Any], float]) -> tuple[Cost, bool]:
+def of_kernel(equation: Any, body: Callable[[object], float]) -> tuple[Cost, bool]:
     """Work and traffic of a `pallas_call`, and whether a compiler knows them: by the kernel's own word
     (`pl.CostEstimate`), which XLA takes over, else by its formula (`kernels`), else as its body at each place of its
     grid, and what it is given and gives once.

@@ -25,7 +25,7 @@ _NUMBER_BYTES = 4
 _FOREIGN = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 
 
-def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: int) -> dict[str, Any]:
+def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: int) -> dict[str, object]:
     """As `model.count_model`; memory from the outputs of its layers alone."""
     formulas = TfFormulas(model, replace(constants, accumulate=1), state.layout(model, constants))
     weights, others = _specs(model.trainable_variables), _specs(model.non_trainable_variables)
@@ -60,7 +60,7 @@ def count(graph: Any) -> Count:
     return total
 
 
-def _of(graph: Any, operation: Any) -> Count:
+def _of(graph: object, operation: Any) -> Count:
     kind = operation.type
     if kind in _PRODUCTS:
         return Count(products=_PRODUCTS[kind](operation))
@@ -112,7 +112,7 @@ def _of_einsum(operation: Any) -> float:
     return (2.0 if len(terms) > 1 else 1.0) * spread * math.prod(sides.values())
 
 
-def _of_convolution(at: int, window: Callable[[Any], Any]) -> Callable[[Any], float]:
+def _of_convolution(at: int, window: Callable[[Any], Any]) -> Callable[[object], float]:
     """Args:
     at: The input that has the numbers of the forward result; -1: the result itself.
     window: The operation → its kernel, [places…, incoming, outgoing].
@@ -127,11 +127,11 @@ def _of_convolution(at: int, window: Callable[[Any], Any]) -> Callable[[Any], fl
     return flops
 
 
-def _given(operation: Any) -> Any:
+def _given(operation: Any) -> object:
     return operation.inputs[1]
 
 
-def _made(operation: Any) -> Any:
+def _made(operation: Any) -> object:
     return operation.outputs[0]
 
 
@@ -154,7 +154,7 @@ _CONVOLUTIONS = {
 }
 
 
-def _outputs(layer: Any) -> int:
+def _outputs(layer: object) -> int:
     """Numbers that a layer gives for one example; unknown sizes count as one."""
     given = getattr(layer, "output", None)
     tensors = given if isinstance(given, (list, tuple)) else [given]

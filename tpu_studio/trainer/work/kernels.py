@@ -40,7 +40,7 @@ def _forward(equation: Any) -> Cost:
     return Cost(2 * size.product, moved).times(size.heads)
 
 
-def _backward(equation: Any) -> Cost:
+def _backward(equation: object) -> Cost:
     """Five products a block: q·k again, and for dv, dp, dk, dq. Read: k and v once, q and the gradient for each block,
     with sums and places; written: dk, dv, and a dq for each block of keys."""
     size = _Sizes.of(equation)
@@ -94,7 +94,7 @@ class _Sizes:
         return self.seen * self.side * self.numbers * self.itemsize
 
 
-FORMULAS: Mapping[str, Callable[[Any], Cost]] = {
+FORMULAS: Mapping[str, Callable[[object], Cost]] = {
     "splash_mha_fwd_residuals": _forward,
     "splash_mha_fwd_no_residuals": _forward,
     "splash_mha_dkv_no_residuals": _backward,

@@ -14,18 +14,18 @@ from tpu_studio.trainer.work.walk import alive, inner, is_literal
 
 _MOVES = frozenset({"broadcast_in_dim", "iota", "reshape", "slice", "squeeze", "transpose"})  # and fuse as well
 _CALLS = frozenset({"closed_call", "custom_jvp_call", "custom_vjp_call", "jit", "remat2"})
-_Roots = frozenset[Any]
+_Roots = frozenset[object]
 
 
 def live_bytes(jaxpr: Any) -> int:
     """The most that is in memory at once beside inputs and outputs of *jaxpr*, closed or not."""
     jaxpr = alive(jaxpr)
-    known: dict[Any, _Roots] = dict.fromkeys((*jaxpr.invars, *jaxpr.constvars), frozenset())
+    known: dict[object, _Roots] = dict.fromkeys((*jaxpr.invars, *jaxpr.constvars), frozenset())
     steps: list[tuple[_Roots, _Roots, int]] = []
     _go(jaxpr, known, steps)
     outputs = frozenset().union(*(_roots(one, known) for one in jaxpr.outvars))
     last = {one: at for at, (used, _, _) in enumerate(steps) for one in used}
-    held: dict[Any, int] = {}
+    held: dict[object, int] = {}
     most = 0
     for at, (_, made, within) in enumerate(steps):
         held |= {one: _bytes(one) for one in made - outputs}
@@ -34,7 +34,7 @@ def live_bytes(jaxpr: Any) -> int:
     return most
 
 
-def _go(jaxpr: Any, known: dict[Any, _Roots], steps: list[tuple[_Roots, _Roots, int]]) -> None:
+def _go(jaxpr: Any, known: dict[object, _Roots], steps: list[tuple[_Roots, _Roots, int]]) -> None:
     """Note for each operation what it uses, what it makes, and the bytes that it holds within."""
     for equation in jaxpr.eqns:
         used: _Roots = frozenset().union(*(_roots(one, known) for one in equation.invars))
@@ -53,7 +53,7 @@ def _go(jaxpr: Any, known: dict[Any, _Roots], steps: list[tuple[_Roots, _Roots, 
             steps.append((used, frozenset(equation.outvars), max((live_bytes(one) for one in inside), default=0)))
 
 
-def _roots(variable: Any, known: dict[Any, _Roots]) -> _Roots:
+def _roots(variable: object, known: dict[object, _Roots]) -> _Roots:
     return frozenset() if is_literal(variable) else known[variable]
 
 

@@ -21,7 +21,7 @@ from tpu_studio.trainer.work.walk import count, inner
 _RECOMPUTED = "remat2"
 
 
-def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: int) -> dict[str, Any]:
+def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: int) -> dict[str, object]:
     """Of one example, of text one sequence.
 
     Returns:
@@ -65,24 +65,24 @@ def _recomputes(jaxpr: Any) -> bool:
     )
 
 
-def _without_recomputing(function: Callable[..., Any]) -> Callable[..., Any]:
+def _without_recomputing(function: Callable[..., object]) -> Callable[..., object]:
     """*function*, of whose gradient nothing is worked out again."""
 
-    def plain(*given: Any) -> Any:
+    def plain(*given: object) -> Any:
         closed = _plain(jax.make_jaxpr(function)(*given))
         return core.jaxpr_as_fun(closed)(*jax.tree.leaves(given))[0]
 
     return plain
 
 
-def _plain(program: Any) -> Any:
+def _plain(program: Any) -> object:
     """*program*, a jaxpr, closed or not, with calls in the place of its recomputed parts, at any depth."""
     if hasattr(program, "jaxpr"):
         return program.replace(jaxpr=_plain(program.jaxpr))
     return program.replace(eqns=[_plain_equation(one) for one in program.eqns])
 
 
-def _plain_equation(equation: Any) -> Any:
+def _plain_equation(equation: Any) -> object:
     params = {name: _plain_value(value) for name, value in equation.params.items()}
     if equation.primitive.name == _RECOMPUTED:
         closed = core.ClosedJaxpr(params["jaxpr"], ())
@@ -90,7 +90,7 @@ def _plain_equation(equation: Any) -> Any:
     return equation.replace(params=params)
 
 
-def _plain_value(value: Any) -> Any:
+def _plain_value(value: object) -> object:
     if isinstance(value, (list, tuple)) and any(isinstance(one, core.ClosedJaxpr) for one in value):
         return type(value)(_plain(one) for one in value)
     return _plain(value) if isinstance(value, (core.Jaxpr, core.ClosedJaxpr)) else value

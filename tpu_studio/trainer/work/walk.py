@@ -163,5 +163,5 @@ def _trips(equation: Any) -> int | None:
     return max(0, int(limit.val) - int(begin.val))
 
 
-def is_literal(variable: Any) -> bool:
+def is_literal(variable: object) -> bool:
     return hasattr(variable, "val")

@@ -150,7 +150,7 @@ class Doctor(Protocol):
         *,
         say: Callable[[str], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
-        **given: Any,
+        **given: object,
     ) -> Choices:
         """Do the repair of `Result.fix`; the choices afterwards. Repeating it does no harm.
 

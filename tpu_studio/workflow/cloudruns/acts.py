@@ -54,7 +54,7 @@ class Acts:
     def _is_starting(self, refusal: str, run: Watched) -> bool:
         return decide.may_be_starting(refusal, run.state, run.side.clock.now())
 
-    def _declare(self, run: Watched, reason: Reason, facts: Mapping[str, Any]) -> None:
+    def _declare(self, run: Watched, reason: Reason, facts: Mapping[str, object]) -> None:
         """The end of a run; where a right is said to be missing, whether it is not the project that goes."""
         if facts.get("error") == "permission-missing" and not run.state.there and self._is_marked(run):
             reason, facts = Reason.LAUNCH_REFUSED, {**facts, "error": "project-deleted"}
@@ -216,7 +216,7 @@ class Acts:
         pieces = dict(run.state.pieces or {})
         return self._bring(run, functools.partial(preparing.with_our_code, run.side, run.plan, name, pieces))
 
-    def _bring(self, run: Watched, bring: Callable[[Progress], Mapping[str, Any]]) -> float:
+    def _bring(self, run: Watched, bring: Callable[[Progress], Mapping[str, object]]) -> float:
         name, told = run.folder.name, [0.0]
 
         def progress(done: int, total: int) -> None:
@@ -279,7 +279,7 @@ class Acts:
         """Once a run: two of the nets hang on one account."""
         self._tell_once(run, "outside-stops-shared", "warning", account=run.side.runner)
 
-    def tell_strange(self, run: Watched, control: Mapping[str, Any]) -> None:
+    def tell_strange(self, run: Watched, control: Mapping[str, object]) -> None:
         """Once a run: limits in the bucket that nobody asked for here, and that count for nothing."""
         wanted = {name: control[name] for name in ("hours", "money_usd") if name in control}
         self._tell_once(run, "limits-not-believed", "warning", **wanted)
@@ -287,7 +287,7 @@ class Acts:
     def tell_left_out(self, run: Watched) -> None:
         self._closing.tell_left_out(run)
 
-    def _tell_once(self, run: Watched, id: str, level: str, **facts: Any) -> None:
+    def _tell_once(self, run: Watched, id: str, level: str, **facts: object) -> None:
         told = (event.get("id") for event in desk_events(run.folder) if event.kind == "notice")
         if id not in told:
             self._records.say(run, "notice", id=id, level=level, facts=facts)

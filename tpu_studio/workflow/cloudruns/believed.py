@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.controls import Control, Controls, send
 from tpu_studio.wire.limits import Limits, limits_of
@@ -24,20 +23,20 @@ from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
 FILE = LIMITS_ASKED
 
 
-def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, Any]] = ()) -> Limits:
+def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, object]] = ()) -> Limits:
     """The plan's limits, as changed by what is believed, and by *more*, which is about to be asked for here."""
     known = _known(run)
     records = [one for one in Controls(run).read() if one.get("verb") != "limits" or _line(one) in known]
     return limits_of(plan, [*records, *more])
 
 
-def ask(run: Path, record: Mapping[str, Any]) -> int:
+def ask(run: Path, record: Mapping[str, object]) -> int:
     """`controls.send`, believed here. Before it is sent, so that nothing is asked for and then not believed."""
     believe(run, [record])
     return send(run, record)
 
 
-def believe(run: Path, records: Iterable[Mapping[str, Any]]) -> None:
+def believe(run: Path, records: Iterable[Mapping[str, object]]) -> None:
     """Raises OSError."""
     new = {_line(one) for one in records if one.get("verb") == "limits"} - _known(run)
     if new:
@@ -69,5 +68,5 @@ def _known(run: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _line(record: Mapping[str, Any]) -> str:
+def _line(record: Mapping[str, object]) -> str:
     return json.dumps({name: record.get(name) for name in ("hours", "money_usd")}, sort_keys=True)

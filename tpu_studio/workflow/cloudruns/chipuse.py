@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
@@ -14,7 +13,7 @@ from tpu_studio.wire.runfolder import events_names
 _TELL = (b'"speed"', b'"device"')
 
 
-def chips_used(folder: Path) -> dict[str, Any]:
+def chips_used(folder: Path) -> dict[str, object]:
     """``mfu`` and ``duty_cycle`` over the whole run, 0 to 1, ``hbm_used_bytes`` of ``hbm_total_bytes`` of the fullest
     chip when it was fullest; each only where it was told. Raises OSError.
     """
@@ -27,7 +26,7 @@ def chips_used(folder: Path) -> dict[str, Any]:
                 if any(kind in line for kind in _TELL) and (event := decode(line)) is not None:
                     view = apply(view, event) if event.kind in ("speed", "device") else view
     used, total = view.flops_used
-    told: dict[str, Any] = {"mfu": round(used / total, 4)} if total > 0 else {}
+    told: dict[str, object] = {"mfu": round(used / total, 4)} if total > 0 else {}
     if view.duty_cycle is not None:
         told["duty_cycle"] = round(view.duty_cycle, 4)
     if view.fullest is not None:

@@ -167,7 +167,7 @@ class Closing:
         except CloudRefused as error:  # the bucket is gone: what has come is all there is
             _log.info("run %s: its last words cannot be read: %s", run.folder.name, error)
 
-    def declare(self, run: Watched, reason: Reason, facts: Mapping[str, Any]) -> None:
+    def declare(self, run: Watched, reason: Reason, facts: Mapping[str, object]) -> None:
         if run.state.opened and run.state.machines:
             self.last_words(run, run.state.attempt)
         guard = run.words.guard(run.state.attempt)
@@ -342,7 +342,7 @@ def _claimed_by(folder: Path, machine: Machine) -> bool:
     return isinstance(claim, dict) and claim.get("name") == machine.ref.name
 
 
-def _stops_left(folder: Path) -> list[Any]:
+def _stops_left(folder: Path) -> list[object]:
     left: list[Any] = []
     for told in desk_events(folder):
         if told.kind == "stops-removed":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.wire.reasons import Reason
@@ -128,7 +127,7 @@ class Leave:
 
     machine: Machine
     why: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,7 @@ class Declare:
     """Write the end that no guardian will write."""
 
     reason: Reason
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Account:
     email: str
     says: str
     why: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Evidence:
     runner: Account
     stopper: Account | None = None
     queue_why: str = ""
-    queue_facts: Mapping[str, Any] = field(default_factory=dict)
+    queue_facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Go:
 @dataclass(frozen=True)
 class Refuse:
     reason: Reason
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def holds(shown: Shown | None, now: float) -> bool:
     return shown is not None and shown.answer == "shown" and now - shown.t < HOLDS_S
 
 
-def no_stop(error: str, facts: Mapping[str, Any]) -> Refuse:
+def no_stop(error: str, facts: Mapping[str, object]) -> Refuse:
     """Google refused the stop from outside. Only where none can be had at all may a launch go without; whatever else
     it was can be put right: a service or billing that is off, a project that is to be deleted, a right."""
     reason = Reason.NO_OUTSIDE_STOP if error in NOWHERE else Reason.LAUNCH_REFUSED

@@ -41,7 +41,7 @@ class Gating:
         self,
         records: Records,
         home: Path,
-        declare: Callable[[Watched, Reason, Mapping[str, Any]], None],
+        declare: Callable[[Watched, Reason, Mapping[str, object]], None],
         may_be_starting: Callable[[str, Watched], bool],
     ) -> None:
         self._records, self._declare, self._may_be_starting = records, declare, may_be_starting

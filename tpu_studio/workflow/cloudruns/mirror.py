@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import send
@@ -273,7 +272,7 @@ class Mirror:
 
     # ------------------------------------------------------------------------------------------------------------ up
 
-    def open(self, owner: dict[str, Any], *, take_over: bool = False) -> bool:
+    def open(self, owner: dict[str, object], *, take_over: bool = False) -> bool:
         """Plan and owner into the bucket, where they are not there yet; False when another desktop drives the run.
 
         Args:
@@ -295,7 +294,7 @@ class Mirror:
     def owns(self) -> bool:
         return self.holder().get("install") == self._install
 
-    def holder(self) -> Mapping[str, Any]:
+    def holder(self) -> Mapping[str, object]:
         """Who drives the run, as the bucket says; empty where nobody is named."""
         record = desk.owner_of(self._box.read(self.prefix + OWNER) or b"")
         return record if "install" in record else {}
@@ -339,7 +338,7 @@ class Mirror:
                         send(self.folder, {key: value for key, value in record.items() if key != "t"})
             self._controls_pushed += 1
 
-    def send_control(self, record: Mapping[str, Any]) -> None:
+    def send_control(self, record: Mapping[str, object]) -> None:
         """Into the bucket itself: for a disk on which nothing can be written."""
         stems = [PurePosixPath(one.name).stem for one in self._box.list(f"{self.prefix}control/")]
         number = 1 + max((int(stem) for stem in stems if _NUMBER.fullmatch(stem)), default=0)
@@ -420,7 +419,7 @@ def _control(path: Path) -> bytes:
     return data if "verb" in (_record(data) or ()) else b""
 
 
-def _record(data: bytes) -> Mapping[str, Any] | None:
+def _record(data: bytes) -> Mapping[str, object] | None:
     """The record in a control file; None where it holds none: then nothing was asked for."""
     try:
         record = parse_json(data, "control")

@@ -300,8 +300,8 @@ class Preparing(Protocol):
         ...
 
     def with_our_code(
-        self, side: CloudSide, plan: Plan, run: str, pieces: Mapping[str, Any], progress: Progress
-    ) -> Mapping[str, Any]:
+        self, side: CloudSide, plan: Plan, run: str, pieces: Mapping[str, object], progress: Progress
+    ) -> Mapping[str, object]:
         """*pieces* that another desktop has prepared, with its data, which may not be on this computer.
 
         Program, packages and installer are as this one brings them, and the person's own file as the plan names it.
@@ -309,7 +309,7 @@ class Preparing(Protocol):
         """
         ...
 
-    def is_current(self, pieces: Mapping[str, Any]) -> bool:
+    def is_current(self, pieces: Mapping[str, object]) -> bool:
         """Whether *pieces* are of this version of the app: metadata can be made of no others."""
         ...
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue, region_of
 from tpu_studio.wire.extras import chips_usd_per_hour_in
@@ -27,8 +26,8 @@ def receipt(
     stop_account: str = "",
     kept_bytes: int | None = None,
     parts: Sequence[Part] = (),
-    chips: Mapping[str, Any] | None = None,
-) -> Any:
+    chips: Mapping[str, object] | None = None,
+) -> object:
     """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD.
 
     Args:
@@ -76,7 +75,7 @@ def receipt(
     }
 
 
-def _shared(bucket: str, plan: Plan, state: State) -> list[dict[str, Any]]:
+def _shared(bucket: str, plan: Plan, state: State) -> list[dict[str, object]]:
     """The data, which the next run with the same finds there: each piece with what it costs a month."""
     pieces = (state.pieces or {}).get("data") or []
     return [
@@ -96,7 +95,7 @@ def _per_month(plan: Plan, size: int | None) -> float | None:
     return None if rate is None or size is None else round(size / 2**30 * rate, 6)
 
 
-def _made(machine: Machine, usd_per_hour: float | None) -> dict[str, Any]:
+def _made(machine: Machine, usd_per_hour: float | None) -> dict[str, object]:
     seconds = machine.billed_s(machine.gone or 0.0)
     least, most = machine.billed_between_s(machine.gone or 0.0)
     return {

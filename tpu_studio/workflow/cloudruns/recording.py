@@ -60,9 +60,9 @@ class Watched:
     alive_at: dict[str, float] = field(default_factory=dict)
     caught_up: bool = False
     foreign: bool = False
-    holder: Mapping[str, Any] = field(default_factory=dict)
+    holder: Mapping[str, object] = field(default_factory=dict)
     holder_at: float = float("-inf")
-    unsaved: list[tuple[str, float, dict[str, Any]]] = field(default_factory=list)
+    unsaved: list[tuple[str, float, dict[str, object]]] = field(default_factory=list)
     disk: StudioError | None = None
     unheard: StudioError | None = None
     bucket_gone: bool = False
@@ -112,7 +112,7 @@ class Records:
                 return
             run.unsaved.pop(0)
 
-    def say(self, run: Watched, kind: str, **fields: Any) -> None:
+    def say(self, run: Watched, kind: str, **fields: object) -> None:
         t = run.side.clock.now()
         if run.state.end is not None:
             t = max(t, run.state.end.t + 0.001)
@@ -195,7 +195,7 @@ class Records:
         except NotReady as error:  # the sweep finds them all the same
             run.disk = error
 
-    def _begun(self, run: Watched) -> dict[str, Any]:
+    def _begun(self, run: Watched) -> dict[str, object]:
         """Where, for whoever finds an intent without its run."""
         return {"plan": json.loads(run.frozen), "project": run.side.project, "bucket": run.side.mailbox.bucket}
 

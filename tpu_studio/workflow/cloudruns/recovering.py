@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.jsonfile import read_json
@@ -23,7 +22,7 @@ STOPS_LEFT = "stops-left"
 _log = logging.getLogger(__name__)
 
 
-def recover(journal: Journal, home: Path, side_then: Callable[[Mapping[str, Any]], CloudSide]) -> list[str]:
+def recover(journal: Journal, home: Path, side_then: Callable[[Mapping[str, object]], CloudSide]) -> list[str]:
     """Names of what could not be settled yet.
 
     Args:

@@ -87,7 +87,7 @@ class Machine:
         return self.error or str(self.leaving_facts.get("error") or "")
 
     @property
-    def refusal_facts(self) -> Mapping[str, Any]:
+    def refusal_facts(self) -> Mapping[str, object]:
         return self.facts if self.error else self.leaving_facts
 
     @property

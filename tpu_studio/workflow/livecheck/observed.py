@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.domain.doubts import doubts
 from tpu_studio.wire.runfolder import write_atomically
@@ -71,7 +70,7 @@ class Observations:
             return []
 
 
-def to_send(seen: Iterable[Seen], version: str, day: str, place: str) -> dict[str, Any]:
+def to_send(seen: Iterable[Seen], version: str, day: str, place: str) -> dict[str, object]:
     """One file for the project: nothing in it says whose account it was."""
     told = [{"doubt": one.doubt, "seen": outcome(one), "way": one.way or "", "answer": one.raw} for one in seen]
     return {"format": FORMAT, "program": version, "day": day, "place": place, "doubts": told}

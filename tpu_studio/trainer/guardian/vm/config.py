@@ -194,7 +194,7 @@ def _piece(tree: Mapping[str, Any], name: str) -> Piece:
     return Piece(path, _matching("sha256", tree["sha256"], _SHA), size, _matching("as", name, _AS), file)
 
 
-def _stops(tree: Any) -> Mapping[str, Any] | None:
+def _stops(tree: Any) -> Mapping[str, object] | None:
     if tree is None:
         return None
     queue = _matching("queue", tree["queue"], re.compile(r"projects/[^/]+/locations/[^/]+/queues/[A-Za-z0-9-]+"))
@@ -209,7 +209,7 @@ def _stops(tree: Any) -> Mapping[str, Any] | None:
     }
 
 
-def _endpoint(name: str, value: Any) -> str:
+def _endpoint(name: str, value: object) -> str:
     """https, or http to this machine itself (the practice cloud)."""
     parts = urlsplit(str(value))
     near = parts.hostname in ("127.0.0.1", "::1", "localhost")
@@ -220,13 +220,13 @@ def _endpoint(name: str, value: Any) -> str:
     return str(value).rstrip("/")
 
 
-def _matching(name: str, value: Any, pattern: re.Pattern[str]) -> str:
+def _matching(name: str, value: object, pattern: re.Pattern[str]) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise BadConfig(f"{name} is {str(value)[:200]!r}")
     return value
 
 
-def _number(name: str, value: Any, least: float, most: float) -> float:
+def _number(name: str, value: object, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise BadConfig(f"{name} is {value!r}")
     if not least <= value <= most:
@@ -234,5 +234,5 @@ def _number(name: str, value: Any, least: float, most: float) -> float:
     return float(value)
 
 
-def _optional(name: str, value: Any) -> float | None:
+def _optional(name: str, value: object) -> float | None:
     return None if value is None else _number(name, value, 0, 1e6)

@@ -67,7 +67,7 @@ class Lease:
             return Reason.MONEY_LIMIT, {"money_usd": self.money_usd}
         return Reason.TIME_LIMIT, {"hours": round((self.earlier_s + self.lease_s) / 3600.0, 4)}
 
-    def changed(self, control: Mapping[str, Any]) -> Lease:
+    def changed(self, control: Mapping[str, object]) -> Lease:
         """After a ``limits`` control: hours and money of the whole run; other verbs change nothing."""
         if control.get("verb") != "limits":
             return self
@@ -83,5 +83,5 @@ def write_deadline(path: Path, lease: Lease, margin_s: float) -> int:
     return at
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from tpu_studio.trainer.guardian.vm.bucket import Bucket
 from tpu_studio.trainer.guardian.vm.config import Config
@@ -146,7 +145,7 @@ class Mailbox:
         run: Path,
         worker: int,
         *,
-        ledger: Callable[[], dict[str, Any]] | None,
+        ledger: Callable[[], dict[str, object]] | None,
         speed: Callable[[], float],
         now: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,

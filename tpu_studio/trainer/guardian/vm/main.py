@@ -52,7 +52,7 @@ _TIMES_ITS_BYTES = 200  # an archive of b bytes may unpack to so many times b, a
 class Over(Exception):
     """The attempt is over before the trainer was started."""
 
-    def __init__(self, reason: Reason, **facts: Any) -> None:
+    def __init__(self, reason: Reason, **facts: object) -> None:
         super().__init__(reason.value)
         self.reason, self.facts = reason, facts
 
@@ -159,7 +159,7 @@ class OnDuty:
             "t": round(self._clock.now(), 3),
         }
 
-        def owner() -> Any:
+        def owner() -> object:
             if self._worker == 0 and self._bucket.create(name, encode(record)):
                 return self._config.name
             try:
@@ -224,7 +224,7 @@ class OnDuty:
     def _prove(self, events: EventsFile) -> None:
         """This machine may delete itself, or trains nothing. Raises Over."""
 
-        def say(**more: Any) -> None:
+        def say(**more: object) -> None:
             events.say("phase", phase="setting-up", detail="proof", attempt=self._config.attempt, **more)
 
         last = ""

@@ -34,7 +34,7 @@ class Rented:
     def __init__(self, config: Config, clock: CloudClock, run: Path, worker: int) -> None:
         self._config, self._clock, self._run, self._worker = config, clock, run, worker
         self._lock = threading.Lock()
-        self._notices: list[dict[str, Any]] = []
+        self._notices: list[dict[str, object]] = []
         self._lease = Lease(clock.now(), config.lease_s)
         self._deadline_file: Path | None = None
         self.mailbox: Mailbox | None = None
@@ -60,14 +60,14 @@ class Rented:
             self._deadline_file = deadline
             write_deadline(deadline, self._lease, self._config.margin_s)
 
-    def changed(self, control: Mapping[str, Any]) -> None:
+    def changed(self, control: Mapping[str, object]) -> None:
         with self._lock:
             lease = self._lease.changed(control)
             if self._deadline_file is not None and lease != self._lease:
                 write_deadline(self._deadline_file, lease, self._config.margin_s)
             self._lease = lease  # last: a deadline that cannot be written leaves the lease as it was
 
-    def ledger(self) -> dict[str, Any]:
+    def ledger(self) -> dict[str, object]:
         lease, now = self.lease, self._clock.now()
         return {
             "attempt": self._config.attempt,
@@ -100,7 +100,7 @@ class Rented:
     def since(self) -> float:
         return self.lease.since
 
-    def money(self) -> dict[str, Any]:
+    def money(self) -> dict[str, object]:
         """Fields of a `money` event."""
         return {"usd": round(self.usd(), 6), "usd_per_hour": self.usd_per_hour, "since": round(self.since(), 3)}
 
@@ -111,7 +111,7 @@ class Rented:
             return over
         return self.unheard()
 
-    def unheard(self) -> tuple[Reason, dict[str, Any]] | None:
+    def unheard(self) -> tuple[Reason, dict[str, object]] | None:
         """Whether nobody could be told anything for too long."""
         box = self.mailbox
         if box is None:
@@ -124,7 +124,7 @@ class Rented:
         reason = Reason.BUCKET_GONE if box.problem and is_bucket_gone(box.problem) else Reason.REPORTING_LOST
         return reason, {"raw": str(box.problem or ""), "silent_s": round(silent_s)}
 
-    def notice(self, id: str, level: str = "warning", **facts: Any) -> None:
+    def notice(self, id: str, level: str = "warning", **facts: object) -> None:
         with self._lock:
             self._notices.append({"id": id, "level": level, "facts": facts})
 
@@ -133,7 +133,7 @@ class Rented:
         with contextlib.suppress(OSError):
             os.remove(Path(os.environ.get("TMPDIR") or "/tmp") / _TPU_LOCK)
 
-    def notices(self) -> Sequence[dict[str, Any]]:
+    def notices(self) -> Sequence[dict[str, object]]:
         with self._lock:
             found, self._notices = self._notices, []
         return found

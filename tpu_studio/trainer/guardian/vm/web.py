@@ -164,7 +164,9 @@ class Backoff:
         self._next = 0.0
 
 
-def persist(what: Callable[[], Any], until: Callable[[], bool], *, most_s: float = 15.0, stubborn: bool = False) -> Any:
+def persist(
+    what: Callable[[], object], until: Callable[[], bool], *, most_s: float = 15.0, stubborn: bool = False
+) -> Any:
     """The value of *what()*, tried again while nobody answers, as long as *until()* is false.
 
     Args:
