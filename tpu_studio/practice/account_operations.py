@@ -7,11 +7,10 @@ from typing import Any
 
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.state import Record
 
 
-def begin(
-    cloud: Cloud, prefix: str, metadata: dict[str, Any], response: dict[str, Any], *, takes_s: float
-) -> dict[str, Any]:
+def begin(cloud: Cloud, prefix: str, metadata: Record, response: Record, *, takes_s: float) -> Record:
     """Store and return an operation that is done *takes_s* practice seconds from now.
 
     Args:
@@ -32,7 +31,7 @@ def refused(cloud: Cloud, prefix: str, metadata: dict[str, object], error: dict[
     return shown(cloud, name)
 
 
-def shown(cloud: Cloud, name: str) -> dict[str, Any]:
+def shown(cloud: Cloud, name: str) -> Record:
     """The operation as it stands now. Raises GoogleError 404."""
     record = cloud.db.get("account-operation", name)
     if record is None:

@@ -6,12 +6,11 @@ instance of Compute Engine is refused as its other limits refuse it (the doubt `
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.practice import tpu_offer
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.compute_checks import KIND as INSTANCE
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.tpu_show import NODE
 
 METRIC = "IN_USE_ADDRESSES"
@@ -31,7 +30,7 @@ def limit(cloud: Cloud, region: str) -> int:
     return usual if fault is None else int(fault["limit"])
 
 
-def lack(cloud: Cloud, project: str, zone: str, nodes: list[dict[str, Any]]) -> bool:
+def lack(cloud: Cloud, project: str, zone: str, nodes: list[Record]) -> bool:
     """Whether the region has too few left for these nodes' hosts."""
     region = region_of(zone)
     return used(cloud, project, region) + sum(map(wanted, nodes)) > limit(cloud, region)
@@ -49,7 +48,7 @@ def used(cloud: Cloud, project: str, region: str) -> int:
     return found
 
 
-def refusal(cloud: Cloud, project: str, zone: str, body: dict[str, object]) -> dict[str, Any] | None:
+def refusal(cloud: Cloud, project: str, zone: str, body: dict[str, object]) -> Record | None:
     """The error of an insert's operation where the region has no address left for it; None: room."""
     region = region_of(zone)
     most = limit(cloud, region)
@@ -65,12 +64,12 @@ def refusal(cloud: Cloud, project: str, zone: str, body: dict[str, object]) -> d
     return {"code": "QUOTA_EXCEEDED", "message": text, "errorDetails": [{"quotaInfo": told}]}
 
 
-def _is_external(body: dict[str, Any]) -> bool:
+def _is_external(body: Record) -> bool:
     """Whether an instance has an external address."""
     return any(card.get("accessConfigs") for card in body.get("networkInterfaces") or ())
 
 
-def wanted(node: dict[str, Any]) -> int:
+def wanted(node: Record) -> int:
     """That the hosts of a node's record take."""
     part = tpu_offer.by_type(node["accelerator"])
     external = (node["body"].get("networkConfig") or {}).get("enableExternalIps")

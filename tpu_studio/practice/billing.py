@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.practice import skus
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.consumers import is_open, payer
@@ -11,6 +9,7 @@ from tpu_studio.practice.errors import GoogleError, not_found
 from tpu_studio.practice.paging import page
 from tpu_studio.practice.resourcemanager import may, need, need_project
 from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.state import Record
 
 _API = "cloudbilling.googleapis.com"
 CLOSED_ACCOUNT = "billingAccounts/00AAAA-11BBBB-22CCCC"
@@ -106,7 +105,7 @@ def _grant(cloud: Cloud) -> None:
             cloud.principals.grant(account["name"], "roles/billing.admin", f"user:{cloud.settings.owner}")
 
 
-def accounts(cloud: Cloud) -> list[dict[str, Any]]:
+def accounts(cloud: Cloud) -> list[Record]:
     """One that pays, and (who is new has one alone) one that was closed."""
     if cloud.faults.armed("no-billing-account") is not None:
         return []
@@ -129,7 +128,7 @@ def currency(cloud: Cloud) -> str:
     return str(other["currency"]) if other is not None else "USD"
 
 
-def need_account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+def need_account(cloud: Cloud, request: Request, permission: str) -> Record:
     """The billing account in the path. Raises GoogleError 403: whether it exists is nobody else's business."""
     name = request.match["account"]
     need(cloud, request, permission, name)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from datetime import UTC, datetime
-from typing import Any
 
 from tpu_studio.practice import billing, skus
 from tpu_studio.practice.cloud import Cloud
@@ -16,6 +15,7 @@ from tpu_studio.practice.meter import whole_usd
 from tpu_studio.practice.paging import page
 from tpu_studio.practice.resourcemanager import need
 from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.state import Record
 
 _API = "billingbudgets.googleapis.com"
 _CAPPED = (skus.COMPUTE_SERVICE, skus.TPU_SERVICE)
@@ -35,7 +35,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return page(request, "budgets", found, most=1000, usual=100)
 
     @router.route("POST", budgets, schema=schema, service=_API)
-    def create(request: Request) -> dict[str, Any]:
+    def create(request: Request) -> Record:
         account = _account(cloud, request, "billing.budgets.create")
         wanted = request.json()
         _check(cloud, wanted)
@@ -43,7 +43,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return _store(cloud, name, wanted)
 
     @router.route("GET", one, service=_API)
-    def get(request: Request) -> dict[str, Any]:
+    def get(request: Request) -> Record:
         return _budget(cloud, request, "billing.budgets.get")
 
     @router.route("PATCH", one, schema=schema, service=_API)
@@ -111,7 +111,7 @@ def spent_usd(cloud: Cloud) -> float:
     return total
 
 
-def _check(cloud: Cloud, wanted: dict[str, Any]) -> None:
+def _check(cloud: Cloud, wanted: Record) -> None:
     """Raises GoogleError 400."""
     if len(wanted.get("displayName", "")) > 60:
         raise _invalid("budget.display_name", "must have at most 60 characters")
@@ -139,7 +139,7 @@ def _check(cloud: Cloud, wanted: dict[str, Any]) -> None:
         _check_cap(cloud, wanted)
 
 
-def _check_cap(cloud: Cloud, wanted: dict[str, Any]) -> None:
+def _check_cap(cloud: Cloud, wanted: Record) -> None:
     """The many conditions of a cap (billingbudgets.v1, SpendCap). Raises GoogleError 400."""
     if cloud.faults.armed("spend-cap-not-offered") is not None:
         raise _invalid("budget.spend_cap", "Spend caps are not available for this billing account or service.")
@@ -166,7 +166,7 @@ def _check_cap(cloud: Cloud, wanted: dict[str, Any]) -> None:
             raise _invalid("budget.spend_cap", f"A budget with a spend cap needs: {condition}.")
 
 
-def _store(cloud: Cloud, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def _store(cloud: Cloud, name: str, wanted: Record) -> Record:
     if "specifiedAmount" in wanted["amount"]:
         money = {"currencyCode": billing.currency(cloud), **wanted["amount"]["specifiedAmount"]}
         wanted = {**wanted, "amount": {"specifiedAmount": money}}
@@ -198,7 +198,7 @@ def _account(cloud: Cloud, request: Request, permission: str) -> str:
     return account
 
 
-def _budget(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+def _budget(cloud: Cloud, request: Request, permission: str) -> Record:
     name = f"{_account(cloud, request, permission)}/budgets/{request.match['budget']}"
     record = cloud.db.get("budget", name)
     if record is None:

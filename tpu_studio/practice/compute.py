@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 import time
-from typing import Any
 
 from tpu_studio.practice import compute_checks as checks
 from tpu_studio.practice.cloud import Cloud
@@ -21,8 +20,7 @@ from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.partial import part_of
 from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import about
-
-Record = dict[str, Any]
+from tpu_studio.practice.state import Record
 
 _API = "compute.googleapis.com"
 _PROJECT = r"/compute/v1/projects/(?P<project>[^/]+)"

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from tpu_studio.domain.catalogue import Generation, Machine, Slice, Zone, catalogue, region_of
 from tpu_studio.practice import quota_limits
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
+from tpu_studio.practice.state import Record
 from tpu_studio.wire import loans
-
-Record = dict[str, Any]
 
 KIND = "compute-instance"
 METADATA_BYTES = 262144

@@ -18,10 +18,9 @@ from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.compute_checks import KIND, Wanted
 from tpu_studio.practice.compute_operations import ComputeOperations
 from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.vms import MachineSpec
 from tpu_studio.wire import loans
-
-Record = dict[str, Any]
 
 QUOTA_KNOWN_S, STOCKOUT_KNOWN_S = 1.0, 5.0  # a quota is known at once, want of capacity after a while
 STAGING_AFTER_S, RUNNING_AFTER_S = 1.0, 3.0

@@ -6,8 +6,8 @@ import secrets
 from typing import Any
 
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.state import Record
 
-Record = dict[str, Any]
 HOME = "https://www.googleapis.com/compute/v1"
 _KIND, _BY_REQUEST = "compute-operation", "compute-request"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.domain.doubts import doubts
 from tpu_studio.practice.cloud import Cloud
@@ -13,6 +12,7 @@ from tpu_studio.practice.errors import GoogleError, log_failure
 from tpu_studio.practice.faults import FAULTS
 from tpu_studio.practice.machines import image
 from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.state import Record
 from tpu_studio.wire.errors import BadInput
 
 
@@ -21,7 +21,7 @@ def install(router: Router, cloud: Cloud) -> None:
         if not request.principal.is_owner:
             raise GoogleError(403, "PERMISSION_DENIED", "The practice cloud's own settings are its owner's.")
 
-    def faults() -> dict[str, Any]:
+    def faults() -> Record:
         return {"faults": [asdict(fault) for fault in FAULTS.values()], "armed": cloud.faults.listed()}
 
     @router.route("GET", "/practice/faults")
@@ -70,7 +70,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"armed": cloud.doubts.armed()}
 
     @router.route("GET", "/practice/bill")
-    def bill(request: Request) -> dict[str, Any]:
+    def bill(request: Request) -> Record:
         owned(request)
         lines = cloud.meter.bill()
         return {"now": cloud.clock.now(), "lines": lines, "usd": sum(line["usd"] or 0.0 for line in lines)}
@@ -89,7 +89,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return {}
 
     @router.route("POST", "/practice/stop")
-    def stop(request: Request) -> dict[str, Any]:
+    def stop(request: Request) -> Record:
         """Everything that runs is deleted, then the server ends; files in buckets stay. ``unrecorded``: what could not
         be written down, where the disk takes nothing: the machines are ended all the same."""
         owned(request)
@@ -104,7 +104,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"unrecorded": unrecorded}
 
     @router.route("GET", "/practice/events")
-    def events(request: Request) -> dict[str, Any]:
+    def events(request: Request) -> Record:
         """Query ``after``: number of the last event that is known."""
         owned(request)
         happened = cloud.faults.events(request.number("after", 0))

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 from urllib import error, request
 
 import psutil
@@ -31,6 +30,7 @@ from tpu_studio.practice.machines import processes
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 from tpu_studio.practice.settings import folder_of as folder
+from tpu_studio.practice.state import Record
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import NotReady
@@ -45,14 +45,14 @@ _LOOKS = 50
 _started: list[subprocess.Popen[bytes]] = []  # servers outlive us; what ended before is collected here
 
 
-def running(home: Path) -> dict[str, Any] | None:
+def running(home: Path) -> Record | None:
     """What the server of *home* printed when it was ready, if it answers; None: there is none.
 
     A file that a killed server left is not believed, for its port may be somebody else's by now: only while a server
     holds the home, and the process that wrote the file lives, is the port asked, and its answer must name itself.
     """
     try:
-        record: dict[str, Any] = json.loads((folder(home) / "server.json").read_text("utf-8"))
+        record: Record = json.loads((folder(home) / "server.json").read_text("utf-8"))
         lives = processes.is_running(int(record["pid"]), float(record["created"]))
         if not lives or not _is_held(home) or not _LOOPBACK.fullmatch(record["url"]):
             return None  # its token is for nobody else
@@ -63,7 +63,7 @@ def running(home: Path) -> dict[str, Any] | None:
     return ready if is_itself else None
 
 
-def start_or_join(home: Path, program: list[str] | None = None, options: tuple[str, ...] = ()) -> dict[str, Any]:
+def start_or_join(home: Path, program: list[str] | None = None, options: tuple[str, ...] = ()) -> Record:
     """``{"url","project","zone","bucket","token"}`` of the server of *home*, started if need be.
 
     Args:
@@ -220,7 +220,7 @@ def _is_held(home: Path) -> bool:
         return False
 
 
-def _call(record: dict[str, object], method: str, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
+def _call(record: dict[str, object], method: str, path: str, body: dict[str, object] | None = None) -> Record:
     data = None if body is None else json.dumps(body).encode()
     asked = request.Request(str(record["url"]) + path, data, method=method)
     asked.add_header("Authorization", f"Bearer {record['token']}")

@@ -14,9 +14,10 @@ from typing import Any
 
 from tpu_studio.practice.clock import parse_duration, parse_rfc3339
 from tpu_studio.practice.errors import GoogleError, bad_request
+from tpu_studio.practice.state import Record
 from tpu_studio.wire.resources import resource_path
 
-Schemas = dict[str, Any]
+Schemas = Record
 
 
 @cache
@@ -62,7 +63,7 @@ class _Check:
     def message(self, schema: str, value: object, where: str) -> dict[str, object]:
         return self._object(self.schemas[schema], value, where)
 
-    def _object(self, schema: dict[str, Any], value: Any, where: str) -> dict[str, Any]:
+    def _object(self, schema: Record, value: Any, where: str) -> Record:
         if not isinstance(value, dict):
             self._wrong(where, f"Proto field is not repeating, cannot start list. {type(value).__name__}")
             return {}
@@ -79,7 +80,7 @@ class _Check:
                 clean[name] = self._value(known, item, f"{where}.{snake(name)}".lstrip("."), schema.get("id", ""), name)
         return clean
 
-    def _value(self, schema: dict[str, Any], value: Any, where: str, owner: str, key: str) -> Any:
+    def _value(self, schema: Record, value: Any, where: str, owner: str, key: str) -> Any:
         if "$ref" in schema:
             return self.message(schema["$ref"], value, where)
         kind = schema.get("type", "any")

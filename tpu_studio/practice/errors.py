@@ -7,7 +7,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+
+from tpu_studio.practice.state import Record
 
 STATUS = {
     400: "INVALID_ARGUMENT",
@@ -67,7 +68,7 @@ class GoogleError(Exception):
         code: int,
         status: str = "",
         message: str = "",
-        details: Sequence[dict[str, Any]] = (),
+        details: Sequence[Record] = (),
         reason: str = "",
         headers: dict[str, str] | None = None,
     ) -> None:
@@ -77,7 +78,7 @@ class GoogleError(Exception):
         self.reason = reason or REASON.get(code, "invalid")
         self.headers = headers or {}
 
-    def body(self, path: str) -> dict[str, Any]:
+    def body(self, path: str) -> Record:
         """The body in the shape of the service that *path* belongs to."""
         error: dict[str, object] = {"code": self.code, "message": self.message}
         if _FLAT.match(path):
@@ -91,7 +92,7 @@ class GoogleError(Exception):
         return {"error": error}
 
 
-def error_info(reason: str, domain: str = "googleapis.com", **metadata: str) -> dict[str, Any]:
+def error_info(reason: str, domain: str = "googleapis.com", **metadata: str) -> Record:
     return {
         "@type": "type.googleapis.com/google.rpc.ErrorInfo",
         "reason": reason,

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.practice.clock import Clock
-from tpu_studio.practice.state import Database
+from tpu_studio.practice.state import Database, Record
 
 _log = logging.getLogger(__name__)
 _LENGTHS = ("times", "after_s", "seconds", "notice", "delay", "days")
@@ -224,7 +224,7 @@ def armed_in(database: Path) -> list[dict[str, object]]:
         return []
 
 
-def read_fault(text: str) -> tuple[str, dict[str, Any]]:
+def read_fault(text: str) -> tuple[str, Record]:
     """Name and keys of ``NAME[:key=value,…]``. Raises ValueError."""
     name, _, rest = text.partition(":")
     about: dict[str, object] = {}
@@ -277,12 +277,12 @@ class Faults:
     def listed(self) -> list[dict[str, object]]:
         return [record for _, record in self._db.list("fault")]
 
-    def armed(self, name: str, **about: Any) -> dict[str, Any] | None:
+    def armed(self, name: str, **about: Any) -> Record | None:
         """The keys of an armed fault of that name that applies here; it does not count."""
         record = self._find(name, about)
         return None if record is None else dict(record["about"])
 
-    def take(self, name: str, **about: Any) -> dict[str, Any] | None:
+    def take(self, name: str, **about: Any) -> Record | None:
         """The same, and it has happened once more: after ``times`` it is disarmed."""
         if self._find(name, about) is None:  # nearly always: without a transaction
             return None
@@ -298,7 +298,7 @@ class Faults:
             self._db.lasting(lambda: self.note("happened", name, **about))
         return dict(record["about"])
 
-    def settle(self, name: str, **about: Any) -> dict[str, Any] | None:
+    def settle(self, name: str, **about: Any) -> Record | None:
         """What the fault broke has been put right by the person: it is disarmed. Its keys, None: it was not armed."""
         record = self._find(name, about)
         if record is None:
@@ -307,7 +307,7 @@ class Faults:
         self.note("settled", name, **about)
         return dict(record["about"])
 
-    def _find(self, name: str, about: dict[str, object]) -> dict[str, Any] | None:
+    def _find(self, name: str, about: dict[str, object]) -> Record | None:
         now = self._clock.now()
         for _, record in self._db.peek("fault"):  # some ten times a request
             if record["name"] == name and record["from"] <= now and _fits(record["about"], about):
@@ -321,11 +321,11 @@ class Faults:
             self._db.put("event", f"{number:09d}", {"t": self._clock.now(), "what": what, "name": name, "about": about})
             self._db.delete("event", f"{number - 500:09d}")
 
-    def events(self, after: int = 0) -> list[dict[str, Any]]:
+    def events(self, after: int = 0) -> list[Record]:
         return [{"number": int(key), **record} for key, record in self._db.list("event", start=f"{after + 1:09d}")]
 
 
-def _check_values(values: dict[str, Any], defaults: dict[str, Any]) -> None:
+def _check_values(values: Record, defaults: Record) -> None:
     """Raises ValueError."""
     kinds = {"times": 0, "after_s": 0.0, "match": "", **defaults}
     for key, value in values.items():

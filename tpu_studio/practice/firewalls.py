@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.state import Record
 
 HOME = "https://www.googleapis.com/compute/v1"
-_OF_DEFAULT: tuple[tuple[str, str, list[dict[str, Any]]], ...] = (
+_OF_DEFAULT: tuple[tuple[str, str, list[Record]], ...] = (
     (
         "allow-internal",
         "10.128.0.0/9",
@@ -68,7 +67,7 @@ def put(cloud: Cloud, project: str, wanted: dict[str, object]) -> dict[str, obje
     return record
 
 
-def of(cloud: Cloud, project: str, network: str = "") -> list[dict[str, Any]]:
+def of(cloud: Cloud, project: str, network: str = "") -> list[Record]:
     """All of *project*, or those of one network."""
     found = [record for _, record in cloud.db.list("firewall", f"{project}/")]
     return [one for one in found if not network or one["network"].endswith(f"/networks/{network}")]

@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import secrets
-from typing import Any
 
 from tpu_studio.domain.grants import OWN_MACHINES
 from tpu_studio.practice import jwt, orgpolicy, policies, roles
@@ -18,6 +17,7 @@ from tpu_studio.practice.principals import Principal
 from tpu_studio.practice.resourcemanager import change_policy, need_project
 from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
+from tpu_studio.practice.state import Record
 
 _IAM = "iam.googleapis.com"
 _MANAGED = "iam.managed.disableServiceAccountCreation"
@@ -264,7 +264,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return page(request, "roles", shown, most=1000)
 
     @router.route("POST", custom, schema="iam.v1:CreateRoleRequest", permission="iam.roles.create", service=_IAM)
-    def create_custom(request: Request) -> dict[str, Any]:
+    def create_custom(request: Request) -> Record:
         wanted = request.json()
         if not re.fullmatch(r"[a-zA-Z0-9_.]{3,64}", wanted.get("roleId", "")):
             raise GoogleError(400, "INVALID_ARGUMENT", "The role_id must be 3 to 64 of a-z, A-Z, 0-9, _ and .")
@@ -373,7 +373,7 @@ def default_account(cloud: Cloud) -> str:
     return f"{cloud.settings.number}-compute@developer.gserviceaccount.com"
 
 
-def account(cloud: Cloud, email: str) -> dict[str, Any] | None:
+def account(cloud: Cloud, email: str) -> Record | None:
     """The record of a service account that is there, known, and switched on."""
     record = cloud.db.get("account", email)
     return record if record is not None and is_known(cloud, email) and not record.get("disabled") else None
@@ -385,7 +385,7 @@ def is_known(cloud: Cloud, email: str) -> bool:
     return record is not None and record.get("known_at", 0.0) <= cloud.clock.now()
 
 
-def make_account(cloud: Cloud, project: str, email: str, **words: str) -> dict[str, Any]:
+def make_account(cloud: Cloud, project: str, email: str, **words: str) -> Record:
     unique = str(10**20 + secrets.randbelow(10**20))
     record = {"email": email, "projectId": project, "uniqueId": unique, **words}
     cloud.db.put("account", email, record)
@@ -404,7 +404,7 @@ def may_on_account(cloud: Cloud, who: Principal, permission: str, email: str) ->
     return cloud.principals.may(who, permission, f"serviceAccounts/{email}", f"projects/{record.get('projectId', '')}")
 
 
-def make_key(cloud: Cloud, email: str) -> tuple[dict[str, Any], str]:
+def make_key(cloud: Cloud, email: str) -> tuple[Record, str]:
     """A new key: what IAM shows of it, and the key file's text, which nobody can read again."""
     record = cloud.db.get("account", email) or {}
     pem, public = jwt.new_key_pair()
@@ -432,7 +432,7 @@ def make_key(cloud: Cloud, email: str) -> tuple[dict[str, Any], str]:
     return shown, json.dumps(file, indent=2)
 
 
-def _custom_role(cloud: Cloud, request: Request) -> dict[str, Any]:
+def _custom_role(cloud: Cloud, request: Request) -> Record:
     name = f"projects/{request.match['project']}/roles/{request.match['role']}"
     record = cloud.db.get("role", name)
     if record is None:
@@ -440,13 +440,13 @@ def _custom_role(cloud: Cloud, request: Request) -> dict[str, Any]:
     return record
 
 
-def _check_permissions(role: dict[str, Any]) -> None:
+def _check_permissions(role: Record) -> None:
     for permission in role.get("includedPermissions", []):
         if not roles.on_projects(permission):
             raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid.")
 
 
-def _account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+def _account(cloud: Cloud, request: Request, permission: str) -> Record:
     """By e-mail or unique id. Raises GoogleError 403, 404."""
     wanted, home = request.match["account"], request.match["home"]
     for _, record in cloud.db.list("account"):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from tpu_studio.practice import jsonbody
+from tpu_studio.practice.state import Record
 
 
 def new_key_pair() -> tuple[str, str]:
@@ -33,7 +33,7 @@ def signed(claims: dict[str, object], private: str, kid: str) -> str:
     return f"{text}.{_packed(key.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
 
 
-def parts(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def parts(token: str) -> tuple[Record, Record]:
     """Header and claims, unverified. Raises ValueError."""
     if token.count(".") != 2:
         raise ValueError("a token has three parts")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tpu_studio.practice.clock import Clock
-from tpu_studio.practice.state import Database
+from tpu_studio.practice.state import Database, Record
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
@@ -63,7 +63,7 @@ class Meter:
             line.update(usd=line["usd"] + usd, count=line["count"] + 1, at=at)
             self._db.put("meter-sum", f"{sku}/{name}", line)
 
-    def bill(self) -> list[dict[str, Any]]:
+    def bill(self) -> list[Record]:
         """``{"name","sku","usd_per_hour","begin","end","seconds","usd","open","besides":[{"sku","usd_per_hour","usd"}]}``
         each; ``usd`` None: price unknown; ``besides`` is no part of it. What is not by time has no ``begin``, but a
         ``count``; what lies in a bucket has ``usd_to_come`` besides, until the bucket's rules delete it."""
@@ -76,7 +76,7 @@ class Meter:
         return [*(_line(record, now) for record in (*closed, *running)), *sums, *told]
 
 
-def _line(record: dict[str, Any], now: float) -> dict[str, Any]:
+def _line(record: Record, now: float) -> Record:
     end = record.get("end")
     seconds = (now if end is None else end) - record["begin"]
     rate = record["usd_per_hour"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import Any
 
 from tpu_studio.practice import addresses, firewalls, orgpolicy, quota_limits
 from tpu_studio.practice.cloud import Cloud
@@ -16,6 +15,7 @@ from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.iam import default_account
 from tpu_studio.practice.resourcemanager import need_project
 from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.state import Record
 
 HOME = "https://www.googleapis.com/compute/v1"
 _API = "compute.googleapis.com"
@@ -132,7 +132,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"kind": "compute#diskAggregatedList"}
 
     @router.route("GET", rf"{project}/aggregated/addresses", permission="compute.addresses.list", service=_API)
-    def addresses(request: Request) -> dict[str, Any]:
+    def addresses(request: Request) -> Record:
         return {"kind": "compute#addressAggregatedList"}
 
     rules = rf"{project}/global/firewalls"
@@ -182,7 +182,7 @@ def _networks(cloud: Cloud, project: str) -> list[dict[str, object]]:
     return found
 
 
-def _one(cloud: Cloud, request: Request) -> dict[str, Any]:
+def _one(cloud: Cloud, request: Request) -> Record:
     name = request.match["network"]
     for record in _networks(cloud, request.match["project"]):
         if record["name"] == name:
@@ -190,7 +190,7 @@ def _one(cloud: Cloud, request: Request) -> dict[str, Any]:
     raise _missing(request, f"global/networks/{name}")
 
 
-def _rule(cloud: Cloud, request: Request) -> dict[str, Any]:
+def _rule(cloud: Cloud, request: Request) -> Record:
     record = cloud.db.get("firewall", f"{request.match['project']}/{request.match['rule']}")
     if record is None:
         raise _missing(request, f"global/firewalls/{request.match['rule']}")
@@ -256,7 +256,7 @@ def _region(request: Request) -> str:
     return request.match["region"]
 
 
-def _operation(cloud: Cloud, request: Request, kind: str, target: str) -> dict[str, Any]:
+def _operation(cloud: Cloud, request: Request, kind: str, target: str) -> Record:
     """A global operation that is done at once."""
     project, now = request.match["project"], cloud.clock.rfc3339()
     name = f"operation-{secrets.token_hex(10)}"

@@ -14,13 +14,13 @@ import re
 import secrets
 import time
 import urllib.parse
-from typing import Any
 
 from tpu_studio.practice import iam, jwt
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.principals import CLOUD_PLATFORM, Principal
 from tpu_studio.practice.routing import Reply, Request, Router
+from tpu_studio.practice.state import Record
 
 LIFETIME_S = 3600.0
 CODE_LIFETIME_S = 600.0
@@ -307,7 +307,7 @@ def _by_key(cloud: Cloud, form: dict[str, str]) -> dict[str, object]:
     return {"access_token": token, "expires_in": _real_lifetime_s(cloud), "token_type": "Bearer"}
 
 
-def _verified(cloud: Cloud, assertion: str, *audiences: str) -> dict[str, Any]:
+def _verified(cloud: Cloud, assertion: str, *audiences: str) -> Record:
     """The claims of a JWT that one of our keys has signed. Real time counts: who signs lives in it."""
     try:
         header, claims = jwt.parts(assertion)
@@ -445,7 +445,7 @@ def _id_token(cloud: Cloud, email: str, client: str, with_email: bool) -> str:
     return jwt.signed(claims, record["private"], record["kid"])
 
 
-def _signing_key(cloud: Cloud) -> dict[str, Any]:
+def _signing_key(cloud: Cloud) -> Record:
     with cloud.db.transaction():
         record = cloud.db.get("practice", "signing-key")
         if record is None:
@@ -488,6 +488,6 @@ def _first(form: dict[str, list[str]], name: str) -> str:
     return form.get(name, [""])[0]
 
 
-def _json(body: dict[str, Any], status: int = 200) -> Reply:
+def _json(body: Record, status: int = 200) -> Reply:
     text = json.dumps(body, indent=2).encode()
     return Reply(status, text, {"Content-Type": "application/json; charset=utf-8", "Pragma": "no-cache"})

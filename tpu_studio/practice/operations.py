@@ -7,9 +7,7 @@ from typing import Any
 
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.errors import not_found
-from tpu_studio.practice.state import Database
-
-Record = dict[str, Any]
+from tpu_studio.practice.state import Database, Record
 
 
 class Operations:

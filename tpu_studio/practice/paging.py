@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Request
+from tpu_studio.practice.state import Record
 
 
-def page(request: Request, key: str, items: list[dict[str, Any]], *, most: int, usual: int = 0) -> dict[str, object]:
+def page(request: Request, key: str, items: list[Record], *, most: int, usual: int = 0) -> dict[str, object]:
     """``{key: [...], "nextPageToken": …}``; what is empty is left out.
 
     Args:

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_studio.practice.conditions import NOTHING, NotUnderstood, Target, holds
 from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.state import Record
 
 if TYPE_CHECKING:
     from tpu_studio.practice.cloud import Cloud
 
-Policy = dict[str, Any]
+Policy = Record
 
 CONDITIONAL = 3  # the version that policies with conditions need
 _CUT = "_withcond_"

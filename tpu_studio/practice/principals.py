@@ -10,14 +10,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tpu_studio.practice import policies
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.conditions import NOTHING, Target
 from tpu_studio.practice.faults import Faults
 from tpu_studio.practice.roles import ROLES
-from tpu_studio.practice.state import Database
+from tpu_studio.practice.state import Database, Record
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 
@@ -100,7 +99,7 @@ class Principals:
 
     # ---------------------------------------------------------------------------------------------------- policies
 
-    def policy(self, resource: str) -> dict[str, Any]:
+    def policy(self, resource: str) -> Record:
         """``{"version","etag","bindings":[{"role","members"}]}``"""
         return self._db.get("policy", resource) or {"version": 1, "etag": "ACAB", "bindings": []}
 
@@ -134,7 +133,7 @@ class Principals:
                 binding["members"].append(member)
             self.set_policy(resource, policy)
 
-    def _grants(self, policy: dict[str, Any]) -> set[str]:
+    def _grants(self, policy: Record) -> set[str]:
         return {policies.key(one, member) for one in policy.get("bindings", []) for member in one.get("members", [])}
 
     def _times(self, resource: str) -> dict[str, float]:
@@ -170,7 +169,7 @@ class Principals:
             for binding in self.policy(resource).get("bindings", [])
         )
 
-    def _known(self, resource: str, binding: dict[str, Any]) -> list[str]:
+    def _known(self, resource: str, binding: Record) -> list[str]:
         """The members whose grant is known everywhere by now."""
         members: list[str] = binding.get("members", [])
         if not (times := self._times(resource)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 from tpu_studio.practice import billing, quota_limits
 from tpu_studio.practice.cloud import Cloud
@@ -12,6 +11,7 @@ from tpu_studio.practice.paging import page
 from tpu_studio.practice.quota_limits import COMPUTE, TPU, Quota, applying, limit
 from tpu_studio.practice.resourcemanager import need_project
 from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.state import Record
 
 __all__ = ["COMPUTE", "TPU", "applying", "install", "limit"]
 
@@ -56,7 +56,7 @@ def install(router: Router, cloud: Cloud) -> None:
         permission="cloudquotas.quotas.update",
         service=_API,
     )
-    def create(request: Request) -> dict[str, Any]:
+    def create(request: Request) -> Record:
         name = f"{_home(request)}/quotaPreferences/{request.one('quotaPreferenceId') or secrets.token_hex(16)}"
         with cloud.db.transaction():
             if cloud.db.get("quota-preference", name):
@@ -96,7 +96,7 @@ def decide(cloud: Cloud) -> None:
     """Settle every request whose time has come: the limit is raised, or not, and the request says so."""
     now = cloud.clock.now()
 
-    def due(record: dict[str, Any]) -> bool:
+    def due(record: Record) -> bool:
         return bool(record["shown"].get("reconciling")) and record["decided_at"] <= now
 
     if not any(due(record) for _, record in cloud.db.list("quota-preference")):
@@ -129,7 +129,7 @@ def _infos(cloud: Cloud, request: Request) -> list[dict[str, object]]:
     return [_info(cloud, project, rows) for rows in by_id.values()]
 
 
-def _info(cloud: Cloud, project: dict[str, Any], rows: list[Quota]) -> dict[str, object]:
+def _info(cloud: Cloud, project: Record, rows: list[Quota]) -> dict[str, object]:
     """One QuotaInfo; *rows*: one, or one for each family. Most specific first, as Google orders them."""
     first = rows[0]
     special, general = [], []
@@ -170,7 +170,7 @@ def _info(cloud: Cloud, project: dict[str, Any], rows: list[Quota]) -> dict[str,
     return info | {"quotaIncreaseEligibility": _eligibility(cloud, project["projectId"])}
 
 
-def _value(value: int) -> dict[str, Any]:
+def _value(value: int) -> Record:
     return {"value": str(value)} if value else {}  # Google leaves a zero out
 
 
@@ -184,7 +184,7 @@ def _eligibility(cloud: Cloud, project: str) -> dict[str, object]:
     return {"isEligible": True}
 
 
-def _ask(cloud: Cloud, request: Request, name: str, wanted: dict[str, Any], *, store: bool = True) -> dict[str, Any]:
+def _ask(cloud: Cloud, request: Request, name: str, wanted: Record, *, store: bool = True) -> Record:
     """The record of a request for more (or less). Raises GoogleError 400, 409."""
     dimensions = wanted.get("dimensions", {})
     quota = quota_limits.find(wanted.get("quotaId", ""), dimensions)
@@ -253,7 +253,7 @@ def _preference(cloud: Cloud, request: Request) -> dict[str, object]:
     return record
 
 
-def _shown(record: dict[str, Any]) -> dict[str, object]:
+def _shown(record: Record) -> dict[str, object]:
     """Without what Google leaves out: false, zero."""
     shown = {k: v for k, v in record["shown"].items() if v is not False}
     config = {k: v for k, v in shown["quotaConfig"].items() if k != "grantedValue" or v != "0"}

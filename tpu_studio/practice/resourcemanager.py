@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Any
 
 from tpu_studio.practice import account_operations, policies, roles
 from tpu_studio.practice.cloud import Cloud
@@ -16,6 +15,7 @@ from tpu_studio.practice.errors import GoogleError, bad_request, error_info
 from tpu_studio.practice.paging import page
 from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
+from tpu_studio.practice.state import Record
 
 _API = "cloudresourcemanager.googleapis.com"
 _TYPE = "type.googleapis.com/google.cloud.resourcemanager.v3"
@@ -27,11 +27,11 @@ def install(router: Router, cloud: Cloud) -> None:
     project = r"(?P<project>[^/:]+)"
 
     @router.route("GET", r"/v3/projects:search", service=_API)
-    def search(request: Request) -> dict[str, Any]:
+    def search(request: Request) -> Record:
         return page(request, "projects", [_v3(p) for p in _found(cloud, request, request.one("query"))], most=500)
 
     @router.route("GET", r"/v3/projects", service=_API)
-    def list_children(request: Request) -> dict[str, Any]:
+    def list_children(request: Request) -> Record:
         if not re.fullmatch(r"(folders|organizations)/\d+", request.one("parent")):
             raise GoogleError(
                 400,
@@ -42,12 +42,12 @@ def install(router: Router, cloud: Cloud) -> None:
         return {}  # the practice projects stand under no organisation
 
     @router.route("GET", rf"/v3/projects/{project}", service=_API)
-    def get(request: Request) -> dict[str, Any]:
+    def get(request: Request) -> Record:
         record = need_project(cloud, request, "resourcemanager.projects.get")
         return _v3(record if is_active(cloud, record) else {**record, "state": "DELETE_REQUESTED"})
 
     @router.route("POST", r"/v3/projects", schema="cloudresourcemanager.v3:Project", service=_API)
-    def create(request: Request) -> dict[str, Any]:
+    def create(request: Request) -> Record:
         if cloud.faults.armed("terms-not-accepted") is not None:
             if cloud.doubts.way("terms-in-operation"):
                 raise GoogleError(400, "FAILED_PRECONDITION", _TERMS["message"], _TERMS["details"])
@@ -60,7 +60,7 @@ def install(router: Router, cloud: Cloud) -> None:
         )
 
     @router.route("DELETE", rf"/v3/projects/{project}", service=_API)
-    def delete(request: Request) -> dict[str, Any]:
+    def delete(request: Request) -> Record:
         record = need_project(cloud, request, "resourcemanager.projects.delete")
         record["state"] = "DELETE_REQUESTED"
         cloud.db.put("project", record["projectId"], record)
@@ -70,7 +70,7 @@ def install(router: Router, cloud: Cloud) -> None:
         )
 
     @router.route("POST", rf"/v3/projects/{project}:undelete", service=_API)
-    def undelete(request: Request) -> dict[str, Any]:
+    def undelete(request: Request) -> Record:
         record = need_project(cloud, request, "resourcemanager.projects.undelete")
         record["state"] = "ACTIVE"
         cloud.db.put("project", record["projectId"], record)
@@ -80,20 +80,20 @@ def install(router: Router, cloud: Cloud) -> None:
         )
 
     @router.route("GET", r"/v3/(?P<name>operations/[^/]+)", service=_API)
-    def operation(request: Request) -> dict[str, Any]:
+    def operation(request: Request) -> Record:
         return account_operations.shown(cloud, request.match["name"])
 
     @router.route("GET", r"/v1/projects", service=_API)
-    def list_v1(request: Request) -> dict[str, Any]:
+    def list_v1(request: Request) -> Record:
         found = _found(cloud, request, request.one("filter"))
         return page(request, "projects", [_v1(record) for record in found], most=500)
 
     @router.route("GET", rf"/v1/projects/{project}", service=_API)
-    def get_v1(request: Request) -> dict[str, Any]:
+    def get_v1(request: Request) -> Record:
         return _v1(need_project(cloud, request, "resourcemanager.projects.get"))
 
     @router.route("POST", r"/v1/projects", service=_API)
-    def create_v1(request: Request) -> dict[str, Any]:
+    def create_v1(request: Request) -> Record:
         wanted = request.json()
         if unknown := sorted(set(wanted) - {"projectId", "name", "labels", "parent"}):
             raise GoogleError(
@@ -114,7 +114,7 @@ def install(router: Router, cloud: Cloud) -> None:
         schema="cloudresourcemanager.v3:TestIamPermissionsRequest",
         service=_API,
     )
-    def test_permissions(request: Request) -> dict[str, Any]:
+    def test_permissions(request: Request) -> Record:
         asked = request.json().get("permissions", [])
         if request.principal.kind == "serviceAccount" and cloud.doubts.way("project-proof"):
             raise GoogleError(403, "PERMISSION_DENIED", "The caller does not have permission")
@@ -130,7 +130,7 @@ def install(router: Router, cloud: Cloud) -> None:
         schema="cloudresourcemanager.v3:GetIamPolicyRequest",
         service=_API,
     )
-    def get_policy(request: Request) -> dict[str, Any]:
+    def get_policy(request: Request) -> Record:
         record = need_project(cloud, request, "resourcemanager.projects.getIamPolicy")
         asked = request.json().get("options", {}).get("requestedPolicyVersion")
         return policies.shown(cloud, cloud.principals.policy(f"projects/{record['projectId']}"), asked)
@@ -141,12 +141,12 @@ def install(router: Router, cloud: Cloud) -> None:
         schema="cloudresourcemanager.v3:SetIamPolicyRequest",
         service=_API,
     )
-    def set_policy(request: Request) -> dict[str, Any]:
+    def set_policy(request: Request) -> Record:
         record = need_project(cloud, request, "resourcemanager.projects.setIamPolicy")
         return change_policy(cloud, f"projects/{record['projectId']}", request.json().get("policy", {}))
 
 
-_TERMS: dict[str, Any] = {
+_TERMS: Record = {
     "code": 9,
     "message": "Callers must accept Terms of Service",
     "details": [
@@ -161,7 +161,7 @@ _TERMS: dict[str, Any] = {
 """Words: udx/wp-stateless#190."""
 
 
-def need_project(cloud: Cloud, request: Request, permission: str = "", *more: str) -> dict[str, Any]:
+def need_project(cloud: Cloud, request: Request, permission: str = "", *more: str) -> Record:
     """The record of the project in the path. Raises GoogleError 403: the caller lacks *permission* there and on each of
     *more*."""
     if permission:
@@ -180,7 +180,7 @@ def need(cloud: Cloud, request: Request, permission: str, resource: str) -> None
         raise GoogleError(403, "PERMISSION_DENIED", "The caller does not have permission", [info])
 
 
-def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def change_policy(cloud: Cloud, resource: str, wanted: Record) -> Record:
     """Read, change, write: a policy whose etag isn't the latest is refused.
 
     Raises:
@@ -230,7 +230,7 @@ def _check_member(cloud: Cloud, member: str) -> None:
         raise GoogleError(400, "INVALID_ARGUMENT", f"The member {member} is of an unknown type.")
 
 
-def _found(cloud: Cloud, request: Request, query: str) -> list[dict[str, Any]]:
+def _found(cloud: Cloud, request: Request, query: str) -> list[Record]:
     """Active projects that the caller may see. Query words ``field:value`` or ``field=value``, joined by blanks.
 
     Raises GoogleError 400: a field that neither version can filter by.
@@ -259,12 +259,12 @@ def _found(cloud: Cloud, request: Request, query: str) -> list[dict[str, Any]]:
     return [p for p in found if all(_fits(p, key, value) for key, value in wanted.items())]
 
 
-def _fits(project: dict[str, Any], key: str, value: str) -> bool:
+def _fits(project: Record, key: str, value: str) -> bool:
     have = project.get("labels", {}).get(key[7:], "") if key.startswith("labels.") else str(project.get(key, ""))
     return bool(re.fullmatch(re.escape(value).replace(r"\*", ".*"), have, re.IGNORECASE))
 
 
-def _create(cloud: Cloud, request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
+def _create(cloud: Cloud, request: Request, wanted: Record) -> Record:
     """A bare project: no billing, few services. Raises GoogleError 400, 403 (service account), 409, 429."""
     if request.principal.kind == "serviceAccount":
         raise GoogleError(403, "PERMISSION_DENIED", "Service accounts cannot create projects without a parent.")
@@ -291,7 +291,7 @@ def _create(cloud: Cloud, request: Request, wanted: dict[str, Any]) -> dict[str,
         return _put(cloud, wanted, request.principal.member)
 
 
-def _put(cloud: Cloud, wanted: dict[str, Any], owner: str) -> dict[str, Any]:
+def _put(cloud: Cloud, wanted: Record, owner: str) -> Record:
     from tpu_studio.practice.serviceusage import FRESH  # which asks this module for projects
 
     project = wanted["projectId"]
@@ -312,7 +312,7 @@ def _put(cloud: Cloud, wanted: dict[str, Any], owner: str) -> dict[str, Any]:
     return record
 
 
-def _v3(record: dict[str, Any]) -> dict[str, Any]:
+def _v3(record: Record) -> Record:
     shown = {k: record[k] for k in ("projectId", "displayName", "state", "createTime")}
     shown |= {"name": f"projects/{record['number']}", "etag": f'W/"{record["number"][:12]}"'}
     return shown | {k: record[k] for k in ("parent", "labels") if record.get(k)}

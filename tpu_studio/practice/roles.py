@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
+from tpu_studio.practice.state import Record
 from tpu_studio.wire.resources import resource_path
 
 
@@ -22,7 +22,7 @@ class Role:
     permissions: frozenset[str]
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read(name: str) -> Record:
     found: dict[str, object] = json.loads(resource_path("google", name).read_text("utf-8"))
     return found
 

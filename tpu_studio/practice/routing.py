@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from email.message import Message
-from typing import IO, Any
+from typing import IO
 from urllib.parse import unquote
 
 from tpu_studio.practice import jsonbody
 from tpu_studio.practice.discovery import checked
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.principals import Principal
+from tpu_studio.practice.state import Record
 
 NOBODY = Principal("", scopes=())
 
@@ -62,7 +63,7 @@ class Request:
         except ValueError as error:
             raise GoogleError(400, "INVALID_ARGUMENT", f"Invalid value at '{name}' (TYPE_INT32), \"{text}\"") from error
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Record:
         """The body, held to the route's schema, without output-only fields. Raises GoogleError 400."""
         try:
             value = jsonbody.read(self.body)
@@ -83,11 +84,11 @@ class Reply:
     """
 
     status: int = 200
-    body: bytes | dict[str, Any] | Iterator[bytes] = b""
+    body: bytes | Record | Iterator[bytes] = b""
     headers: dict[str, str] = field(default_factory=dict)
 
 
-Handler = Callable[[Request], "Reply | dict[str, Any]"]
+Handler = Callable[[Request], "Reply | Record"]
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from tpu_studio.practice.conditions import NOTHING, Target, target
 from tpu_studio.practice.errors import GoogleError, error_info, log_failure
 from tpu_studio.practice.principals import Principal
 from tpu_studio.practice.routing import Reply, Request, Route, Router
+from tpu_studio.practice.state import Record
 
 _log = logging.getLogger(__name__)
 _INVALID_TOKEN = (
@@ -198,7 +199,7 @@ class _Handler(LoopbackHandler):
 
     # --------------------------------------------------------------------------------------------------------- faults
 
-    def _take(self, name: str, request: Request) -> dict[str, Any] | None:
+    def _take(self, name: str, request: Request) -> Record | None:
         if request.path.startswith("/practice/"):
             return None
         return self.server.cloud.faults.take(name, call=request.call)

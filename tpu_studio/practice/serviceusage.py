@@ -6,7 +6,6 @@ Switching on takes its time (Compute Engine longest), and calls are refused for 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from tpu_studio.practice import account_operations, billing, quota_limits
 from tpu_studio.practice.cloud import Cloud
@@ -14,6 +13,7 @@ from tpu_studio.practice.errors import GoogleError, bad_request, error_info
 from tpu_studio.practice.paging import page
 from tpu_studio.practice.resourcemanager import need_project
 from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.state import Record
 
 TITLES = {
     "bigquery.googleapis.com": "BigQuery API",
@@ -129,7 +129,7 @@ def install(router: Router, cloud: Cloud) -> None:
         )
 
     @router.route("GET", rf"{services}/(?P<service>[^/:]+)", service=_API)
-    def get(request: Request) -> dict[str, Any]:
+    def get(request: Request) -> Record:
         project = need_project(cloud, request, "serviceusage.services.get")
         return _shown(cloud, project, _known(request.match["service"], project))
 
@@ -166,7 +166,7 @@ def install(router: Router, cloud: Cloud) -> None:
         )
 
     @router.route("GET", r"/v1/(?P<name>operations/[^/]+)", service=_API)
-    def operation(request: Request) -> dict[str, Any]:
+    def operation(request: Request) -> Record:
         return account_operations.shown(cloud, request.match["name"])
 
     metrics = r"/v1beta1/projects/(?P<project>[^/:]+)/services/(?P<service>[^/:]+)/consumerQuotaMetrics"
@@ -184,7 +184,7 @@ def prepare(cloud: Cloud) -> None:
             cloud.db.put("service", f"{cloud.settings.project}/{service}", {"enabled": True})
 
 
-def _enable(cloud: Cloud, project: dict[str, Any], service: str) -> float:
+def _enable(cloud: Cloud, project: Record, service: str) -> float:
     """Seconds until it is on. Needs a paying project where the service costs."""
     key = f"{project['projectId']}/{service}"
     if service in _NOT_FREE and not billing.enabled(cloud, project["projectId"]):
@@ -213,7 +213,7 @@ def _enable(cloud: Cloud, project: dict[str, Any], service: str) -> float:
     return takes_s
 
 
-def _shown(cloud: Cloud, project: dict[str, Any], service: str, *, brief: bool = False) -> dict[str, object]:
+def _shown(cloud: Cloud, project: Record, service: str, *, brief: bool = False) -> dict[str, object]:
     record = cloud.db.get("service", f"{project['projectId']}/{service}")
     on = bool(record and record["enabled"] and cloud.clock.now() >= record.get("on_at", 0.0))
     if cloud.faults.armed("service-disabled", service=service, project=project["projectId"]) is not None:
@@ -247,13 +247,13 @@ def _known(service: str, project: dict[str, object]) -> str:
     )
 
 
-def _metadata(services: list[dict[str, object]]) -> dict[str, Any]:
+def _metadata(services: list[dict[str, object]]) -> Record:
     return {"@type": f"{_V1}.OperationMetadata", "resourceNames": [s["name"] for s in services]}
 
 
-def _metrics(cloud: Cloud, project: dict[str, Any], service: str) -> list[dict[str, object]]:
+def _metrics(cloud: Cloud, project: Record, service: str) -> list[dict[str, object]]:
     base = f"projects/{project['number']}/services/{service}/consumerQuotaMetrics"
-    by_metric: dict[str, dict[str, Any]] = {}
+    by_metric: dict[str, Record] = {}
     for quota in quota_limits.known(cloud, service):
         usual = quota_limits.usual(cloud, quota)
         escaped = quota.metric.replace("/", "%2F")

@@ -13,6 +13,7 @@ from tpu_studio.practice import iam
 from tpu_studio.practice.clock import parse_duration
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.principals import CLOUD_PLATFORM
+from tpu_studio.practice.state import Record
 
 RETRY = {"maxAttempts": 100, "maxBackoff": "3600s", "minBackoff": "0.100s", "maxDoublings": 16}
 OVER = "task-name-taken"
@@ -78,7 +79,7 @@ class Sender:
         for thread in threads:
             thread.join()
 
-    def _deliver(self, record: dict[str, Any]) -> None:
+    def _deliver(self, record: Record) -> None:
         try:
             code, message = self._request(record)
             self._settle(record["name"], code, message)
@@ -86,7 +87,7 @@ class Sender:
             with self._lock:
                 self._on_their_way.discard(record["name"])
 
-    def _request(self, record: dict[str, Any]) -> tuple[int, str]:
+    def _request(self, record: Record) -> tuple[int, str]:
         """Status and words of the answer; 0 = none came."""
         wanted = record["shown"]["httpRequest"]
         target = here(self._cloud.url, wanted["url"])

@@ -24,6 +24,7 @@ from tpu_studio.practice.principals import CLOUD_PLATFORM
 from tpu_studio.practice.resourcemanager import change_policy, need_project
 from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.task_sender import OVER, RETRY, Sender, end
 
 REGIONS = with_cloud_tasks()
@@ -219,7 +220,7 @@ def prepare(cloud: Cloud) -> None:
         _make_queue(cloud, name, {"retryConfig": READY_RETRIES})
 
 
-def _new_task(cloud: Cloud, request: Request, queue: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def _new_task(cloud: Cloud, request: Request, queue: str, wanted: Record) -> Record:
     """The record of a valid task: ``shown`` is what GET answers, ``due`` practice seconds, ``body`` base64."""
     now = cloud.clock.now()
     name = _name(cloud, wanted.get("name", "")) or f"{queue}/tasks/{secrets.randbelow(10**19):019d}"
@@ -276,7 +277,7 @@ def _check_act_as(cloud: Cloud, request: Request, email: str) -> None:
         raise _invalid("task.http_request.oauth_token", "The service account must be in the project of the queue.")
 
 
-def _make_queue(cloud: Cloud, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def _make_queue(cloud: Cloud, name: str, wanted: Record) -> Record:
     if cloud.db.get("queue", name):
         raise GoogleError(409, "ALREADY_EXISTS", "Queue already exists")
     gone = cloud.db.get("queue-gone", name)
@@ -299,7 +300,7 @@ def _make_queue(cloud: Cloud, name: str, wanted: dict[str, Any]) -> dict[str, An
     return record
 
 
-def _config(field: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _config(field: str, wanted: Mapping[str, Any]) -> Record:
     """Raises GoogleError 400 for figures that Google refuses."""
     for key in ("minBackoff", "maxBackoff", "maxRetryDuration"):
         if key in wanted:
@@ -348,7 +349,7 @@ def _name(cloud: Cloud, name: str) -> str:
     return name.replace(f"projects/{cloud.settings.number}/", f"projects/{cloud.settings.project}/")
 
 
-def _queue(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+def _queue(cloud: Cloud, request: Request, permission: str) -> Record:
     name = f"{_parent(cloud, request, permission)}/queues/{request.match['queue']}"
     record = cloud.db.get("queue", name)
     if record is None:
@@ -356,7 +357,7 @@ def _queue(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
     return record
 
 
-def _task(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+def _task(cloud: Cloud, request: Request, permission: str) -> Record:
     parent = _parent(cloud, request, permission)
     name = f"{parent}/queues/{request.match['queue']}/tasks/{request.match['task']}"
     record = cloud.db.get("task", name)
@@ -381,7 +382,7 @@ def _full(cloud: Cloud, request: Request, view: str) -> bool:
     return True
 
 
-def _shown(cloud: Cloud, record: dict[str, Any], full: bool) -> dict[str, Any]:
+def _shown(cloud: Cloud, record: Record, full: bool) -> Record:
     shown = {**record["shown"], "view": "FULL" if full else "BASIC"}
     if full and record.get("body"):
         shown["httpRequest"] = {**shown["httpRequest"], "body": record["body"]}

@@ -13,6 +13,7 @@ from tpu_studio.practice.operations import Operations
 from tpu_studio.practice.partial import part_of
 from tpu_studio.practice.routing import Handler, Reply, Request, Router
 from tpu_studio.practice.server import require
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.tpu_checks import (
     NAMELESS,
     Place,
@@ -32,8 +33,6 @@ from tpu_studio.practice.tpu_checks import (
 from tpu_studio.practice.tpu_life import Life
 from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.wire import loans
-
-Record = dict[str, Any]
 
 SERVICE = "tpu.googleapis.com"
 _V = r"/(?P<version>v2|v2alpha1)"

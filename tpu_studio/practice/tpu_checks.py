@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass
-from typing import Any
 
 from tpu_studio.domain.catalogue import FLEX_START_MOST_S, Slice, catalogue, region_of
 from tpu_studio.practice import quota_limits, tpu_offer
@@ -13,9 +12,8 @@ from tpu_studio.practice.clock import parse_duration, parse_rfc3339
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
+from tpu_studio.practice.state import Record
 from tpu_studio.wire import loans
-
-Record = dict[str, Any]
 
 _ID = re.compile(r"[A-Za-z0-9_.~+%-]+")
 _LABEL_KEY, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.tpu_checks import not_while, wrong_state
 
 
-def undeletable(cloud: Cloud, record: dict[str, Any], force: bool) -> str:
+def undeletable(cloud: Cloud, record: Record, force: bool) -> str:
     """ "": it goes; else with which words the operation fails. Raises GoogleError 400 where the call is refused."""
     state, doubts = record["state"], cloud.doubts
     if state == "PROVISIONING":

@@ -11,7 +11,6 @@ server that was killed in between takes it up again (`tpu_vms`). How a record lo
 from __future__ import annotations
 
 import zlib
-from typing import Any
 
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.practice import addresses, besides, entitlements, tpu_offer
@@ -19,6 +18,7 @@ from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import not_found
 from tpu_studio.practice.operations import Operations
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.tpu_checks import (
     Place,
     Wanted,
@@ -32,8 +32,6 @@ from tpu_studio.practice.tpu_checks import (
 from tpu_studio.practice.tpu_deletion import undeletable
 from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.practice.tpu_vms import STOP_S, Machines
-
-Record = dict[str, Any]
 
 # Practice seconds. Real ones are longer and vary: the fault capacity-later has the wait that was observed (132 s).
 JUDGED_S, WAITED_S, BOOT_S, SUSPEND_S, DELETE_S = 1.0, 1.0, 3.0, 2.0, 2.0

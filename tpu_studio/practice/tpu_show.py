@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import Any
 
 from tpu_studio.practice import tpu_offer
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.discovery import schemas
+from tpu_studio.practice.state import Record
 from tpu_studio.wire import loans
-
-Record = dict[str, Any]
 
 QR, NODE = "tpu-queued-resource", "tpu-node"  # kinds of records
 

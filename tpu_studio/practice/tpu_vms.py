@@ -7,15 +7,13 @@ between takes it up again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tpu_studio.practice import tpu_offer
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.tpu_show import NODE
 from tpu_studio.practice.vms import MachineSpec
 from tpu_studio.wire import loans
-
-Record = dict[str, Any]
 
 STOP_S = 3.0  # practice seconds that a node may take to stop
 

@@ -12,6 +12,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from tpu_studio.wire.shapes import fits
+
 Json = Mapping[str, object]  # an object of JSON whose values are still to be looked at
 T = TypeVar("T")
 _Reader = Callable[[str, object], object]
@@ -57,13 +59,6 @@ def record_of(name: str, value: object) -> Json:
     return value
 
 
-def number_of(name: str, value: object) -> float:
-    """As it is spelled, a whole one too. Raises ValueError: it is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _wrong(name, value)
-    return value
-
-
 def _wrong(name: str, value: object) -> ValueError:
     return ValueError(f"{name} is {value!r}"[:200])
 
@@ -100,16 +95,12 @@ def _reader(hint: Any) -> _Reader:
         return _each(_reader(inside[1]))
     if isinstance(hint, type) and is_dataclass(hint):
         return lambda name, value: read(hint, value, name)
-    return {object: _as_it_is, float: number_of}.get(hint) or _exactly(hint)
+    return _fitting(hint)
 
 
-def _as_it_is(name: str, value: object) -> object:
-    return value
-
-
-def _exactly(kind: type) -> _Reader:
+def _fitting(hint: Any) -> _Reader:
     def reader(name: str, value: object) -> object:
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        if not fits(value, hint):
             raise _wrong(name, value)
         return value
 

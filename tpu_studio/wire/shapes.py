@@ -18,7 +18,7 @@ LARGEST = 2**53
 def fits(value: object, declared: Any) -> bool:
     """Whether *value* is what *declared* says: str, int, float, bool, None, tuple, Mapping, a record, one of some."""
     kind, inner = get_origin(declared) or declared, get_args(declared)
-    if declared is object:
+    if declared in (Any, object):
         return True
     if kind in (types.UnionType, Union):
         return any(fits(value, one) for one in inner)

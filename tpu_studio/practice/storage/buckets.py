@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
 
 from tpu_studio.practice import consumers, iam, orgpolicy, policies
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Reply, Request, Router
 from tpu_studio.practice.server import require
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.storage import conditions, lifecycle
 from tpu_studio.practice.storage.resources import BUCKET_WRITABLE, SOFT_DELETE_S, merged
 from tpu_studio.practice.storage.service import Service, body, whole_number, without_nulls
@@ -47,7 +47,7 @@ class Buckets:
         self._service.count("A", record["name"])
         return self._service.answer(request, self._service.resources.bucket(record))
 
-    def _check_soft_delete(self, asked: dict[str, Any]) -> None:
+    def _check_soft_delete(self, asked: Record) -> None:
         """Raises GoogleError 412: the organisation allows other durations only; Google's usual one counts, too."""
         cloud = self._service.cloud
         kept = str((asked.get("softDeletePolicy") or {}).get("retentionDurationSeconds", SOFT_DELETE_S))
@@ -56,7 +56,7 @@ class Buckets:
             words = f"'{kept}' violates constraint 'constraints/{orgpolicy.SOFT_DELETE}'"
             raise GoogleError(412, message=words, reason="conditionNotMet")
 
-    def new(self, asked: dict[str, Any], project: str, number: str) -> dict[str, Any]:
+    def new(self, asked: Record, project: str, number: str) -> Record:
         """Raises: GoogleError 400, 409."""
         record = self._service.resources.new_bucket(asked, project, number)
         _check(record)
@@ -69,7 +69,7 @@ class Buckets:
         self._service.cloud.principals.set_policy(f"buckets/{record['name']}", first_policy(project, uniform))
         return record
 
-    def _project(self, request: Request, permission: str) -> dict[str, Any]:
+    def _project(self, request: Request, permission: str) -> Record:
         """Raises: GoogleError 400, 403."""
         asked = request.one("project")
         if not asked:
@@ -82,7 +82,7 @@ class Buckets:
                 return {"projectId": id, "projectNumber": str(record.get("number", ""))}
         raise GoogleError(400, message=f"Unknown project id: {asked}")
 
-    def list(self, request: Request) -> dict[str, Any]:
+    def list(self, request: Request) -> Record:
         project = self._project(request, "storage.buckets.list")["projectId"]
         most = min(whole_number(request.one("maxResults") or "1000", "maxResults") or 1000, 1000)
         try:
@@ -104,7 +104,7 @@ class Buckets:
         self._service.count("A", project)
         return self._service.answer(request, answer)
 
-    def get(self, request: Request) -> dict[str, Any]:
+    def get(self, request: Request) -> Record:
         record = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.buckets.get", record)
         _check_metageneration(request, record, reading=True)
@@ -114,7 +114,7 @@ class Buckets:
     def patch(self, request: Request) -> dict[str, object]:
         return self._change(request, replace=False)
 
-    def update(self, request: Request) -> dict[str, Any]:
+    def update(self, request: Request) -> Record:
         return self._change(request, replace=True)
 
     def _change(self, request: Request, *, replace: bool) -> dict[str, object]:
@@ -196,7 +196,7 @@ class Buckets:
         answer: dict[str, object] = {"kind": "storage#testIamPermissionsResponse"}
         return answer | ({"permissions": held} if held else {})
 
-    def layout(self, request: Request) -> dict[str, Any]:
+    def layout(self, request: Request) -> Record:
         record = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.objects.list", record)
         return {
@@ -237,7 +237,7 @@ def first_policy(project: str, uniform: bool) -> dict[str, object]:
     return {"bindings": bindings, "version": 1}
 
 
-def _check(record: dict[str, Any]) -> None:
+def _check(record: Record) -> None:
     """Raises: GoogleError 400."""
     try:
         lifecycle.parse(record.get("lifecycle", {}))
@@ -245,7 +245,7 @@ def _check(record: dict[str, Any]) -> None:
         raise GoogleError(400, message=f"Invalid lifecycle: {error}") from None
 
 
-def _check_metageneration(request: Request, record: dict[str, Any], *, reading: bool = False) -> None:
+def _check_metageneration(request: Request, record: Record, *, reading: bool = False) -> None:
     asked = conditions.asked(request.query)
     metageneration = int(record["metageneration"])
     if asked.get("MetagenerationMatch", metageneration) != metageneration:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
 
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.storage.store import StoredObject
 
 DAY_S = 86_400
@@ -60,7 +60,7 @@ class Rule:
         )
 
 
-def parse(lifecycle: dict[str, Any]) -> list[Rule]:
+def parse(lifecycle: Record) -> list[Rule]:
     """Raises: BadRule."""
     return [_rule(one) for one in lifecycle.get("rule") or []]
 
@@ -81,7 +81,7 @@ def left_s(rules: Iterable[Rule], stored: StoredObject, now: float) -> float | N
     return min(at, default=None)
 
 
-def _rule(rule: dict[str, Any]) -> Rule:
+def _rule(rule: Record) -> Rule:
     action, condition = rule.get("action", {}).get("type", ""), rule.get("condition") or {}
     if action not in ACTIONS:
         raise BadRule(f"action {action!r} is none of {', '.join(ACTIONS)}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Reply, Request, Router
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.storage import conditions, downloads, listing
 from tpu_studio.practice.storage.globs import BadGlob, Glob
 from tpu_studio.practice.storage.resources import OBJECT_WRITABLE, check_facts, check_object_name, merged
@@ -73,7 +73,7 @@ class Objects:
         self._service.count("A", bucket["name"])
         return self._service.answer(request, answer)
 
-    def get(self, request: Request) -> Reply | dict[str, Any]:
+    def get(self, request: Request) -> Reply | Record:
         if request.one("alt") == "media":
             return self.download(request)
         bucket, stored = self._read(request)
@@ -111,7 +111,7 @@ class Objects:
     def patch(self, request: Request) -> dict[str, object]:
         return self._change(request, replace=False)
 
-    def update(self, request: Request) -> dict[str, Any]:
+    def update(self, request: Request) -> Record:
         return self._change(request, replace=True)
 
     def _change(self, request: Request, *, replace: bool) -> dict[str, object]:
@@ -147,7 +147,7 @@ class Objects:
 
     # ------------------------------------------------------------------------------------------------------ copying
 
-    def copy(self, request: Request) -> dict[str, Any]:
+    def copy(self, request: Request) -> Record:
         return self._service.answer(request, self._service.resources.object(self._copy(request)))
 
     def rewrite(self, request: Request) -> dict[str, object]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import Any
 from urllib.parse import quote
 
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.storage.store import StoredObject
 
 BUCKET_WRITABLE = (
@@ -97,7 +97,7 @@ class Resources:
     def __init__(self, url: str, clock: Clock) -> None:
         self._url, self._clock = url.rstrip("/"), clock
 
-    def object(self, stored: StoredObject) -> dict[str, Any]:
+    def object(self, stored: StoredObject) -> Record:
         path = f"/storage/v1/b/{stored.bucket}/o/{quote(stored.name, safe='')}"
         created, updated = self._clock.rfc3339(stored.created), self._clock.rfc3339(stored.updated)
         return {
@@ -118,7 +118,7 @@ class Resources:
             **stored.facts,
         }
 
-    def bucket(self, record: dict[str, Any]) -> dict[str, Any]:
+    def bucket(self, record: Record) -> Record:
         """*record* as :meth:`new_bucket` makes it."""
         shown = {key: value for key, value in record.items() if key not in ("project", "created", "changed")}
         return {
@@ -131,7 +131,7 @@ class Resources:
             "etag": etag(int(record["metageneration"])),
         }
 
-    def new_bucket(self, asked: dict[str, Any], project: str, number: str) -> dict[str, Any]:
+    def new_bucket(self, asked: Record, project: str, number: str) -> Record:
         """Google's defaults around what was *asked*. Raises: GoogleError 400."""
         name = str(asked.get("name", ""))
         if not name:
@@ -154,7 +154,7 @@ class Resources:
         self.complete(record)
         return record
 
-    def complete(self, record: dict[str, Any]) -> None:
+    def complete(self, record: Record) -> None:
         """The parts of a bucket that Google always shows, filled up after a create or a patch. Raises: GoogleError."""
         uniform = bool(record.get("iamConfiguration", {}).get("uniformBucketLevelAccess", {}).get("enabled"))
         prevention = record.get("iamConfiguration", {}).get("publicAccessPrevention") or "inherited"
@@ -176,7 +176,7 @@ class Resources:
             record["softDeletePolicy"]["effectiveTime"] = self._clock.rfc3339(record["created"])
 
 
-def merged(old: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+def merged(old: Record, patch: Record) -> Record:
     """JSON merge patch: null removes a key, objects merge, everything else replaces."""
     new = dict(old)
     for key, value in patch.items():

@@ -21,6 +21,7 @@ from tpu_studio.practice.discovery import checked
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.principals import CLOUD_PLATFORM
 from tpu_studio.practice.routing import Handler, Reply, Request, Router
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.storage import conditions, fields, lifecycle
 from tpu_studio.practice.storage.resources import Resources
 from tpu_studio.practice.storage.store import BLOCK, BucketMissing, Facts, ObjectStore, StoredObject
@@ -145,7 +146,7 @@ class Service:
         if usd:
             self.cloud.meter.charge(stored.bucket, besides.STORAGE.format(region), usd, at)
 
-    def lying(self) -> list[dict[str, Any]]:
+    def lying(self) -> list[Record]:
         """Lines of the bill for what lies in buckets now."""
         lines, now = [], self.cloud.clock.now()
         for bucket in self.store.buckets():
@@ -202,7 +203,7 @@ def pieces(request: Request) -> Iterator[bytes]:
     return iter(lambda: request.stream.read(BLOCK), b"")
 
 
-def body(request: Request, schema: str) -> dict[str, Any]:
+def body(request: Request, schema: str) -> Record:
     """The JSON body, held to *schema* (``storage.v1:Bucket``); nulls stay, in a patch they remove.
 
     Raises:

@@ -23,9 +23,10 @@ from typing import IO, Any
 
 import google_crc32c
 
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.transactions import SqliteFile
 
-Facts = dict[str, Any]
+Facts = Record
 BLOCK = 1 << 20  # bytes read or written at a time
 
 _TABLES = """

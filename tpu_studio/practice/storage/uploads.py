@@ -7,10 +7,10 @@ A resumable upload is a session URI: PUT with Content-Range adds to it, ``bytes 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Reply, Request, Router
+from tpu_studio.practice.state import Record
 from tpu_studio.practice.storage import conditions
 from tpu_studio.practice.storage.multipart import BadMultipart, MultipartBody
 from tpu_studio.practice.storage.ranges import CHUNK, BadContentRange, ContentRange, carried
@@ -40,7 +40,7 @@ class Uploads:
         self._service = service
         self._store = service.store
 
-    def post(self, request: Request) -> Reply | dict[str, Any]:
+    def post(self, request: Request) -> Reply | Record:
         if request.one("upload_id"):
             return self.put(request)
         kind = request.one("uploadType")
@@ -60,7 +60,7 @@ class Uploads:
             return self._begin(request, bucket)
         raise GoogleError(400, message=f"Invalid value for uploadType: {kind!r}")
 
-    def _at_once(self, request: Request, bucket: Facts, metadata: Facts, chunks: Iterator[bytes]) -> dict[str, Any]:
+    def _at_once(self, request: Request, bucket: Facts, metadata: Facts, chunks: Iterator[bytes]) -> Record:
         name = _name(request, metadata)
         self._service.admit_write(request, bucket, name)
         content, digest = self._store.write(chunks)
@@ -95,7 +95,7 @@ class Uploads:
         location = f"{self._service.cloud.url}{request.path}?uploadType=resumable&upload_id={id}"
         return Reply(200, headers={"Location": location, "X-GUploader-UploadID": id})
 
-    def put(self, request: Request) -> Reply | dict[str, Any]:
+    def put(self, request: Request) -> Reply | Record:
         id = request.one("upload_id")
         record = self._session(request, id)
         bucket = self._service.bucket(record["bucket"])

@@ -67,7 +67,7 @@ def read(data: bytes) -> list[Plane]:
     """Raises ValueError when *data* is no XSpace or is cut short."""
     try:
         return [_plane(value) for number, value in _fields(data) if number == XSPACE["planes"]]
-    except (IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
+    except (LookupError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ValueError(f"no trace: {type(error).__name__}: {error}") from error
 
 
