@@ -284,14 +284,23 @@ class Catalogue:
             BadInput: ``slice-unknown``, with the nearest and all sizes of the generation; ``generation-unknown``.
         """
         wanted = accelerator.strip().lower()
-        for one in self.offered():
-            for part in one.slices:
-                by_chips = f"{one.id}-{part.chips}" if one.name_counts == "chips" else part.accelerator_type
-                if wanted in (part.accelerator_type.lower(), by_chips, part.accelerator_type.lower().replace(" ", "-")):
-                    return part
+        if (known := self._slices.get(wanted)) is not None:
+            return known
         generation = self.generation(wanted.replace(" ", "-").split("-")[0])
         names = [part.accelerator_type for part in generation.slices]
         raise BadInput("slice-unknown", accelerator=accelerator, nearest=_nearest(wanted, names), known=names)
+
+    @cached_property
+    def _slices(self) -> dict[str, Slice]:
+        """By each of its names."""
+        found: dict[str, Slice] = {}
+        for one in self.offered():
+            for part in one.slices:
+                name = part.accelerator_type.lower()
+                by_chips = f"{one.id}-{part.chips}" if one.name_counts == "chips" else part.accelerator_type
+                for each in (name, by_chips, name.replace(" ", "-")):
+                    found.setdefault(each, part)
+        return found
 
     def lenders(self, part: Slice) -> tuple[str, ...]:
         """Who lends it to us, as ``where.backend`` spells it, the usual one first; Compute Engine one machine only."""
