@@ -318,7 +318,7 @@ def _outlives(made: Plan) -> str:
     return outlives(known.kind, known.until, time.time(), longest_s(made))
 
 
-def _line(run_id: str, view: RunView, now: float) -> dict[str, Any]:
+def _line(run_id: str, view: RunView, now: float) -> dict[str, object]:
     """One line while watching."""
     from tpu_studio.cli.words import silent_s, usd_now
 

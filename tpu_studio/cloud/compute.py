@@ -151,7 +151,7 @@ class ComputeMachines:
 
 def instances(api: Api, project: str, labels: Mapping[str, str]) -> list[tuple[str, dict[str, object]]]:
     """(zone, instance) of all zones that carry *labels*. Raises CloudUnclear when a zone did not answer."""
-    query: dict[str, Any] = {"maxResults": 500, "returnPartialSuccess": "false"}
+    query: dict[str, object] = {"maxResults": 500, "returnPartialSuccess": "false"}
     if labels:
         query["filter"] = " AND ".join(f"labels.{key}={value}" for key, value in labels.items())
     found: list[tuple[str, dict[str, object]]] = []

@@ -122,7 +122,7 @@ class _Arriving(SocketIO):
     set_s: float
     came_at = 0.0
 
-    def readinto(self, into: Any) -> int:
+    def readinto(self, into: object) -> int:
         seconds = min(self.call.left(self.came_at), self.silence_s)
         if seconds != self.set_s:
             self.sock.settimeout(seconds)

@@ -296,7 +296,7 @@ def _is_whole(data: bytes, sums: str) -> bool:
     return not told or told == _as_told(google_crc32c.value(data))
 
 
-def _within(total: int) -> Any:
+def _within(total: int) -> object:
     """Google's own retries inside a large transfer, which go on where it broke off; none for a small one."""
     from google.cloud.storage.retry import DEFAULT_RETRY
 

@@ -132,7 +132,7 @@ def _types(rows: Collection[Any]) -> dict[str, str]:
     return found
 
 
-def _last(row: Mapping[str, Any], key: str) -> str:
+def _last(row: Mapping[str, object], key: str) -> str:
     """Its *key*, or the last part of its name."""
     return str(row.get(key) or row.get("name") or "").rpartition("/")[2]
 
@@ -142,7 +142,7 @@ def _machines(compute: Api, project: str) -> dict[str, dict[str, dict[str, float
     from tpu_studio.cloud import errors
 
     found: dict[str, dict[str, dict[str, float]]] = {}
-    query: dict[str, Any] = {"maxResults": 500, "returnPartialSuccess": "true"}
+    query: dict[str, object] = {"maxResults": 500, "returnPartialSuccess": "true"}
     path, missing = f"/compute/v1/projects/{segment(project)}/aggregated/machineTypes", set[str]()
     for _ in range(200):
         page = compute.get(path, query)

@@ -9,7 +9,6 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.cloud import carried, startup
 from tpu_studio.cloud.bundle import Piece, bundle, data_pieces, model_in
@@ -34,7 +33,7 @@ class Preparation:
     ) -> None:
         self._scratch, self._installer = scratch, installer
 
-    def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, Any]:
+    def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, object]:
         """See `ports.Preparing`; also ``runtime``, the image for the TPU API. Whatever *progress* raises cancels."""
         return self._upload(side, plan, run, bundle(plan), data_pieces(plan.job), progress)
 
@@ -97,7 +96,7 @@ class Preparation:
     def is_current(self, pieces: Mapping[str, object]) -> bool:
         return pieces.get("guardian_sha256") == startup.guardian_sha256()
 
-    def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
+    def metadata(self, config: Mapping[str, object], deadline: float) -> Mapping[str, str]:
         return startup.metadata(config, deadline)
 
     def _bring(self, side: CloudSide, piece: Piece, before: int, total: int, progress: Progress) -> dict[str, object]:

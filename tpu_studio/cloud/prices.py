@@ -159,7 +159,7 @@ def _money(price: Mapping[str, Any]) -> float | None:
     return int(price.get("units") or 0) + int(price.get("nanos") or 0) / 1e9
 
 
-def _skus(api: Api, service: str) -> list[dict[str, Any]]:
+def _skus(api: Api, service: str) -> list[dict[str, object]]:
     query = {"currencyCode": "USD", "pageSize": 5000}
     return api.pages(f"/v1/services/{service}/skus", "skus", query)
 

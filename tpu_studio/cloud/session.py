@@ -42,7 +42,7 @@ class Patience:
     sleep: Callable[[float], None] = time.sleep
     chance: Callable[[], float] = random.random
 
-    def call(self, work: Callable[[], T], **about: Any) -> T:
+    def call(self, work: Callable[[], T], **about: object) -> T:
         """*work*, again while the answer is unclear or "too fast". Raises what `errors.of_exception` makes of it."""
         for tried in range(1, self.tries + 1):
             try:

@@ -21,7 +21,7 @@ LIMIT_BYTES = 256 * 1024
 """Of one metadata value (Compute Engine's Metadata)."""
 
 
-def metadata(config: Mapping[str, Any], deadline: float) -> dict[str, str]:
+def metadata(config: Mapping[str, object], deadline: float) -> dict[str, str]:
     """The metadata of a machine with this ts-config.
 
     Args:

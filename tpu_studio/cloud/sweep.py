@@ -64,7 +64,7 @@ class Item:
         """Not deleted by a sweep."""
         return self.kind == "bucket" or not self.ours
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         told = {name: getattr(self, name) for name in ("kind", "name", "zone", "ours", "usd_per_hour", "usd_per_month")}
         return told | {"state": self.state, "run": self.run, "at": self.at}
 
@@ -299,7 +299,7 @@ class Sweep:
                     return None if price is None else price.usd_per_hour(one.chips)
         return None  # an ordinary VM: its price is not in our table
 
-    def _bucket_rate(self, bucket: Mapping[str, Any], region: str) -> float | None:
+    def _bucket_rate(self, bucket: Mapping[str, object], region: str) -> float | None:
         price = next(one.usd for one in extras(region) if one.name == "storage")
         if price is None:
             return None
@@ -361,7 +361,7 @@ class Sweep:
         return f"/compute/v1/projects/{segment(self._project)}/{where}/{kind}/{segment(item.name)}"
 
 
-def _ours(labels: Mapping[str, Any]) -> bool:
+def _ours(labels: Mapping[str, object]) -> bool:
     return LABEL in labels
 
 

@@ -169,10 +169,10 @@ class TpuMachines:
         operation = self._api.post(f"/v2alpha1/{self._parent(wanted.ref.zone)}/queuedResources", body, query)
         return str(operation.get("name", ""))
 
-    def _request(self, ref: Ref) -> dict[str, Any] | None:
+    def _request(self, ref: Ref) -> dict[str, object] | None:
         return self._got("queuedResources", ref)
 
-    def _node(self, ref: Ref) -> dict[str, Any] | None:
+    def _node(self, ref: Ref) -> dict[str, object] | None:
         return self._got("nodes", ref)
 
     def _got(self, kind: str, ref: Ref) -> dict[str, object] | None:
@@ -333,7 +333,7 @@ def everywhere(
 
 def _over_all(api: Api, project: str, kind: str, fields: str, version: str) -> Iterator[dict[str, object]]:
     missing: set[str] = set()
-    query: dict[str, Any] = {"pageSize": 500}
+    query: dict[str, object] = {"pageSize": 500}
     if fields:
         query["fields"] = f"{kind}({fields}),nextPageToken,unreachable"
     for _ in range(200):
@@ -349,7 +349,7 @@ def _over_all(api: Api, project: str, kind: str, fields: str, version: str) -> I
         raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
 
 
-def request_body(wanted: Wanted, project: str) -> dict[str, Any]:
+def request_body(wanted: Wanted, project: str) -> dict[str, object]:
     """The queued resource as v2 and v2alpha1 both take it, without tier-specific fields of the latter."""
     node = {
         "acceleratorType": wanted.accelerator,

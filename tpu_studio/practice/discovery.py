@@ -138,7 +138,7 @@ class _Check:
     def _wrong(self, where: str, what: str) -> None:
         self.faults.append((where, f"Invalid value at '{where}' {what}"))
 
-    def _invalid(self, where: str, owner: str, key: str, value: Any) -> None:
+    def _invalid(self, where: str, owner: str, key: str, value: object) -> None:
         service, _, version = self.document.partition(".")
         kind = f"type.googleapis.com/google.cloud.{service}.{version}.{owner}.{key[:1].upper()}{key[1:]}"
         self._wrong(where, f"({kind}), {json.dumps(value)}")

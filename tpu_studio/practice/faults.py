@@ -351,7 +351,7 @@ def _fits(wanted: dict[str, object], about: dict[str, object]) -> bool:
     return all(about[key] == value for key, value in wanted.items() if key in about)
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     for kind in (int, float):
         try:
             return kind(text)

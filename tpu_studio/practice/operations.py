@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.errors import not_found
@@ -16,7 +15,7 @@ class Operations:
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db, self._clock = db, clock
 
-    def begin(self, parent: str, target: str, verb: str, version: str, **more: Any) -> str:
+    def begin(self, parent: str, target: str, verb: str, version: str, **more: object) -> str:
         """Its name.
 
         Args:

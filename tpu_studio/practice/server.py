@@ -91,7 +91,7 @@ class _Handler(LoopbackHandler):
     timeout = IDLE_S
     server: PracticeServer
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Nothing: requests carry no secrets into a log that nobody asked for."""
 
     def _serve(self) -> None:
@@ -383,7 +383,7 @@ class TooLarge(Exception):
     """A body that would have to be held in memory whole."""
 
 
-def _body(source: Any, headers: Message) -> _Body:
+def _body(source: object, headers: Message) -> _Body:
     """Raises ValueError: it cannot be told for certain where the request ends (RFC 9112, 6.3)."""
     if any(isinstance(defect, MissingHeaderBodySeparatorDefect) for defect in headers.defects):
         raise ValueError("a line among the headers that is none")

@@ -87,7 +87,7 @@ class JaxFormulas:
             loss = loss + penalty.astype(jnp.float32) * total
         return loss, (others, total, right)
 
-    def run_evaluate(self, state: list[Any], batch: Batch) -> dict[str, Any]:
+    def run_evaluate(self, state: list[object], batch: Batch) -> dict[str, object]:
         weights, others = state[: len(self._shape.weights)], state[len(self._shape.weights) :]
         with attention.by(self._kernel):
             outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)

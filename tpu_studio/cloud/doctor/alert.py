@@ -33,7 +33,7 @@ def currency(apis: Apis, account: str) -> str:
         raise
 
 
-def budget(apis: Apis, choices: Choices, account: str) -> Mapping[str, Any] | None:
+def budget(apis: Apis, choices: Choices, account: str) -> Mapping[str, object] | None:
     """The one that we made."""
     project = f"projects/{number(apis, choices.project)}"
     for one in apis.budgets.pages(f"/v1/{account}/budgets", "budgets"):
@@ -47,7 +47,7 @@ def number(apis: Apis, project: str) -> str:
     return str(apis.resources.get(f"/v3/projects/{segment(project)}").get("name", "")).rpartition("/")[2]
 
 
-def body(choices: Choices, project_number: str, currency: str) -> dict[str, Any]:
+def body(choices: Choices, project_number: str, currency: str) -> dict[str, object]:
     """Mail at 50, 90 and 100 % of the month's amount, whole units of *currency* (left to Google where "")."""
     amount = {"units": str(max(1, round(choices.monthly)))}
     return {

@@ -20,7 +20,7 @@ MANAGED = {EXTERNAL_IP: "compute.managed.vmExternalIpAccess", NO_ACCOUNTS: "iam.
 
 
 def look(apis: Apis, choices: Choices) -> Result:
-    def policy(constraint: str) -> Mapping[str, Any]:
+    def policy(constraint: str) -> Mapping[str, object]:
         path = f"/v2/projects/{segment(choices.project)}/policies/{constraint}:getEffectivePolicy"
         try:
             return apis.policies.get(path).get("spec") or {}

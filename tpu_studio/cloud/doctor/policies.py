@@ -40,7 +40,7 @@ def of_queue(api: Api, queue: str) -> Policy:
     return api.post(f"/v2/{queue}:getIamPolicy", {"options": {"requestedPolicyVersion": VERSION}}, again=True)
 
 
-def has(policy: Mapping[str, Any], role: str, member: str) -> bool:
+def has(policy: Mapping[str, object], role: str, member: str) -> bool:
     """Whether *member* holds *role* without a condition: one with a condition may fail at the moment it is needed."""
     return any(role == held and condition is None for held, condition in held_by(policy, member))
 

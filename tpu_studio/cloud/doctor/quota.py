@@ -136,7 +136,7 @@ def _allowance(
     )
 
 
-def _why_not(eligibility: Mapping[str, Any]) -> str:
+def _why_not(eligibility: Mapping[str, object]) -> str:
     """Why Google takes no request for more; "": it does. Its JSON leaves a *false* out, as it does every default, so
     the reason alone says no."""
     if "ineligibilityReason" not in eligibility and eligibility.get("isEligible") is not False:

@@ -153,7 +153,7 @@ class Repairs:
         values = {str(one) for rule in rules for one in (rule.get("values") or {}).get("allowedValues") or ()}
         yield from sorted(int(one) for one in values if one.isdigit() and one != "0") or [WEEK_S]
 
-    def _bucket_there(self, choices: Choices) -> dict[str, Any] | None:
+    def _bucket_there(self, choices: Choices) -> dict[str, object] | None:
         """A bucket that another computer of this person made here; None when there is none."""
         for one in self._apis.storage.pages("/storage/v1/b", "items", {"project": choices.project}):
             ours = (one.get("labels") or {}).get("tpu-studio") == "1"
@@ -413,7 +413,7 @@ class Repairs:
         if seen[0].get("error"):
             raise errors.of_operation(seen[0]["error"])
 
-    def _ask(self, api: Api, path: str) -> dict[str, Any]:
+    def _ask(self, api: Api, path: str) -> dict[str, object]:
         """An operation; {} while the service that was switched on with it does not answer yet."""
         try:
             return api.get(path)

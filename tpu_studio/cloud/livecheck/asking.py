@@ -117,7 +117,7 @@ class Side:
         return f"{self.ends.tpu}/v2/projects/{self.project}/locations/{zone or self.zone}"
 
 
-def _object(content: bytes) -> Mapping[str, Any]:
+def _object(content: bytes) -> Mapping[str, object]:
     try:
         found = json.loads(content)
     except ValueError:

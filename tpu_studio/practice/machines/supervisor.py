@@ -324,7 +324,7 @@ def _let_no_file_grow(members: list[psutil.Process], size: int) -> None:
 class _Control(LoopbackServer):
     """POST /<verb> with a JSON object and the machine's key; answers when it has been done or begun."""
 
-    def __init__(self, key: str, verbs: Mapping[str, Callable[[Mapping[str, Any]], None]]) -> None:
+    def __init__(self, key: str, verbs: Mapping[str, Callable[[Mapping[str, object]], None]]) -> None:
         super().__init__(0, _ControlHandler, _AT_ONCE)
         self.key, self.verbs = key, verbs
         threading.Thread(target=self.serve_forever, args=(3600.0,), name="control", daemon=True).start()
@@ -342,12 +342,12 @@ class _ControlHandler(LoopbackHandler):
         verb(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"))
         self._answer(200, {})
 
-    def _answer(self, status: int, body: dict[str, Any]) -> None:
+    def _answer(self, status: int, body: dict[str, object]) -> None:
         data = json.dumps(body).encode()
         self.send_response_only(status)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         pass

@@ -24,7 +24,7 @@ class Tokens:
         self._lock = threading.Lock()
         self._token: dict[str, Any] = {}
 
-    def get(self) -> dict[str, Any]:
+    def get(self) -> dict[str, object]:
         """``{"access_token","expires_in","token_type"}``, times in practice seconds.
 
         Raises:
@@ -40,7 +40,7 @@ class Tokens:
                 "token_type": "Bearer",
             }
 
-    def _ask(self) -> dict[str, Any]:
+    def _ask(self) -> dict[str, object]:
         url = clockline.read(self._root).url
         body = json.dumps({"machine": self._machine.name, "key": self._machine.key}).encode()
         request = urllib.request.Request(url + PATH, body, {"Content-Type": "application/json"}, method="POST")

@@ -16,7 +16,7 @@ _LITERAL = ("attributes", "service-accounts", "guest-attributes")  # their child
 MULTI_HOST_IP = "127.0.0.1"
 
 
-def build(machine: Machine, worker: int, token: Callable[[], dict[str, Any]], preempted: Callable[[], str]) -> Tree:
+def build(machine: Machine, worker: int, token: Callable[[], dict[str, object]], preempted: Callable[[], str]) -> Tree:
     """The tree of *worker*.
 
     Args:
@@ -127,7 +127,7 @@ def value(leaf: object) -> object:
     return leaf() if callable(leaf) else leaf
 
 
-def as_text(leaf: Any) -> str:
+def as_text(leaf: object) -> str:
     """A leaf as the server writes it by default: plain text, a list one a line, an object as JSON."""
     told = value(leaf)
     if isinstance(told, list):
@@ -135,7 +135,7 @@ def as_text(leaf: Any) -> str:
     return json.dumps(told) if isinstance(told, Mapping) else str(told)
 
 
-def listing(node: Mapping[str, Any]) -> str:
+def listing(node: Mapping[str, object]) -> str:
     return "".join(f"{name}/\n" if isinstance(child, dict) else f"{name}\n" for name, child in sorted(node.items()))
 
 
