@@ -240,7 +240,11 @@ def parser() -> argparse.ArgumentParser:
         "tpu-studio explain train.log",
     )
     explain.add_argument(
-        "file", type=Path, nargs="?", metavar="FILE", help="a log or an error text; without one, or “-”, standard input"
+        "file",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="a log or an error text; without one, or “-”, what comes by a pipe (stdin)",
     )
 
     engine = verb(

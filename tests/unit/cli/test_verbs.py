@@ -344,7 +344,8 @@ def test_a_mistyped_command_names_what_may_be_meant(argv: list[str], raw: str, h
     assert caught.value.facts == {"raw": raw, "help": help}
 
 
-VERBS = "plan run runs show watch stop extend resume profile delete export import convert engine predict explain compare"
+VERBS = "plan run runs show watch stop extend resume profile delete export import convert engine predict explain "
+VERBS += "compare"
 
 
 @pytest.mark.parametrize("verb", VERBS.split())
