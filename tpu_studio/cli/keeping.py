@@ -197,8 +197,11 @@ def _agree_to_rent(services: Studio, arguments: Arguments, output: Output) -> No
     plan = services.runs.plan(arguments.run)
     if not places.by_id(plan.place).charges or arguments.yes:
         return
-    usd = arguments.money if arguments.money is not None else plan.limits.money_usd
-    hours = arguments.hours if arguments.hours is not None else plan.limits.hours
+    from tpu_studio.workflow.cloudruns import believed
+
+    now = believed.limits(services.runs.folder(arguments.run), plan)  # which may have been raised since the launch
+    usd = arguments.money if arguments.money is not None else now.money_usd
+    hours = arguments.hours if arguments.hours is not None else now.hours
     output.say(f"{services.runs.folder(arguments.run).name} goes on on a rented {plan.accelerator}, which is charged.")
     output.say(limits_in_words(usd, hours))
     if output.as_json or not output.ask("Go on?"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
@@ -16,11 +16,13 @@ from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
 from tpu_studio.wire.homes import home_folder
-from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import model_from_before
+
+if TYPE_CHECKING:
+    from tpu_studio.workflow.cloudruns.offer import Offer
 
 POLL_S = 0.2
 LINE_EVERY_S = 1.0
@@ -69,20 +71,20 @@ def watch(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         name = arguments.run
         if name.startswith("gs://"):
-            _agree_to_take_over(services, arguments, output)
-            name = services.runs.take_over_from(arguments.on, name)
+            offer = _agree_to_take_over(services, arguments, output)
+            name = services.runs.take_over_from(arguments.on, name, offer)
             output.say(f"{name} is driven from this computer from now on.")
         return to_the_end(services, name, output, stop_on_interrupt=arguments.stop_on_interrupt)
 
 
-def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) -> None:
+def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) -> Offer:
     """A yes before a run on Google Cloud is driven from here: what stands in the bucket, whoever wrote it, says what is
-    rented, and what is read on this computer. Raises BadInput ``needs-yes``."""
-    plan, known = services.runs.plan_to_take_over(arguments.on, arguments.run)
-    if known or not places.by_id(plan.place).charges:
-        return
+    rented, and what is read on this computer. What was agreed to; raises BadInput ``needs-yes``."""
+    offer = services.runs.offer(arguments.on, arguments.run)
+    plan, limits = offer.plan, offer.limits
+    if offer.agreed or not places.by_id(plan.place).charges:
+        return offer
     output.say(f"{plan.run} is to be driven from this computer: {plan.accelerator}, which is charged.")
-    limits = limits_of(plan)
     output.say(limits_in_words(limits.money_usd, limits.hours))
     if path := plan.job.data.path:
         output.say(f"Where its data is not in the bucket yet, it is read here: {Path(plan.job.base, str(path))}")
@@ -90,6 +92,7 @@ def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) 
         output.say(f"It runs Python code of its own on the rented machine: {plan.job.model.file}")
     if not arguments.yes and (output.as_json or not output.ask("Take it over?")):
         raise BadInput("needs-yes", usd=limits.money_usd)
+    return offer
 
 
 def limits_in_words(usd: float | None, hours: float | None) -> str:

@@ -46,8 +46,8 @@ class Controls:
     def read(self) -> list[Control]:
         """Controls that have come since the last call, with their ``number``; what other attempts are told left out.
 
-        A file that is no JSON object, or holds a number that nobody can obey, is handed out as verb
-        ``unreadable``: said in an event, obeyed by nobody.
+        A file that cannot be read, or is not `obeyable`, is handed out as verb ``unreadable``: said in an event, obeyed
+        by nobody.
         """
         found: list[Control] = []
         while True:
@@ -62,13 +62,17 @@ class Controls:
                 found.append({"verb": "unreadable", "number": self._next, "raw": str(error)})
                 self._next += 1
                 continue
-            if not isinstance(record, dict) or not _sound(record):
-                record = {"verb": "unreadable"}
+            record = obeyable(record)
             number, self._next = self._next, self._next + 1
             for_one = record.get("verb") in ("stop", "profile")
             if self._attempt and for_one and record.get("attempt", self._attempt) != self._attempt:
                 continue
             found.append({**record, "number": number})
+
+
+def obeyable(tree: Any) -> Control:
+    """*tree*, or verb ``unreadable`` where it is no JSON object, or holds a number that nobody can obey."""
+    return tree if isinstance(tree, dict) and _sound(tree) else {"verb": "unreadable"}
 
 
 def extensions(run: Path, tell: Callable[[str], None] = lambda _: None) -> dict[int, float]:

@@ -20,6 +20,7 @@ from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import PLAN, create_once, has_plan, is_run_id, is_torn
 from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, trash
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import any_plan, is_damaged
 from tpu_studio.workflow.cloudruns.recovering import STOPS_LEFT
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
@@ -203,18 +204,18 @@ class Runs:
         """Drive a rented run of another computer from here on. Raises RunError, NotReady, errors of the cloud."""
         return self._verbs(plan.place).take_over(plan, run).name
 
-    def take_over_from(self, place: str, address: str) -> str:
-        """The same of ``gs://bucket/runs/run`` at *place*; the run's id. Raises also BadInput ``not-a-run-address``."""
+    def take_over_from(self, place: str, address: str, offer: Offer | None = None) -> str:
+        """The same of ``gs://bucket/runs/run`` at *place*; the run's id. Raises also BadInput ``not-a-run-address``;
+        RunError ``run-changed`` where it is no more what was agreed to in *offer*."""
         cloud, run, bucket = self._address(place, address)
-        taken = cloud.take_over(any_plan(place), run, bucket=bucket).name
+        taken = cloud.take_over(any_plan(place), run, bucket=bucket, offer=offer).name
         self._index.forget(taken)  # of a copy that lay under its name
         return taken
 
-    def plan_to_take_over(self, place: str, address: str) -> tuple[Plan, bool]:
-        """The plan that `take_over_from` would go by, and whether it was agreed to on this computer: launched here, or
-        taken over before. Nothing is changed; raises the same."""
+    def offer(self, place: str, address: str) -> Offer:
+        """What `take_over_from` would go by. Nothing is changed; raises the same."""
         cloud, run, bucket = self._address(place, address)
-        return cloud.plan_in_bucket(any_plan(place), run, bucket=bucket)
+        return cloud.offer(any_plan(place), run, bucket=bucket)
 
     def _address(self, place: str, address: str) -> tuple[CloudVerbs, str, str]:
         """Who asks the cloud, the run, and its bucket."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.fakes.skies import cloud_plan
-from tpu_studio.cli import running
+from tpu_studio.cli import keeping, running
 from tpu_studio.cli.output import Output
+from tpu_studio.wire.controls import Control
 from tpu_studio.wire.errors import BadInput
-from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.plan import Plan, dumps
+from tpu_studio.workflow.cloudruns import believed
+from tpu_studio.workflow.cloudruns.offer import Offer
 
 ADDRESS = "gs://some-bucket/runs/friendly-b2b2"
 
@@ -25,14 +29,20 @@ def strangers(place: str) -> Plan:
 
 
 class Bucket:
-    """Who takes a run over; *known*: it was agreed to here before."""
+    """Who takes a run over; *known*: it was agreed to here before; *changes*: of its limits, in the bucket."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, place: str, known: bool = False) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, place: str, known: bool = False, changes: tuple[Control, ...] = ()
+    ) -> None:
         self.taken: list[str] = []
-        runs = SimpleNamespace(
-            plan_to_take_over=lambda place_, address: (strangers(place), known),
-            take_over_from=lambda place_, address: self.taken.append(address) or "friendly-b2b2",
-        )
+        offer = Offer(dumps(strangers(place)), changes, known)
+
+        def take(place_: str, address: str, agreed: Offer) -> str:
+            assert agreed is offer
+            self.taken.append(address)
+            return "friendly-b2b2"
+
+        runs = SimpleNamespace(offer=lambda place_, address: offer, take_over_from=take)
 
         @contextmanager
         def studio() -> Iterator[Any]:
@@ -59,9 +69,31 @@ def test_a_run_in_a_bucket_is_taken_over_only_after_a_yes_to_its_limits(
     assert bucket.watch(yes=True) == 0 and bucket.taken == [ADDRESS]
 
 
+def test_what_is_shown_is_what_the_limits_come_to_and_not_the_plans_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bucket = Bucket(monkeypatch, "cloud", changes=({"verb": "limits", "money_usd": 777_000.0},))
+    with pytest.raises(BadInput) as refused:
+        bucket.watch()
+    assert refused.value.facts["usd"] == 777_000.0
+    assert "$777,000.00 or 600 hours" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("place", "known"), [("practice", False), ("cloud", True)])
 def test_what_is_free_or_was_agreed_to_here_is_taken_over_at_once(
     monkeypatch: pytest.MonkeyPatch, place: str, known: bool
 ) -> None:
     bucket = Bucket(monkeypatch, place, known)
     assert bucket.watch() == 0 and bucket.taken == [ADDRESS]
+
+
+def test_a_run_that_goes_on_tells_the_limits_that_hold_by_now(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    believed.ask(tmp_path, {"verb": "limits", "money_usd": 300_000.0})
+    runs = SimpleNamespace(plan=lambda run: strangers("cloud"), folder=lambda run: tmp_path)
+    arguments = SimpleNamespace(run="friendly-b2b2", yes=False, money=None, hours=None)
+    with pytest.raises(BadInput) as refused:
+        keeping._agree_to_rent(SimpleNamespace(runs=runs), arguments, Output(as_json=True))  # type: ignore[arg-type]
+    assert refused.value.facts["usd"] == 300_000.0
+    assert "$300,000.00 or 600 hours" in capsys.readouterr().err

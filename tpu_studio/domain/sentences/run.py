@@ -225,6 +225,11 @@ ERRORS: dict[str, Entry] = {
     "run-busy": lambda f: Sentence(
         f"{_run(f)} is being changed by another window or command", _UNCHANGED, "Try again in a moment."
     ),
+    "run-changed": lambda f: Sentence(
+        f"{_run(f)} is another one in its bucket now than you agreed to",
+        f"Its plan was changed while you were asked. {_UNCHANGED}",
+        "Give the command again, and look at what it says now. Where the plan changes by itself, do not take the run over.",
+    ),
     "run-goes-on": lambda f: Sentence(
         f"{_run(f)} is still training",
         "Nothing was changed. If it is on a rented machine, that goes on and is charged for.",

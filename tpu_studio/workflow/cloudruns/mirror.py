@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire.controls import send
+from tpu_studio.wire.controls import Control, obeyable, send
 from tpu_studio.wire.events import Event, complete_lines, decode
 from tpu_studio.wire.jsonfile import parse_json, read_json
 from tpu_studio.wire.plainfiles import (
@@ -353,13 +353,39 @@ class Mirror:
 
     def pull_controls(self) -> None:
         """What other desktops asked for."""
+        for number, name in self._controls_there().items():
+            path = control_file(self.folder, number)
+            if not path.exists():
+                create_inside(self.folder, path, self._box.read(name) or b"")
+
+    def controls_offered(self, *, here: bool) -> list[Control]:
+        """What `Controls` would read once `pull_controls` has run; nothing is written. *here*: those count that lie on
+        this disk already."""
+        there, found, number = self._controls_there(), [], 1
+        while True:
+            path = control_file(self.folder, number)
+            try:
+                if here and path.exists():
+                    record = read_json(path)
+                elif number in there:
+                    record = parse_json(self._box.read(there[number]) or b"", path.name)
+                else:
+                    return found
+            except ValueError:
+                record = None
+            found.append({**obeyable(record), "number": number})
+            number += 1
+
+    def _controls_there(self) -> dict[int, str]:
+        """Number → name, of those that lie in the bucket."""
+        found: dict[int, str] = {}
         for stored in self._box.list(f"{self.prefix}control/"):
             stem = PurePosixPath(stored.name).stem
-            path = control_file(self.folder, int(stem)) if _NUMBER.fullmatch(stem) else None
-            if path is not None and stored.name != f"{self.prefix}control/{path.name}":
-                continue  # deeper down, where a machine may write
-            if path is not None and not path.exists():
-                create_inside(self.folder, path, self._box.read(stored.name) or b"")
+            if not _NUMBER.fullmatch(stem):
+                continue
+            if stored.name == f"{self.prefix}control/{control_file(self.folder, int(stem)).name}":
+                found[int(stem)] = stored.name  # else deeper down, where a machine may write
+        return found
 
     def watching(self, now: float) -> None:
         """Say that somebody looks; rewritten at most every 30 s (holds for 90)."""

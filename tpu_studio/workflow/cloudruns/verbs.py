@@ -21,6 +21,7 @@ from tpu_studio.workflow import desk, trash
 from tpu_studio.workflow.cloudruns import asking, believed
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
+from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import put
 from tpu_studio.workflow.cloudruns.ports import CloudSide
 from tpu_studio.workflow.cloudruns.state import Machine, State
@@ -150,18 +151,23 @@ class CloudVerbs:
             start_s=start_s(plan.place),
         )
 
-    def take_over(self, plan: Plan, run: str, *, bucket: str = "") -> Path:
+    def take_over(self, plan: Plan, run: str, *, bucket: str = "", offer: Offer | None = None) -> Path:
         """Drive a run of another computer from here on; its folder is made from the bucket where it is not here.
 
         Args:
             plan: Any plan of that place: it tells project and bucket.
             bucket: The one that it must be; "" takes any.
+            offer: What a person agreed to; None: nobody was asked, and what stands there now counts.
 
         Raises:
-            RunError: ``bucket-differs``, ``run-unknown``, ``run-busy`` when the owner changed meanwhile,
-                ``folder-unwritable``, ``disk-full``; errors of the cloud.
+            RunError: ``bucket-differs``, ``run-unknown``, ``run-changed`` when another plan stands there than was
+                agreed to, ``run-busy`` when the owner changed meanwhile, ``folder-unwritable``, ``disk-full``; errors
+                of the cloud.
         """
         side, frozen = self._in_bucket(plan, run, bucket)
+        offer = offer or self._offer(side, frozen, run)
+        if frozen != offer.frozen:
+            raise RunError("run-changed", run=run)
         folder = self._home / "runs" / run
         self._put_away_a_copy(folder)
         now, install = side.clock.now(), desk.install_id(self._home)
@@ -179,8 +185,8 @@ class CloudVerbs:
                 desk.write_event(
                     folder, install, "opened", t=now, bucket=side.mailbox.bucket, project=side.project
                 )  # else a run that is stopped now would end here only, and go on for ever there
+            believed.take(folder, offer.changes)  # what was agreed to on the other computer
             mirror.pull_controls()
-            believed.believe(folder, controls.Controls(folder).read())  # what was agreed to on the other computer
         except OSError as error:
             self._journal.close(number, "failed", side.clock.now())
             raise desk.disk_error(error, folder) from error
@@ -190,11 +196,17 @@ class CloudVerbs:
         self._journal.close(number, "taken", side.clock.now())
         return folder
 
-    def plan_in_bucket(self, plan: Plan, run: str, *, bucket: str = "") -> tuple[Plan, bool]:
-        """What `take_over` would go by, and whether it was agreed to here before. Changes nothing; raises the same."""
-        _, frozen = self._in_bucket(plan, run, bucket)
-        found = loads(frozen)
-        return found, self.driver.plans.knows(found)
+    def offer(self, plan: Plan, run: str, *, bucket: str = "") -> Offer:
+        """What `take_over` would go by. Changes nothing; raises the same."""
+        return self._offer(*self._in_bucket(plan, run, bucket), run)
+
+    def _offer(self, side: CloudSide, frozen: bytes, run: str) -> Offer:
+        folder = self._home / "runs" / run
+        here = folder.is_dir() and not self._is_a_copy(folder)
+        mirror = Mirror(folder, desk.install_id(self._home), side.mailbox)
+        changes = tuple(one for one in mirror.controls_offered(here=here) if one.get("verb") == "limits")
+        known = believed.are_known(folder, changes) if here else not changes
+        return Offer(frozen, changes, known and self.driver.plans.knows(loads(frozen)))
 
     def _in_bucket(self, plan: Plan, run: str, bucket: str) -> tuple[CloudSide, bytes]:
         side = self.driver.side(plan)
@@ -209,11 +221,14 @@ class CloudVerbs:
 
     def _put_away_a_copy(self, folder: Path) -> None:
         """Into the trash: what somebody's copy of a run tells of it is not what the bucket tells."""
-        if folder.is_dir() and is_foreign(folder, launched_here=self.driver.launched_here(folder)):
+        if folder.is_dir() and self._is_a_copy(folder):
             try:
                 trash.put(folder, self._home / "trash")
             except OSError as error:
                 raise desk.disk_error(error, folder) from error
+
+    def _is_a_copy(self, folder: Path) -> bool:
+        return is_foreign(folder, launched_here=self.driver.launched_here(folder))
 
     def _mirror(self, folder: Path) -> Mirror:
         side = self.driver.side_of(folder.name, plans.read(folder))

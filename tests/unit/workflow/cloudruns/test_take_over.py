@@ -15,10 +15,12 @@ from tests.fakes.skies import Lost, Sky, cloud_plan
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import OWNER, PLAN
 from tpu_studio.workflow import desk as desk_files
 from tpu_studio.workflow.bringing import bring
+from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.ports import CloudSide
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
@@ -30,6 +32,10 @@ def second(tmp_path: Path, sky: Sky) -> tuple[CloudVerbs, Driver, JournalFile]:
     journal = JournalFile(home / "journal.db")
     driver = Driver(home, places={"practice": sky.place()}, journal=journal)
     return CloudVerbs(home, driver, journal), driver, journal
+
+
+def at_home(desk: CloudDesk) -> CloudVerbs:
+    return CloudVerbs(desk.home, desk.driver, desk.journal)
 
 
 def settle(driver: Driver, sky: Sky) -> None:
@@ -242,11 +248,61 @@ def test_what_a_take_over_would_go_by_is_told_first_and_changes_nothing(
     trains(desk)
     verbs, _, journal = second(tmp_path, sky)
     objects = dict(sky.objects)
-    plan, known = verbs.plan_in_bucket(cloud_plan(), RUN)
-    assert (plan.run, known) == (RUN, False)
+    offer = verbs.offer(cloud_plan(), RUN)
+    assert (offer.plan.run, offer.agreed) == (RUN, False)
     assert sky.objects == objects and not (tmp_path / "two" / "runs").exists()
     verbs.take_over(cloud_plan(), RUN)
-    assert verbs.plan_in_bucket(cloud_plan(), RUN)[1]
+    assert verbs.offer(cloud_plan(), RUN).agreed
+    journal.disconnect()
+
+
+def raised_by_a_machine(sky: Sky, number: int = 1) -> None:
+    sky._put(f"runs/{RUN}/control/{number:06d}.json", b'{"verb":"limits","hours":600.0,"money_usd":90000.0}')
+
+
+def test_limits_that_lie_in_the_bucket_are_part_of_what_is_offered_also_on_the_runs_own_computer(
+    tmp_path: Path, desk: CloudDesk, sky: Sky
+) -> None:
+    """The yes was to the plan's limits, and was not even asked for of a run that was launched here."""
+    trains(desk)
+    verbs, _, journal = second(tmp_path, sky)
+    own = at_home(desk)
+    assert own.offer(cloud_plan(), RUN).agreed
+    raised_by_a_machine(sky)
+    for one in (verbs, own):
+        offer = one.offer(cloud_plan(), RUN)
+        assert (offer.limits.money_usd, offer.limits.hours, offer.agreed) == (90_000.0, 600.0, False)
+    raised_by_a_machine(sky, 3)  # behind a gap nobody reads it
+    assert len(own.offer(cloud_plan(), RUN).changes) == 1
+    journal.disconnect()
+
+
+@pytest.mark.parametrize("on", ["another computer", "its own"])
+def test_what_comes_into_the_bucket_after_the_yes_raises_nothing(
+    tmp_path: Path, desk: CloudDesk, sky: Sky, on: str
+) -> None:
+    trains(desk)
+    others, driver, journal = second(tmp_path, sky)
+    verbs, driver = (others, driver) if on == "another computer" else (at_home(desk), desk.driver)
+    offer = verbs.offer(cloud_plan(), RUN)
+    raised_by_a_machine(sky)
+    folder = verbs.take_over(cloud_plan(), RUN, offer=offer)
+    for _ in range(3):
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+    assert (folder / "control" / "000001.json").exists()
+    assert believed.limits(folder, offer.plan) == offer.limits == limits_of(offer.plan)
+    journal.disconnect()
+
+
+def test_a_plan_that_is_another_one_after_the_yes_is_not_taken_over(tmp_path: Path, desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    verbs, _, journal = second(tmp_path, sky)
+    offer = verbs.offer(cloud_plan(), RUN)
+    dearer = replace(offer.plan, limits={**offer.plan.limits, "money_usd": 90_000.0})
+    sky._put(f"runs/{RUN}/{PLAN}", dumps(dearer))
+    with pytest.raises(RunError, match="run-changed"):
+        verbs.take_over(cloud_plan(), RUN, offer=offer)
+    assert not (tmp_path / "two" / "runs" / RUN).exists() and journal.plan_of(RUN) is None
     journal.disconnect()
 
 
