@@ -13,9 +13,12 @@ from __future__ import annotations
 import errno
 import sqlite3
 import threading
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -236,45 +239,37 @@ class Follower:
         self._dirty_lines = 0
 
     def _next_part(self, until: Cursor | None) -> _Part | None:
-        """The next records beyond our cursor: of the desktop and of one attempt's chunk, by time; None at the end.
+        """The next records beyond our cursor, about a chunk: of the attempts' files in their order, and of the desktop
+        by time; None at the end.
 
         Args:
             until: Read no further than this cursor of another follower.
         """
-        files = [
-            (path, path.stat().st_size if until is None else until.get(path.name, 0))
-            for path in events_names(self.folder)
-        ]
         cursor = dict(self._cursor)
-        desk: list[tuple[Any, str, int]] = []
-        for path, limit in files:
-            if path.name.startswith("desk-"):
-                lines, _ = _lines(path, cursor.get(path.name, 0), limit)
-                position = cursor.get(path.name, 0)
-                for line in lines:
-                    position += len(line) + 1
-                    desk.append((line, path.name, position))
-        found: list[Any] = []
-        last_of_all = True
-        for number, (path, limit) in enumerate(files):
-            if path.name.startswith("desk-"):
+        desk: deque[tuple[bytes, str, int]] = deque()
+        unread: list[tuple[Path, int]] = []
+        for path in events_names(self.folder):
+            limit, start = path.stat().st_size if until is None else until.get(path.name, 0), cursor.get(path.name, 0)
+            if not path.name.startswith("desk-"):
+                unread += [(path, limit)] if start < limit else []
                 continue
+            for line in _lines(path, start, limit)[0]:
+                start += len(line) + 1
+                desk.append((line, path.name, start))
+        found: list[Any] = []
+        read = 0
+        for path, limit in unread:  # a slice may have a thousand workers, each with a file of a few lines
             start = cursor.get(path.name, 0)
             lines, end = _lines(path, start, limit)
-            if end > start:
-                found, cursor[path.name] = _of_worker(path, records(lines)), end
-                last_of_all = end >= limit and all(
-                    later.name.startswith("desk-") or cursor.get(later.name, 0) >= size
-                    for later, size in files[number + 1 :]
-                )
+            if end == start:
+                continue
+            cursor[path.name], read = end, read + end - start
+            is_last = end >= limit and path == unread[-1][0]
+            found += _merged(_of_worker(path, records(lines)), desk, cursor, is_last=is_last)
+            if limit - start > _CHUNK or read >= _CHUNK:
                 break
-        for line, name, position in desk:
-            parsed = records([line])
-            place = _place(found, _time_of(parsed[0]) if parsed else 0.0)
-            if place == len(found) and not last_of_all:
-                break  # its time has not come: more of the attempts lies before it
-            found[place:place] = parsed
-            cursor[name] = position
+        if not read:
+            found = _merged([], desk, cursor, is_last=True)
         if cursor == self._cursor:
             return None
         return _Part(found, cursor, len(found))
@@ -348,11 +343,33 @@ def _lines(path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
     return chunk[:end].split(b"\n")[:-1], start + end
 
 
-def _place(found: list[object], t: float) -> int:
-    """Where a desktop's event of time *t* belongs among *found*."""
-    if not found or _time_of(found[-1]) <= t:
-        return len(found)
-    return next(index for index, record in enumerate(found) if _time_of(record) > t)
+def _merged(
+    found: list[object], desk: deque[tuple[bytes, str, int]], cursor: dict[str, int], *, is_last: bool
+) -> list[object]:
+    """*found* with the desktop's events where their times belong. Those whose time has not come stay in *desk*: more of
+    the attempts lies before them, but for *is_last*."""
+    if not desk:
+        return found
+    latest = list(accumulate(map(_time_of, found), max))
+    last_t = _time_of(found[-1]) if found else 0.0
+    placed: list[tuple[int, float, list[object]]] = []
+    while desk:
+        line, name, position = desk[0]
+        parsed = records([line])
+        t = _time_of(parsed[0]) if parsed else 0.0
+        place = len(found) if not found or last_t <= t else bisect_right(latest, t)
+        if place == len(found) and not is_last:
+            break
+        placed.append((place, t, parsed))
+        cursor[name] = position
+        desk.popleft()
+    merged: list[object] = []
+    at = 0
+    for place, _, parsed in sorted(placed, key=lambda one: one[:2]):
+        merged += found[at:place]
+        merged += parsed
+        at = place
+    return merged + found[at:]
 
 
 def _time_of(record: object) -> float:
