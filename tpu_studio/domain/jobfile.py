@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import stat
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import ParseError, TOMLKitError
+from tomlkit.exceptions import TOMLKitError
 
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, parse
@@ -22,6 +23,8 @@ from tpu_studio.wire.schema import KEYS
 from tpu_studio.wire.sizes import MODEL_CODE_BYTES
 
 LARGEST_BYTES = MODEL_CODE_BYTES
+MOST_DOTS = 4000  # a key a.a.a… of ten thousand parts takes the parser seconds, of a hundred thousand all memory
+COMMENTED_BYTES, COMMENTED_DOTS = 50_000, 400
 _DATA = {".csv", ".tsv", ".tab", ".txt", ".md", ".text", ".jpg", ".jpeg", ".png"}  # no job file is called so
 
 
@@ -71,15 +74,14 @@ def loads(text: str, *, file: str = "", base: str = "") -> Job:
     """The job in *text*; *file* and *base* as in `load`."""
     if not text.strip():
         raise JobError("job-file-empty", file=file)
+    if text.count(".") > MOST_DOTS:
+        raise JobError("job-file-syntax", file=file, raw=f"It has more than {MOST_DOTS:,} dots, which no job needs")
     try:
-        tree = tomlkit.parse(text).unwrap()
-    except (TOMLKitError, RecursionError) as error:
-        place = {"line": error.line, "column": error.col} if isinstance(error, ParseError) else {}
-        if twice := re.match(r'Key "(.*)" already exists', str(error)):
-            if line := _second_line_of(text, twice[1]):
-                place["line"] = line
-            raise JobError("job-file-twice", file=file, key=twice[1], **place) from error
-        raise JobError("job-file-syntax", file=file, raw=_first_line(error).rstrip("."), **place) from error
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _wrong(error, text, file) from error
+    except (ValueError, RecursionError) as error:  # of thousands of digits, or of brackets
+        raise JobError("job-file-syntax", file=file, raw="A number or a list in it is beyond all measure") from error
     try:
         return parse(tree, base=base)
     except JobError as error:
@@ -112,14 +114,16 @@ def dumps(job: Job, *, over: str = "") -> str:
 
 
 def save(job: Job, path: Path) -> None:
-    """Write *job* to *path* atomically; comments and order of a readable file already there survive.
+    """Write *job* to *path* atomically; comments and order of a readable file already there survive, unless it has more
+    than `COMMENTED_BYTES` or `COMMENTED_DOTS`: with those tomlkit, which keeps them, may take minutes.
 
     Raises:
         JobError: ``job-file-unwritable``.
     """
     over = ""
     try:
-        over = path.read_text("utf-8") if path.exists() else ""
+        over = path.read_text("utf-8") if path.exists() and path.stat().st_size <= COMMENTED_BYTES else ""
+        over = over if over.count(".") <= COMMENTED_DOTS else ""
         tomlkit.parse(over)
     except (OSError, UnicodeDecodeError, TOMLKitError):
         over = ""
@@ -127,6 +131,16 @@ def save(job: Job, path: Path) -> None:
         write_atomically(path, dumps(_relative_to(job, path.resolve().parent), over=over).encode())
     except OSError as error:
         raise JobError("job-file-unwritable", file=str(path), raw=error.strerror or str(error)) from error
+
+
+def _wrong(error: tomllib.TOMLDecodeError, text: str, file: str) -> JobError:
+    told = _TOLD.fullmatch(str(error))
+    said, line, column = told.groups() if told else (str(error), None, None)
+    place = {"line": int(line), "column": int(column)} if line else {"line": len(text.rstrip().splitlines())}
+    if not said.startswith(_TWICE):
+        return JobError("job-file-syntax", file=file, raw=said, **place)
+    key, second = _twice(text)
+    return JobError("job-file-twice", file=file, **(place | ({"key": key, "line": second} if key else {})))
 
 
 def line_of(text: str, key: str) -> int | None:
@@ -137,14 +151,14 @@ def line_of(text: str, key: str) -> int | None:
     current, table_line = "", None
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
-        if header := re.match(r"\[\s*([^\[\]]+?)\s*\]", stripped):
-            current = header[1].strip("\"'")
+        if header := _HEADER.match(stripped):
+            current = header[1].strip().strip("\"'")
             if current == key:
                 return number
             if current == table:
                 table_line = number
             continue
-        word = re.match(r"""["']?([^"'=\s.]+)["']?\s*[.=]""", stripped)
+        word = _WORD.match(stripped)
         if current == table and word and word[1] == name:
             return number
         if not current and key.startswith(f"{word[1]}." if word else "\0"):
@@ -152,20 +166,21 @@ def line_of(text: str, key: str) -> int | None:
     return table_line
 
 
-def _second_line_of(text: str, name: str) -> int | None:
-    """The 1-based line on which the key or table *name* stands for the second time in one table."""
+def _twice(text: str) -> tuple[str, int]:
+    """The first key or table that stands there for the second time in one table, and its 1-based line; "" for none."""
     table, seen = "", set()
     for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
-            word, table = f"[{header[1]}]", header[1]
-        elif found := re.match(r"""\s*["']?([^"'=\s.]+)["']?\s*=""", line):
-            word = f"{table}.{found[1]}"
+        if header := _HEADER.match(line.strip()):
+            name = table = header[1].strip()
+            word = f"[{name}]"
+        elif found := _WORD.match(line.strip()):
+            name, word = found[1], f"{table}.{found[1]}"
         else:
             continue
-        if word in seen and word.rpartition(".")[2].strip("[]") == name:
-            return number
+        if word in seen:
+            return name, number
         seen.add(word)
-    return None
+    return "", 0
 
 
 def _relative_to(job: Job, folder: Path) -> Job:
@@ -192,5 +207,7 @@ def _inline(value: object) -> Any:
     return value
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+_TOLD = re.compile(r"(.*?)(?: \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\))?", re.DOTALL)
+_TWICE = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Duplicate")
+_HEADER = re.compile(r"\[([^\[\]]+)\]")
+_WORD = re.compile(r"""["']?([^"'=\s.]+)["']?\s*[.=]""")

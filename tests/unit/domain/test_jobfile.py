@@ -40,6 +40,10 @@ epochs = 3  # three is enough
         (TEXT.replace("format = 1", 'format = "1"'), "job-wrong-type", 2),
         (TEXT + "epochs = 4\n", "job-file-twice", 14),
         (TEXT + "[data]\n", "job-file-twice", 14),
+        (TEXT + "epochs.x = 4\n", "job-file-twice", 14),
+        (TEXT + "x = {a = 1, a = 2}\n", "job-file-twice", 14),
+        (TEXT + f"x = {'9' * 5000}\n", "job-file-syntax", None),
+        (TEXT + f"x = {'[' * 5000}\n", "job-file-syntax", None),
         (TEXT.replace('"images"', "7"), "job-wrong-type", 9),
         (TEXT + "model.x = 1\n", "job-unknown-key", None),
     ],
@@ -98,3 +102,24 @@ def test_any_text_is_a_job_or_a_named_mistake(text: str):
 def test_what_is_saved_reads_back_equal(name: str, epochs: float):
     job = set_values(jobfile.loads(TEXT), {"name": name, "training.epochs": epochs})
     assert jobfile.loads(jobfile.dumps(job)).values == job.values
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "id"),
+    [
+        ("blanks behind a bracket", f"x = [\n[{' ' * 50_000}1,\n]]\n[where]\n[zzz]\n", "job-unknown-table"),
+        ("blanks, twice", f"zones = [\n[{' ' * 50_000}1,\n]]\nepochs = 3\n", "job-file-twice"),
+        ("a thousand keys in keys", "".join(f"a.b{n}.c = 1\n" for n in range(1900)), "job-unknown-key"),
+        ("more than any job has", "".join(f"a.b{n}.c = 1\n" for n in range(40_000)), "job-file-syntax"),
+        ("a key without end", f"{'.'.join('a' * 100_000)} = 1\n", "job-file-syntax"),
+    ],
+)
+def test_no_job_file_takes_minutes_or_all_memory(name: str, text: str, id: str, tmp_path: Path) -> None:
+    """The window stood still, for ever, over a file of three kilobytes that somebody had sent."""
+    file = tmp_path / "a.tpujob"
+    file.write_text(TEXT + text)
+    with pytest.raises(JobError) as caught:
+        jobfile.load(file)
+    assert caught.value.id == id
+    jobfile.save(jobfile.loads(TEXT), file)  # over it: what is kept of it is looked at, too
+    assert jobfile.load(file)["training.epochs"] == 3
