@@ -30,6 +30,7 @@ from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.plainfiles import strange_entry
 from tpu_studio.wire.sizes import DATASET_BYTES
 
 SHARD_BYTES = 64 * 2**20
@@ -331,10 +332,14 @@ def _check_destination(destination: Path) -> None:
         if not destination.is_dir():
             raise DataError("data-destination-taken", path=str(destination), first=destination.name)
         names = sorted(item.name for item in destination.iterdir())
+        strange = strange_entry(destination)  # through a link in it, files elsewhere would be written
     except OSError as error:
         raise destination_error(destination, error) from error
     if names and STATE not in names:
         raise DataError("data-destination-taken", path=str(destination), first=names[0])
+    if strange is not None:
+        first = f"the link {strange.relative_to(destination)}"
+        raise DataError("data-destination-taken", path=str(destination), first=first)
 
 
 def _check_space(destination: Path, work: Converting) -> None:

@@ -268,6 +268,32 @@ def test_a_folder_with_something_else_in_it_is_never_touched(source, tmp_path):
     assert [item.name for item in (tmp_path / "letters").iterdir()] == ["to-mother.txt"]
 
 
+@pytest.mark.parametrize("name", ["train-00000-of-00001.tfrecord.part", ".dataset.json.tmp", "..converting.json.tmp"])
+@pytest.mark.parametrize("source", ["digits"], indirect=True)
+def test_a_link_in_what_looks_like_an_unfinished_conversion_leads_no_write_to_a_file_of_mine(source, tmp_path, name):
+    thesis, out = tmp_path / "thesis.txt", tmp_path / "out"
+    thesis.write_text("all my work")
+    out.mkdir()
+    (out / converting.STATE).write_text("{}")
+    (out / name).symlink_to(thesis)
+    with pytest.raises(DataError) as caught:
+        convert(source, out)
+    assert (caught.value.id, caught.value.facts["first"]) == ("data-destination-taken", f"the link {name}")
+    assert thesis.read_text() == "all my work"
+
+
+@pytest.mark.parametrize("source", ["digits"], indirect=True)
+def test_a_linked_folder_of_previews_is_not_filled(source, tmp_path):
+    mine, out = tmp_path / "mine", tmp_path / "out"
+    mine.mkdir()
+    out.mkdir()
+    (out / converting.STATE).write_text("{}")
+    (out / "preview").symlink_to(mine)
+    with pytest.raises(DataError, match="data-destination-taken"):
+        convert(source, out)
+    assert list(mine.iterdir()) == []
+
+
 @pytest.mark.parametrize("source", ["digits"], indirect=True)
 def test_a_destination_that_cannot_be_written(source, tmp_path):
     (tmp_path / "file").write_text("x")
