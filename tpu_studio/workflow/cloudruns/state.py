@@ -15,6 +15,7 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -209,11 +210,35 @@ class State:
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
-    """The state after *events* of desktops, which must come in the order of their times."""
+    """The state after *events* of desktops, which must come in the order of their times. One that makes no sense (the
+    bucket may hold anybody's) changes nothing."""
     state = state or State()
+    grown = _Grown({one.ref.name: one for one in state.machines}, dict(state.gates))
     for event in events:
-        state = apply(state, event)
-    return state
+        known = _FOLDS.get(event.kind)
+        with suppress(TypeError, ValueError, ArithmeticError):
+            state = known(state, event, grown) if known else state
+    return replace(state, machines=tuple(grown.machines.values()), gates=grown.gates)
+
+
+@dataclass(frozen=True)
+class _Grown:
+    """What may be many, while events are folded: changed in place, for a copy with each of them would take hours of a
+    folder that somebody filled. The state's own *machines* and *gates* are as before the fold meanwhile."""
+
+    machines: dict[str, Machine]
+    gates: dict[str, Shown]
+
+    def put(self, machine: Machine) -> None:
+        self.machines[machine.ref.name] = machine
+
+    def of(self, event: Event) -> Machine | None:
+        return self.machines.get(str(event.get("name") or ""))
+
+    def has_tried(self, attempt: int) -> bool:
+        """Whether the newest machine is of *attempt*."""
+        newest = next(reversed(self.machines.values()), None)
+        return newest is not None and newest.attempt == attempt
 
 
 def with_guard(state: State, guard: Guard) -> State:
@@ -224,12 +249,8 @@ def with_guard(state: State, guard: Guard) -> State:
 
 
 def apply(state: State, event: Event) -> State:
-    """The state after *event*. One that makes no sense (the bucket may hold anybody's) changes nothing."""
-    known = _FOLDS.get(event.kind)
-    try:
-        return known(state, event) if known else state
-    except (TypeError, ValueError, ArithmeticError):
-        return state
+    """The state after *event*."""
+    return fold([event], state)
 
 
 def _attempt_of(event: Event, otherwise: int) -> int:
@@ -246,7 +267,7 @@ def _time(value: Any) -> float | None:
     return float(value) if good else None
 
 
-def _prepared(state: State, event: Event) -> State:
+def _prepared(state: State, event: Event, grown: _Grown) -> State:
     """Raises TypeError, ValueError for pieces of data that are none."""
     pieces = event.get("pieces") if isinstance(event.get("pieces"), dict) else {}
     for piece in pieces.get("data") or ():
@@ -255,40 +276,39 @@ def _prepared(state: State, event: Event) -> State:
     return replace(state, pieces=pieces, prepared=event.t)
 
 
-def _intent(state: State, event: Event) -> State:
+def _intent(state: State, event: Event, grown: _Grown) -> State:
     name, action = str(event.get("name") or ""), event.get("action")
     if action not in ("stops", "create", "delete"):
         return state
-    known = state.of(name)
+    known = grown.of(event)
     if known is None:
         alpha = event.get("alpha") is True
         ref = Ref(name, str(event.get("zone")), str(event.get("backend") or "tpu"), alpha=alpha)
         if ref.backend not in ("tpu", "compute"):
             raise ValueError(ref.backend)
         known = Machine(ref, _attempt_of(event, 1), int(event.get("try") or 1))
-        state = replace(state, machines=(*state.machines, known))
+        grown.put(known)
     if action == "create":
-        return _put(state, replace(known, asked=event.t, request_id=str(event.get("request_id") or ""), stops=True))
+        grown.put(replace(known, asked=event.t, request_id=str(event.get("request_id") or ""), stops=True))
     if action == "delete":
-        return _put(state, replace(known, delete_asked=event.t))
+        grown.put(replace(known, delete_asked=event.t))
     return state
 
 
-def _closed(state: State, event: Event) -> State:
+def _closed(state: State, event: Event, grown: _Grown) -> State:
     action, _, name = str(event.get("id") or "").partition("/")
-    known, outcome = state.of(name), str(event.get("outcome") or "")
+    known, outcome = grown.machines.get(name), str(event.get("outcome") or "")
     if known is None:
         return state
     facts = event.get("facts")
     facts = facts if isinstance(facts, dict) else {}
     if action == "stops":
         ref = replace(known.ref, queue=str(facts.get("queue") or known.ref.queue))
-        return _put(state, replace(known, ref=ref, stops=outcome == "set", stops_at=event.t))
-    if action == "lease-stops":
-        return _put(state, replace(known, lease_stops=True))
-    if action == "create":
-        return _put(
-            state,
+        grown.put(replace(known, ref=ref, stops=outcome == "set", stops_at=event.t))
+    elif action == "lease-stops":
+        grown.put(replace(known, lease_stops=True))
+    elif action == "create":
+        grown.put(
             replace(
                 known,
                 outcome=outcome,
@@ -296,24 +316,24 @@ def _closed(state: State, event: Event) -> State:
                 facts=facts,
                 accepted=event.t if outcome == "accepted" else known.accepted,
                 made=known.made or outcome == "accepted",
-            ),
+            )
         )
-    if action == "delete" and outcome == "failed":
-        return _put(state, replace(known, delete_failed=known.delete_failed + 1))
+    elif action == "delete" and outcome == "failed":
+        grown.put(replace(known, delete_failed=known.delete_failed + 1))
     return state
 
 
-def _cloud(state: State, event: Event) -> State:
-    known = state.of(str(event.get("name") or ""))
+def _cloud(state: State, event: Event, grown: _Grown) -> State:
+    known = grown.of(event)
     if known is None:
         return state
     seen, created = str(event.get("state") or ""), _time(event.get("created"))
     if seen == "unclear":
-        return _put(state, replace(known, unclear=True))
+        grown.put(replace(known, unclear=True))
+        return state
     over = event.get("over") is True or (created is None and seen in ("leaving", "preempted", "failed"))
     works = created is not None and seen != "leaving"
-    return _put(
-        state,
+    grown.put(
         replace(
             known,
             gone=None,
@@ -326,28 +346,26 @@ def _cloud(state: State, event: Event) -> State:
             coming=known.coming or (event.t if seen == "provisioning" and created is None else None),
             node_gone=known.node_gone or event.t if over else None if works else known.node_gone,
             ready=event.t if seen == "ready" and known.ready is None else known.ready,
-        ),
+        )
     )
+    return state
 
 
-def _leaving(state: State, event: Event) -> State:
-    known = state.of(str(event.get("name") or ""))
+def _leaving(state: State, event: Event, grown: _Grown) -> State:
+    known = grown.of(event)
     facts = event.get("facts")
     if known is None or known.leaving:
         return state
-    return _put(
-        state,
-        replace(known, leaving=str(event.get("why")), leaving_facts=facts if isinstance(facts, dict) else {}),
-    )
+    grown.put(replace(known, leaving=str(event.get("why")), leaving_facts=facts if isinstance(facts, dict) else {}))
+    return state
 
 
-def _deleted(state: State, event: Event) -> State:
-    known = state.of(str(event.get("name") or ""))
+def _deleted(state: State, event: Event, grown: _Grown) -> State:
+    known = grown.of(event)
     if known is None or known.gone:
         return state
     created = _time(event.get("created")) if known.created is None else known.created
-    return _put(
-        state,
+    grown.put(
         replace(
             known,
             gone=event.t,
@@ -358,37 +376,40 @@ def _deleted(state: State, event: Event) -> State:
             billed_most=_time(event.get("billed_most")),
             spoke=_time(event.get("spoke")),
             first=_time(event.get("first")) or known.first,
-        ),
+        )
     )
+    return state
 
 
-def _stops_removed(state: State, event: Event) -> State:
-    known = state.of(str(event.get("name") or ""))
-    return state if known is None else _put(state, replace(known, stops_removed=True))
+def _stops_removed(state: State, event: Event, grown: _Grown) -> State:
+    known = grown.of(event)
+    if known is not None:
+        grown.put(replace(known, stops_removed=True))
+    return state
 
 
-def _attempt_over(state: State, event: Event) -> State:
+def _attempt_over(state: State, event: Event, grown: _Grown) -> State:
     attempt = _attempt_of(event, state.attempt)
     return replace(
         state, attempt=max(state.attempt, attempt + 1), since=event.t, preempted_over=state.preempted_over + 1
     )
 
 
-def _gate(state: State, event: Event) -> State:
+def _gate(state: State, event: Event, grown: _Grown) -> State:
     region, answer = str(event.get("region") or ""), str(event.get("answer") or "")
     tasks = event.get("tasks")
     tasks = {str(name): str(who) for name, who in tasks.items()} if isinstance(tasks, dict) else {}
-    known = {key: one for key, one in state.gates.items() if key != region}
+    grown.gates.pop(region, None)
     if answer == "refused":
-        return replace(state, gates=known)
+        return state
     answer = "proving" if answer == "proving" else "shown"
     queue, control = str(event.get("queue") or ""), str(event.get("control") or "")
-    runner = str(event.get("runner") or "")
-    since = event.t if answer == "shown" and not state.tried else state.since  # a proof is no waiting for capacity
-    return replace(state, since=since, gates={**known, region: Shown(answer, event.t, queue, tasks, control, runner)})
+    grown.gates[region] = Shown(answer, event.t, queue, tasks, control, str(event.get("runner") or ""))
+    waits = answer == "shown" and not grown.has_tried(state.attempt)  # a proof is no waiting for capacity
+    return replace(state, since=event.t) if waits else state
 
 
-def _again(state: State, event: Event) -> State:
+def _again(state: State, event: Event, grown: _Grown) -> State:
     attempt = _attempt_of(event, state.attempt + 1)
     return replace(
         state,
@@ -401,18 +422,18 @@ def _again(state: State, event: Event) -> State:
     )
 
 
-def _end(state: State, event: Event) -> State:
+def _end(state: State, event: Event, grown: _Grown) -> State:
     return state if state.end is not None and state.declared else replace(state, end=event, declared=True)
 
 
-def _phase(state: State, event: Event) -> State:
+def _phase(state: State, event: Event, grown: _Grown) -> State:
     phase = (str(event.get("phase")), str(event.get("detail") or ""))
     settled = state.settled or phase[0] == "done"
     return replace(state, phase=phase, since=state.since or event.t, settled=settled)
 
 
 _FOLDS = {
-    "opened": lambda s, e: replace(s, opened=True, bucket=str(e.get("bucket")), project=str(e.get("project"))),
+    "opened": lambda s, e, _: replace(s, opened=True, bucket=str(e.get("bucket")), project=str(e.get("project"))),
     "prepared": _prepared,
     "intent": _intent,
     "intent-closed": _closed,
@@ -426,8 +447,3 @@ _FOLDS = {
     "end": _end,
     "phase": _phase,
 }
-
-
-def _put(state: State, machine: Machine) -> State:
-    machines = tuple(machine if one.ref.name == machine.ref.name else one for one in state.machines)
-    return replace(state, machines=machines)

@@ -28,7 +28,7 @@ from tpu_studio.workflow.bringing import bring
 from tpu_studio.workflow.cloudruns import mirror
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
-from tpu_studio.workflow.cloudruns.state import fold
+from tpu_studio.workflow.cloudruns.state import State, apply, fold
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 
 PREFIX = f"runs/{RUN}/"
@@ -111,6 +111,29 @@ def test_no_event_however_senseless_stops_a_fold() -> None:
         assert state.usd(RATE, 10.0) >= 0.0
         assert 1 <= state.attempt <= 9999
     assert fold(events).machines
+
+
+def test_machines_and_regions_by_the_ten_thousand_are_folded_in_one_go_and_as_one_by_one() -> None:
+    """A rented run that came as a folder of 8 MB held up who drives the others: each event went through them all."""
+    many = 30_000
+    records = [
+        *(
+            {"action": "create", "name": f"ts-{RUN}-a1-t{n}", "zone": "z", "attempt": 1, "try": n}
+            for n in range(1, many)
+        ),
+        *({"id": f"create/ts-{RUN}-a1-t{n}", "outcome": "accepted"} for n in range(1, many)),
+        *({"region": f"r{n}", "answer": "shown"} for n in range(1, many)),
+    ]
+    kinds = [*["intent"] * (many - 1), *["intent-closed"] * (many - 1), *["gate"] * (many - 1)]
+    told = [Event(float(at + 1), kind, one) for at, (kind, one) in enumerate(zip(kinds, records, strict=True))]
+    state = fold(told)
+    assert len(state.machines) == len(state.gates) == many - 1
+    assert {one.outcome for one in state.machines} == {"accepted"}
+    few = [*told[:40], *told[many - 1 : many + 29], *told[-20:]]
+    by_one = State()
+    for one in few:
+        by_one = apply(by_one, one)
+    assert by_one == fold(few)
 
 
 @pytest.mark.parametrize("t", ["1e999", "NaN", "-Infinity", HUGE, "1e12", '"5"', "true", "null"])
