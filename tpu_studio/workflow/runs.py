@@ -321,7 +321,11 @@ class Runs:
         return self._at(folder).seen(folder)
 
     def _new_attempt(self, folder: Path, there: PlaceRuns, action: NewAttempt, verb: str) -> None:
-        consent.check_model_file(plans.read(folder), self._agreed)
+        try:
+            plan = plans.read(folder)
+        except FileNotFoundError as error:
+            raise RunError("run-unknown", run=folder.name) from error  # another has just deleted it
+        consent.check_model_file(plan, self._agreed)
         there.again(folder, action, verb)
 
     def _declare(self, folder: Path) -> bool:

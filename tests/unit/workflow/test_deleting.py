@@ -19,7 +19,7 @@ from tests.fakes.waiting import PATIENCE_S
 from tests.unit.workflow.test_bringing import deep
 from tpu_studio.wire import runfolder
 from tpu_studio.wire.errors import NotReady, RunError
-from tpu_studio.workflow import deleting, trash
+from tpu_studio.workflow import decide, deleting, trash
 
 ROOT = Path(__file__).resolve().parents[3]
 DIES = """
@@ -148,6 +148,20 @@ def other(studio: Studio) -> Iterator[Studio]:
     made = Studio(studio.home, "--steps", "20")
     yield made
     made.close()
+
+
+def test_a_run_that_another_deletes_while_it_is_extended_is_told_as_gone(
+    studio: Studio, other: Studio, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = decide.extend
+
+    def meanwhile_deleted(*given: Any, **more: Any) -> Any:
+        other.runs.delete(run)
+        return real(*given, **more)
+
+    monkeypatch.setattr(decide, "extend", meanwhile_deleted)
+    with pytest.raises(RunError, match="run-unknown"):
+        studio.runs.extend(run, 1.0)
 
 
 def test_two_who_delete_at_once_lose_nothing(
