@@ -26,6 +26,8 @@ def data_path(job: Job) -> Path:
     if in_a_share(str(given)):
         raise DataError("data-in-a-share", path=str(given))
     path = Path(job.base, os.path.expanduser(str(given)))  # the home of somebody unknown stays a name
+    if in_a_share(path):  # the base of a run's plan is a stranger's, too
+        raise DataError("data-in-a-share", path=str(path))
     try:
         check_ordinary(path)
     except ValueError as error:

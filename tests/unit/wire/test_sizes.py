@@ -94,6 +94,15 @@ def test_data_in_a_share_is_not_even_looked_for(share: str) -> None:
     assert caught.value.id == "data-in-a-share"
 
 
+@pytest.mark.parametrize("share", ["//host/share", "smb://host/share"])
+def test_data_below_a_base_in_a_share_is_not_even_looked_for(share: str) -> None:
+    """The base of a run that came as a folder is a stranger's, as its path is."""
+    job = parse({"format": 1, "model": {"name": "mlp"}, "data": {"kind": "images", "path": "photos"}}, base=share)
+    with pytest.raises(DataError) as caught:
+        data_path(job)
+    assert caught.value.id == "data-in-a-share"
+
+
 def test_ordinary_paths_are_no_shares() -> None:
     for path in ("/home/a/m.py", "m.py", "../x/m.py", r"a\b.py", "C:/x/m.py", "/x/y:z/a", "~/m.py", "/a//b"):
         assert not owncode.in_a_share(path), path
