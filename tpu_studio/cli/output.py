@@ -137,7 +137,7 @@ class Output:
         if self.as_json or not (sys.stdin.isatty() and self.is_terminal):
             return False
         self._clear()
-        print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+        print(visible(f"{question} [y/N] "), end="", file=sys.stderr, flush=True)
         try:
             return input().strip().lower() in ("y", "yes")
         except EOFError:
