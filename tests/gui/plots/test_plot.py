@@ -247,6 +247,15 @@ def test_show_as_table_has_heads_rows_and_copies(qtbot):
     dialog.accept()
 
 
+def test_a_metric_that_is_named_like_a_formula_is_none_in_what_is_copied(qtbot):
+    plot = loss(qtbot, Curve("a", "=cmd()\t+1", curve_of(np.arange(0.0, 600, 60), np.arange(10.0))))
+    plot.show_table()
+    dialog = plot.window().findChild(Table).window()
+    dialog.copy()
+    assert QGuiApplication.clipboard().text().splitlines()[0] == "Time\t'=cmd() +1"
+    dialog.accept()
+
+
 def test_a_long_curve_is_a_short_table(qtbot):
     assert len(loss(qtbot, Curve("a", "training", falling(50_000))).rows(100)[1]) <= 100
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tpu_studio.trainer.result.points import Points
-from tpu_studio.trainer.result.table import cell, write_csv
+from tpu_studio.trainer.result.table import write_csv
+from tpu_studio.wire.spreadsheets import cell
 
 
 @pytest.mark.parametrize("name", ['=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])

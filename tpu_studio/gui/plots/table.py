@@ -14,6 +14,7 @@ from tpu_studio.gui.kit.table import Column, Table
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import ink, soft_px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.wire.spreadsheets import cell
 
 
 class PlotTable(QDialog):
@@ -46,8 +47,9 @@ class PlotTable(QDialog):
         self.table.setFocus()
 
     def copy(self) -> None:
-        """Tab-separated, as spreadsheets take it."""
-        lines = ["\t".join(row) for row in [self._heads, *self._rows]]
+        """Tab-separated, as spreadsheets take it; the heads are names that anybody may have given."""
+        heads = [cell(" ".join(head.split())) for head in self._heads]
+        lines = ["\t".join(row) for row in [heads, *self._rows]]
         QGuiApplication.clipboard().setText("\n".join(lines))
 
     def paintEvent(self, event: QPaintEvent) -> None:

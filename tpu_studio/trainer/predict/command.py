@@ -15,6 +15,7 @@ from tpu_studio.trainer.result import files
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.jsonfile import parse_json
+from tpu_studio.wire.spreadsheets import cell
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 AT_ONCE = 32  # examples in one call; the last call is filled up, so that nothing is compiled twice
@@ -101,8 +102,6 @@ def _show(rows: Sequence[dict[str, Any]], asked: argparse.Namespace) -> None:
     if rows and "text" in rows[0]:
         print("\n".join(str(row["text"]) for row in rows))
         return
-    from tpu_studio.trainer.result.table import cell  # with numpy, for a table alone
-
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["item", "answer", "probability", "problem"])
     for row in rows:

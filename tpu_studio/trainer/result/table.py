@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tpu_studio.trainer.result.points import Points
+from tpu_studio.wire.spreadsheets import cell
 
 ROWS_AT_ONCE = 100_000
 
@@ -23,11 +24,6 @@ def write_csv(path: Path, points: Points) -> None:
                     texts[empty] = ""
                 cells.append(texts)
             file.write("\n".join(map(",".join, zip(*cells, strict=True))) + "\n")
-
-
-def cell(text: str) -> str:
-    """A name out of somebody's data for a cell of a spreadsheet, which would take some for a formula, and obey it."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def _quoted(name: str) -> str:
