@@ -17,13 +17,14 @@ from tests.fakes.plans import plan
 from tests.fakes.studio import ThisPython
 from tests.fakes.waiting import eventually
 from tpu_studio.local.computer import Computer
+from tpu_studio.trainer.guardian.vm import environment
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.plan import dumps
 
 PACKAGE = Path(tpu_studio.__file__).resolve().parent
 NOT_OURS = {  # what starts "-m" or "-c" and is no Python of ours
     "practice/machines/image.py": "unshare -m, sh -c",
-    "trainer/guardian/vm/environment.py": "the VM's own Python, before ours is there; nobody else's files lie on it",
+    "trainer/guardian/vm/environment.py": "of an image, may be older than -P: in a neutral folder",
 }
 BEGIN = """
 import contextlib, multiprocessing, os
@@ -93,6 +94,18 @@ def test_only_absolute_ways_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_interpreter_is_named_by_its_whole_path() -> None:
     with pytest.raises(ValueError, match="python3"):
         ownpython.module("python3", "tpu_studio")
+
+
+def test_an_environment_is_made_with_nothing_from_the_working_folder(
+    tmp_path: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Colab that is the folder of what was uploaded."""
+    monkeypatch.chdir(hostile(tmp_path / "content"))
+    told = {"CANARY": str(canary)}
+    monkeypatch.setattr(environment, "_KEPT", (*environment._KEPT, "CANARY"))
+    assert environment._can_make(sys.executable)
+    environment._run([sys.executable, "-m", "json.tool", "--help"], told, lambda line: None, lambda: None)
+    assert not canary.exists()
 
 
 def test_there_is_no_other_door() -> None:

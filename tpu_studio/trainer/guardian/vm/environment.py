@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import IO
 
 from tpu_studio.trainer.guardian.vm.config import Environment
-from tpu_studio.wire import frameworks
+from tpu_studio.wire import frameworks, ownpython
 
 READY = "ready.json"
 LOCKS = Path("tpu_studio", "resources", "vm")
@@ -187,7 +187,9 @@ def _unpacked(wheel: Path, program: Path) -> Path:
 def _can_make(python: str) -> bool:
     """Whether this Python has what a virtual environment is made with (Debian splits it off)."""
     try:
-        return subprocess.run([python, "-c", "import ensurepip, venv"], capture_output=True, timeout=30).returncode == 0
+        asked = [python, "-c", "import ensurepip, venv"]
+        done = subprocess.run(asked, capture_output=True, timeout=30, cwd=ownpython.NEUTRAL_FOLDER)
+        return done.returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -202,6 +204,7 @@ def _run(argv: Sequence[str], own: Mapping[str, str], told: Callable[[str], None
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env={**_kept(), **pip, **own},
+            cwd=ownpython.NEUTRAL_FOLDER,  # in a notebook's own folder lies what was uploaded
             start_new_session=True,
         )
     except OSError as error:
