@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ import time
 from pathlib import Path
 
 import bill
+import bomcheck
 import deb
 from deb import APP, ICON_SIDES, TOP, WORK, megabytes
 
@@ -61,6 +63,8 @@ def bill_of_materials() -> None:
     python = WORK / "venv" / "bin" / "python"
     arguments = [str(REPORT), str(APP), deb.version(), str(SBOM)]
     subprocess.run([str(python), str(HERE / "sbom.py"), *arguments], check=True)
+    if wrong := bomcheck.wrong(json.loads(SBOM.read_text("utf-8"))):
+        raise SystemExit("\n".join([f"{SBOM.name} is not what CycloneDX 1.6 asks for:", *wrong]))
     print(SBOM.relative_to(TOP), flush=True)
 
 
