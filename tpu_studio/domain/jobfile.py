@@ -136,7 +136,10 @@ def save(job: Job, path: Path) -> None:
 def _wrong(error: tomllib.TOMLDecodeError, text: str, file: str) -> JobError:
     told = _TOLD.fullmatch(str(error))
     said, line, column = told.groups() if told else (str(error), None, None)
-    place = {"line": int(line), "column": int(column)} if line else {"line": len(text.rstrip().splitlines())}
+    if line and column:
+        place = {"line": int(line), "column": int(column)}
+    else:
+        place = {"line": len(text.rstrip().splitlines())}
     if not said.startswith(_TWICE):
         return JobError("job-file-syntax", file=file, raw=said, **place)
     key, second = _twice(text)

@@ -361,7 +361,8 @@ class Mirror:
     def controls_offered(self, *, here: bool) -> list[Control]:
         """What `Controls` would read once `pull_controls` has run; nothing is written. *here*: those count that lie on
         this disk already."""
-        there, found, number = self._controls_there(), [], 1
+        there, number = self._controls_there(), 1
+        found: list[Control] = []
         while True:
             path = control_file(self.folder, number)
             try:
