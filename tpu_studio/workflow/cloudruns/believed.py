@@ -46,13 +46,13 @@ def believe(run: Path, records: Iterable[Mapping[str, object]]) -> None:
             os.fsync(file.fileno())
 
 
-def take(run: Path, records: Iterable[Mapping[str, Any]]) -> None:
+def take(run: Path, records: Iterable[Mapping[str, object]]) -> None:
     """Believe these of a run that is taken over, and nothing else that lies in its folder. Raises OSError."""
     believe(run, records)
     open_to_append(run / FILE).close()  # else `begin` would think of an earlier version
 
 
-def are_known(run: Path, records: Iterable[Mapping[str, Any]]) -> bool:
+def are_known(run: Path, records: Iterable[Mapping[str, object]]) -> bool:
     known = _known(run)
     return all(_line(one) in known for one in records)
 
