@@ -298,7 +298,7 @@ def test_a_plan_that_is_another_one_after_the_yes_is_not_taken_over(tmp_path: Pa
     trains(desk)
     verbs, _, journal = second(tmp_path, sky)
     offer = verbs.offer(cloud_plan(), RUN)
-    dearer = replace(offer.plan, limits={**offer.plan.limits, "money_usd": 90_000.0})
+    dearer = replace(offer.plan, limits=replace(offer.plan.limits, money_usd=90_000.0))
     sky._put(f"runs/{RUN}/{PLAN}", dumps(dearer))
     with pytest.raises(RunError, match="run-changed"):
         verbs.take_over(cloud_plan(), RUN, offer=offer)
