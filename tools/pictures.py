@@ -93,6 +93,7 @@ def photograph(driver: Driver, out: Path) -> None:
     driver.linger(1.5)
     both(driver, out, "settings")
     pictures_help.photograph(driver, out)
+    pictures_help.photograph_comparison(driver, out, finished)
     studio.runs.stop(live, keep=False)
     over: Callable[[], Any] = lambda: (row := studio.runs.state.value.row(live)) is not None and row.over  # noqa: E731
     driver.wait(over, 120, "The live run did not stop.")

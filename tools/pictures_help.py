@@ -1,4 +1,4 @@
-"""The Help page with an error text and what it means. `make pictures` calls it; the text is the rule's own."""
+"""The Help page with an error text and what it means, and the Compare page. `make pictures` calls them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,15 @@ def photograph(driver: Driver, out: Path) -> None:
     page.explain_text(LOG)
     driver.wait(lambda: bool(page.model.state.value.answer), 30, "The text was not explained.")
     pictures.both(driver, out, "help-explained")
+
+
+def photograph_comparison(driver: Driver, out: Path, runs: list[str]) -> None:
+    import demo
+    import pictures
+
+    others = [demo.train(driver, pictures.example("digits")).run for _ in range(2)]
+    driver.studio.runs.compared((runs[0], *others))
+    holder: Any = driver.window.page("compare")
+    driver.wait(lambda: holder.page is not None and len(holder.page.model.state.value.rows) == 3, 60, "No comparison.")
+    driver.linger(2)
+    pictures.both(driver, out, "compare")

@@ -111,6 +111,32 @@ class RunHolder(Holder):
         self.put(RunPage(model))
 
 
+class CompareHolder(Holder):
+    """The page that compares runs."""
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__()
+        self._studio = studio
+        self._wanted: tuple[str, ...] = ()
+        studio.with_services(lambda services: studio.warming.fetch(warming.RUN, lambda: self._show(services), self))
+
+    def show_runs(self, runs: tuple[str, ...]) -> None:
+        self._wanted = runs
+        if self.page is not None:
+            self.ask("show_runs", runs)
+
+    def _show(self, services: Services) -> None:
+        from tpu_studio.gui.compare.page import ComparePage
+        from tpu_studio.viewmodels.comparing import CompareViewModel
+        from tpu_studio.workflow.comparing import Reading
+
+        model = CompareViewModel(self._studio.tasks, lambda run: Reading(services.runs, run))
+        model.planned = self._studio.shell.plan_again
+        page = ComparePage(model, self._studio.runs, self._studio.shell)
+        self.put(page)
+        page.show_runs(self._wanted)
+
+
 def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: Plan) -> RunViewModel:
     from tpu_studio.local.computer import trainer_environment
     from tpu_studio.local.predictor import PredictorProcess

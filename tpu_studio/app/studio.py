@@ -71,6 +71,7 @@ class Studio:
         self.home_model = HomeViewModel(self.engine, self.runs)
         self.runs.tell, self.runs.tell_problem = self.shell.notify, self.shell.tell_problem
         self.runs.opened = self._open_run
+        self.runs.compared = self._compare
         self.runs.watched = lambda: view.run if (view := self.shell.state.value).page == "run" else ""
         self.runs.engine_needed = self._ask_for_engine
         self.window = MainWindow(
@@ -84,6 +85,7 @@ class Studio:
                 settings=self._settings_page,
                 account=self._account_page,
                 help=self._help_page,
+                compare=self._compare_page,
                 plan=self._plan_page,
                 run=self._run_page,
             ),
@@ -256,6 +258,14 @@ class Studio:
         page.open_account = self.open_account
         return page
 
+    def _compare(self, runs: tuple[str, ...]) -> None:
+        from tpu_studio.app.holders import CompareHolder
+
+        self.shell.go("compare")
+        page = self.window.page("compare")
+        assert isinstance(page, CompareHolder)
+        page.show_runs(runs)
+
     def _help_page(self) -> QWidget:
         from tpu_studio.gui.help.page import HelpPage
         from tpu_studio.viewmodels.helping import HelpViewModel
@@ -263,6 +273,11 @@ class Studio:
         page = HelpPage(HelpViewModel(self.tasks))
         page.acted.connect(self.window.act)
         return page
+
+    def _compare_page(self) -> QWidget:
+        from tpu_studio.app.holders import CompareHolder
+
+        return CompareHolder(self)
 
     def explain_text(self, text: str) -> None:
         """Show what *text*, a log or an error, means: the Help page."""

@@ -120,6 +120,7 @@ class RunsViewModel:
         self.tell: Callable[..., Any] = lambda title, text="", **more: None
         self.tell_problem: Callable[[Problem], None] = lambda problem: None
         self.opened: Callable[[str], None] = lambda run: None
+        self.compared: Callable[[tuple[str, ...]], None] = lambda runs: None
         self.watched: Callable[[], str] = lambda: ""  # the run whose page is shown: its end needs no notice
         self.engine_needed: Callable[[Callable[[], None]], None] | None = (
             None  # called with what to do once it is there

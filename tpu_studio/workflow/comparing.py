@@ -8,7 +8,7 @@ from typing import Protocol
 from tpu_studio.domain.comparison import Comparison, Contender, compare
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import Plan
-from tpu_studio.workflow.ports import Following, RunSummary
+from tpu_studio.workflow.ports import Curve, Following, RunSummary
 
 
 class Readable(Protocol):
@@ -18,26 +18,59 @@ class Readable(Protocol):
     def follow(self, run: str) -> Following: ...
 
 
-def compare_runs(runs: Readable, names: Sequence[str]) -> Comparison:
-    """Raises RunError: no such run, or one that cannot be read; BadInput as `compare`."""
-    return compare([contender(runs, name) for name in names])
-
-
-def contender(runs: Readable, name: str) -> Contender:
-    """The run as far as it has come down.
+class Reading:
+    """One run that is compared, held open. Blocks.
 
     Raises:
         RunError: no such run, or one that cannot be read.
     """
-    row = runs.summary(name)
-    if row.problem:
-        raise RunError("run-unreadable", run=row.run, folder=str(row.folder))
-    following = runs.follow(name)
-    try:
-        following.poll()
-        plan, view = following.plan, following.view
-    finally:
-        following.close()
+
+    def __init__(self, runs: Readable, run: str) -> None:
+        row = runs.summary(run)
+        if row.problem:
+            raise RunError("run-unreadable", run=row.run, folder=str(row.folder))
+        self._runs, self.run = runs, row.run
+        self._following = runs.follow(row.run)
+        self.contender = _contender(row, self._following)
+
+    def poll(self) -> None:
+        """What has come down since."""
+        self._following.poll()
+        self.contender = _contender(self._runs.summary(self.run), self._following)
+
+    def metrics(self) -> tuple[str, ...]:
+        return tuple(self._following.metrics)
+
+    def curve(self, metric: str) -> Curve:
+        return self._following.curve(metric)
+
+    def begun(self) -> tuple[float, ...]:
+        """When training began, and began again."""
+        return self._following.view.begun
+
+    @property
+    def plan(self) -> Plan:
+        return self._following.plan
+
+    def close(self) -> None:
+        self._following.close()
+
+
+def compare_runs(runs: Readable, names: Sequence[str]) -> Comparison:
+    """Raises RunError: no such run, or one that cannot be read; BadInput as `compare`."""
+    contenders = []
+    for name in names:
+        reading = Reading(runs, name)
+        try:
+            reading.poll()
+            contenders.append(reading.contender)
+        finally:
+            reading.close()
+    return compare(contenders)
+
+
+def _contender(row: RunSummary, following: Following) -> Contender:
+    plan = following.plan
     return Contender(
         run=row.run,
         name=row.name,
@@ -46,7 +79,7 @@ def contender(runs: Readable, name: str) -> Contender:
         task=plan.task,
         settings=_settings(plan),
         data=str(plan.data.get("fingerprint", "")),
-        best={metric: value for metric, (value, _) in view.best.items()},
+        best={metric: value for metric, (value, _) in following.view.best.items()},
         time_s=row.duration_s,
         usd=row.usd,
         usd_most=row.usd_most,

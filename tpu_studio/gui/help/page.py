@@ -134,10 +134,6 @@ class HelpPage(QWidget):
         dialog.fileSelected.connect(lambda name: self._file(Path(name)))
         dialog.open()
 
-    def explain(self) -> None:
-        """F1 on this page."""
-        self.text.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _file_of(event.mimeData()) or event.mimeData().hasText():
             event.acceptProposedAction()

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices, QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
+from tpu_studio.domain.comparison import AT_MOST
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader
 from tpu_studio.gui.kit.fields import Field, LineEdit
@@ -59,6 +60,8 @@ class RunsPage(QWidget):
         self.extend.clicked.connect(lambda: self._extend(self._one()))
         self.export = Button("Save a copy…", size="small", icon="download")
         self.export.clicked.connect(lambda: self._export(self._one()))
+        self.compare = Button("Compare", size="small", icon="git-compare-arrows")
+        self.compare.clicked.connect(lambda: model.compared(tuple(row.run for row in self._chosen_rows())))
         self.delete = Button("Delete", size="small", icon="trash-2")
         self.delete.clicked.connect(self._delete)
         bar = QHBoxLayout()
@@ -68,9 +71,9 @@ class RunsPage(QWidget):
         bar.addWidget(self.count, 100)
         bar.addStretch(1)
         bar.addWidget(self.chosen)
-        for button in (self.extend, self.export, self.delete):
+        for button in (self.compare, self.extend, self.export, self.delete):
             bar.addWidget(button)
-        self._beside = (self.count, self.chosen, self.extend, self.export, self.delete)
+        self._beside = (self.count, self.chosen, self.compare, self.extend, self.export, self.delete)
         self._bar = QWidget()
         bar.setContentsMargins(0, 0, 0, 0)
         self._bar.setLayout(bar)
@@ -167,6 +170,8 @@ class RunsPage(QWidget):
         busy = [row for row in chosen if row.may_stop]
         self.delete.setEnabled(not busy)
         self.delete.setToolTip(plain("" if not busy else f"{busy[0].name} is still going on: stop it first."))
+        sound = [row for row in chosen if not row.problem]
+        self.compare.setVisible(1 < len(sound) == len(chosen) <= AT_MOST)
         self.extend.setVisible(len(chosen) == 1 and (chosen[0].may_extend or chosen[0].live))
         self.export.setVisible(len(chosen) == 1 and chosen[0].over and not chosen[0].problem)
         self._fit_filter()

@@ -195,6 +195,8 @@ def commands(window: MainWindow) -> Iterator[Command]:
     yield Command("Runs", "Page", "activity", lambda: window.act("runs"), "Ctrl+2", "all list")
     also = "google sign in cloud quota project billing"
     yield Command("Account & quota", "Page", "shield-check", lambda: window.act("account"), "Ctrl+5", also)
+    also = "best difference curves side by side"
+    yield Command("Compare runs", "Page", "git-compare-arrows", lambda: window.act("compare"), "Ctrl+8", also)
     also = "error log failed explain why learn support"
     yield Command("Help: why did it fail?", "Page", "circle-question-mark", lambda: window.act("help"), "Ctrl+7", also)
     yield Command(

@@ -47,6 +47,7 @@ class Pages:
     settings: Callable[[], QWidget]
     account: Callable[[], QWidget]
     help: Callable[[], QWidget]
+    compare: Callable[[], QWidget]
     plan: Callable[[], QWidget]
     run: Callable[[str], QWidget]
     kept: dict[str, QWidget] = field(default_factory=dict)
@@ -81,6 +82,7 @@ class MainWindow(QMainWindow):
             [
                 NavItem("home", "Home", "house", "Ctrl+1"),
                 NavItem("runs", "Runs", "activity", "Ctrl+2"),
+                NavItem("compare", "Compare", "git-compare-arrows", "Ctrl+8"),
                 NavItem("account", "Account & quota", "shield-check", "Ctrl+5"),
                 NavItem("help", "Help", "circle-question-mark", "Ctrl+7"),
             ]
@@ -155,7 +157,7 @@ class MainWindow(QMainWindow):
             self.stack.show_page(page)
             if before is not None:  # a page's own keys work at once; at the start nothing has the focus
                 page.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.sidebar.select(view.section if view.section in ("home", "runs", "account", "help") else "")
+        self.sidebar.select(view.section if view.section in ("home", "runs", "compare", "account", "help") else "")
         self.footer.show_settings(view.section == "settings")
         if view.banner is not None and self.banner is None:
             self.banner = _banner(view.banner)
@@ -191,7 +193,7 @@ class MainWindow(QMainWindow):
     def act(self, name: str) -> None:
         """Do the command *name* (see `actions`)."""
         match name:
-            case "home" | "runs" | "account" | "help":
+            case "home" | "runs" | "compare" | "account" | "help":
                 self.shell.go(name)
             case "settings" | "settings-page":
                 self.shell.go("settings")

@@ -1,0 +1,114 @@
+"""The Compare page as a person uses it: chosen on the Runs page, added, taken out, drawn along both axes, saved."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.gui.studios import OpenStudio
+from tpu_studio.app.holders import CompareHolder
+from tpu_studio.gui.compare.page import ComparePage
+
+
+def two_runs(studio: OpenStudio) -> tuple[str, str]:
+    one, other = studio.launch("first", steps=10), studio.launch("second", steps=12)
+    studio.wait_over(one)
+    studio.wait_over(other)
+    return one, other
+
+
+def shown(qtbot, studio: OpenStudio) -> ComparePage:
+    holder = studio.window.page("compare")
+    assert isinstance(holder, CompareHolder)
+    qtbot.waitUntil(lambda: holder.page is not None)
+    assert isinstance(holder.page, ComparePage)
+    return holder.page
+
+
+@pytest.fixture
+def compared(qtbot, studio: OpenStudio) -> tuple[ComparePage, str, str]:
+    one, other = two_runs(studio)
+    studio.shell.go("runs")
+    runs = studio.page
+    for run in (one, other):
+        runs.table.runs.toggle(run)
+    assert not runs.compare.isHidden()
+    runs.compare.click()
+    page = shown(qtbot, studio)
+    qtbot.waitUntil(lambda: len(page.model.state.value.rows) == 2)
+    return page, one, other
+
+
+def test_chosen_runs_are_laid_beside_each_other_with_a_finding_curves_and_a_table(compared, studio):
+    page, one, other = compared
+    view = page.model.state.value
+    assert studio.shell.state.value.page == "compare"
+    assert view.title and page.finding.title.text() == view.title
+    assert {row.run for row in view.rows} == {one, other}
+    assert dict(view.measures) and view.measure in dict(view.measures)
+    assert page.plot is not None and {line.run for line in page.model.lines()} == {one, other}
+    assert page.table is not None and page.table.model().rowCount() == 2
+
+
+def test_axis_and_measure_are_chosen(qtbot, compared):
+    page, *_ = compared
+    before = page.plot
+    page.axis.changed.emit("step")
+    assert page.model.state.value.axis == "step" and page.plot is not before
+    drawn = page.plot
+    page.measure.chosen.emit("loss")
+    assert page.model.state.value.measure == "loss"
+    qtbot.waitUntil(lambda: len(page.model.lines()) == 2)
+    assert page.plot is drawn  # it was the loss already
+
+
+def test_a_run_is_taken_out_and_added_again_and_one_alone_says_what_to_do(qtbot, compared):
+    page, one, other = compared
+    take_out = page.menu_of(other).actions()[1]
+    take_out.trigger()
+    qtbot.waitUntil(lambda: page.model.state.value.runs == (one,) and not page.model.state.value.is_reading)
+    assert not page.empty.isHidden() and page.finding.isHidden()
+    add = [action for action in page.addable().actions() if other in action.text()]
+    add[0].trigger()
+    qtbot.waitUntil(lambda: len(page.model.state.value.rows) == 2)
+    assert page.empty.isHidden()
+
+
+def test_the_table_is_saved_whole(qtbot, compared, tmp_path: Path):
+    page, one, other = compared
+    page.model.save_table(tmp_path / "t.csv")
+    qtbot.waitUntil(lambda: bool(page.model.state.value.saved))
+    rows = list(csv.DictReader((tmp_path / "t.csv").read_text("utf-8").splitlines()))
+    assert sorted(row["run"] for row in rows) == sorted([one, other])
+    assert {"time_s", "cost_usd", "steps"} <= set(rows[0])
+
+
+def test_the_next_run_is_planned_from_the_best(compared, studio, monkeypatch):
+    page, *_ = compared
+    planned = []
+    monkeypatch.setattr(page.model, "planned", planned.append)
+    if page.model.state.value.best:
+        page.finding.acted.emit()
+        assert planned
+    else:
+        assert page.finding.button.isHidden()
+
+
+def test_a_run_that_is_deleted_meanwhile_is_told_and_nothing_breaks(qtbot, compared, studio):
+    page, one, other = compared
+    studio.studio.services.runs.delete(other)
+    page.refresh()
+    qtbot.waitUntil(lambda: not page.model.state.value.is_reading)
+    page.model.show((one, "never-was"))
+    qtbot.waitUntil(lambda: page.model.state.value.problem is not None)
+    assert not page.problem.isHidden()
+
+
+def test_before_anything_is_chosen_the_page_leads_to_the_runs(qtbot, studio):
+    studio.shell.go("compare")
+    page = shown(qtbot, studio)
+    qtbot.waitUntil(lambda: not page.empty.isHidden())
+    page.empty.acted.emit()
+    assert studio.shell.state.value.page == "runs"

@@ -1,0 +1,1 @@
+"""Compare: runs beside each other."""

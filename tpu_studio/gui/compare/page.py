@@ -1,0 +1,277 @@
+"""Compare runs: what was found in a sentence, the curves along one axis, and the table of what differs. Draws
+`CompareView`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QScrollArea, QVBoxLayout, QWidget
+
+from tpu_studio.gui.bridge import Drain
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, PageHeader
+from tpu_studio.gui.kit.choose import Segmented
+from tpu_studio.gui.kit.fields import ComboBox
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.states import EmptyState, Skeleton
+from tpu_studio.gui.kit.table import Cell, Column, Table
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.plots.plot import Plot
+from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME, Scale
+from tpu_studio.gui.plots.source import Curve, RunCurve
+from tpu_studio.viewmodels.comparing import CompareView, CompareViewModel
+from tpu_studio.viewmodels.runs import RunsViewModel
+from tpu_studio.viewmodels.shell import ShellViewModel
+from tpu_studio.wire import metrics
+
+READ_MS = 2000
+_PLOT = 340
+_ASKS = "Which is better, by how much, and is it more than chance?"
+_COURSE: dict[str, Scale] = {"examples_per_s": COUNT, "usd": MONEY}
+
+
+class ComparePage(QWidget):
+    def __init__(
+        self, model: CompareViewModel, runs: RunsViewModel, shell: ShellViewModel, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.model, self._runs, self._shell = model, runs, shell
+        self._drawn: tuple[str, str] | None = None
+        self._columns: tuple[str, ...] = ()
+        self.plot: Plot | None = None
+        self.table: Table | None = None
+
+        self.add = Button("Add a run", icon="plus")
+        self.add.clicked.connect(self._ask_which)
+        self.export = Button("Save the table…", "quiet", icon="download")
+        self.export.clicked.connect(self._ask_where)
+        self.header = PageHeader("Compare runs", _ASKS, self.add, self.export)
+        self.finding = Note("", "", "accent", action="Plan the next run from this one", icon="lightbulb")
+        self.finding.acted.connect(model.plan_best)
+        self.problem = Note("", "", "bad")
+        self.saved = Note("", "", "ok")
+        self.measure = ComboBox(name="What is drawn")
+        self.measure.chosen.connect(model.choose_measure)
+        self.axis = Segmented([("time", "by time"), ("step", "by step")], "time", name="Along which axis", small=True)
+        self.axis.changed.connect(model.choose_axis)
+        choice = QHBoxLayout()
+        choice.setSpacing(Space.m)
+        choice.addWidget(self.measure, 1)
+        choice.addStretch(3)
+        choice.addWidget(self.axis)
+        self.chart = Card(margins=(18, 12, 18, 12))
+        self.chart.body.addLayout(choice)
+        self.sheet = Card(margins=1, spacing=0)
+        self.more = Text("", "caption", "text_2")
+        self.more.setContentsMargins(18, 8, 18, 10)
+        self.skeleton = Skeleton(6)
+        self.empty = EmptyState(
+            "Nothing to compare yet",
+            "Tick two runs or more on the Runs page, and press Compare. Or add them here.",
+            icon="git-compare-arrows",
+            action="Go to Runs",
+            kind="primary",
+        )
+        self.empty.acted.connect(lambda: shell.go("runs"))
+
+        inside = QWidget()
+        inside.setObjectName("scrolled")
+        self.column = QVBoxLayout(inside)
+        self.column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
+        self.column.setSpacing(Space.l)
+        for widget in (
+            self.header,
+            self.problem,
+            self.saved,
+            self.finding,
+            self.skeleton,
+            self.empty,
+            self.chart,
+            self.sheet,
+        ):
+            self.column.addWidget(widget)
+        self.column.addStretch(1)
+        area = QScrollArea()
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(inside)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(area)
+        self._end = model.state.subscribe(self._draw)
+        self.destroyed.connect(lambda: self._end())
+        self._drain = Drain(self, model.tick, READ_MS)
+
+    def show_runs(self, runs: tuple[str, ...]) -> None:
+        self.model.show(runs)
+
+    def refresh(self) -> None:
+        self.model.show(self.model.state.value.runs)
+
+    # --------------------------------------------------------------------------------------------------------- drawing
+
+    def _draw(self, view: CompareView) -> None:
+        several = len(view.rows) > 1
+        count = len(view.runs)
+        words = f"{count} runs. Settings that differ stand in the table." if several else ""
+        self.header.sentence.setText(words or _ASKS)
+        self.export.setVisible(several)
+        self.problem.setVisible(view.problem is not None)
+        if view.problem is not None:
+            self.problem.set_words(view.problem.title, view.problem.text)
+        self.saved.setVisible(bool(view.saved))
+        self.saved.set_words("The table is saved", view.saved)
+        self.finding.setVisible(bool(view.title))
+        self.finding.set_words(view.title, view.text)
+        if self.finding.button is not None:
+            self.finding.button.setVisible(bool(view.best))
+        self.skeleton.setVisible(view.is_reading and not view.rows)
+        self.empty.setVisible(count < 2 and not view.is_reading)
+        self.chart.setVisible(bool(view.rows) and bool(view.measures))
+        self.sheet.setVisible(bool(view.rows))
+        self.measure.set_options(view.measures)
+        self.measure.set_value(view.measure)
+        self.axis.set_value(view.axis)
+        self._draw_table(view)
+        self._draw_curves(view)
+
+    def _draw_table(self, view: CompareView) -> None:
+        if self.table is None or view.columns != self._columns:
+            if self.table is not None:
+                self.sheet.body.removeWidget(self.table)
+                self.table.hide()
+                self.table.deleteLater()
+            self._columns = view.columns
+            wide = [Column(title, 118, "number") for title in view.columns]
+            self.table = Table([Column("Run"), Column("Where", 200), *wide], name="Runs", all_rows=True)
+            self.table.opened.connect(self._open)
+            self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            self.table.customContextMenuRequested.connect(self._menu)
+            self.sheet.body.insertWidget(0, self.table)
+            self.sheet.body.addWidget(self.more)
+        self.table.set_rows(
+            [
+                (
+                    row.run,
+                    [
+                        Cell(row.name, swatch=_tone(row.colour), strong=True, words=_spoken(row.name, row.goes_on)),
+                        row.place,
+                        *(
+                            Cell(text, pill="ok", icon="award") if place in row.best else Cell(text)
+                            for place, text in enumerate(row.cells)
+                        ),
+                    ],
+                )
+                for row in view.rows
+            ]
+        )
+        left = view.more_settings
+        self.more.setText(
+            f"{left} more {'setting differs' if left == 1 else 'settings differ'}: Save the table has all."
+        )
+        self.more.setVisible(left > 0)
+
+    def _draw_curves(self, view: CompareView) -> None:
+        if not view.measure:
+            return
+        if self.plot is None or self._drawn != (view.measure, view.axis):
+            if self.plot is not None:
+                self.chart.body.removeWidget(self.plot)
+                self.plot.hide()
+                self.plot.deleteLater()
+            self._drawn = (view.measure, view.axis)
+            title = dict(view.measures)[view.measure]
+            scale, top = _scale(view.measure)
+            across = TIME if view.axis == "time" else STEPS
+            self.plot = Plot(title, across, scale, waits_for="Waits for the first point.", y_top=top, log=top is None)
+            self.plot.setMinimumHeight(px(_PLOT))
+            self.chart.body.addWidget(self.plot, 1)
+        self.plot.set_curves(
+            [
+                Curve(
+                    line.run,
+                    line.name,
+                    RunCurve(line.curve, "time", line.origin, cuts=line.cuts)
+                    if view.axis == "time"
+                    else RunCurve(line.curve, "step"),
+                    _tone(line.colour),
+                    "line",
+                    end_label=True,
+                    ended=line.is_over,
+                )
+                for line in self.model.lines()
+            ]
+        )
+        self.plot.touch()
+
+    # ---------------------------------------------------------------------------------------------------------- acting
+
+    def _open(self, run: str) -> None:
+        row = next((row for row in self.model.state.value.rows if row.run == run), None)
+        self._shell.open_run(run, row.name if row else "")
+
+    def menu_of(self, run: str) -> QMenu:
+        menu = QMenu(self)
+        menu.aboutToHide.connect(menu.deleteLater)
+        _add(menu, "Open", lambda: self._open(run))
+        _add(menu, "Take out of the comparison", lambda: self.model.remove(run))
+        return menu
+
+    def _menu(self, at: QPoint) -> None:
+        if self.table is not None and self.table.value:
+            self.menu_of(self.table.value).popup(self.table.viewport().mapToGlobal(at))
+
+    def addable(self) -> QMenu:
+        """Runs of the list that are not here yet, newest first."""
+        menu = QMenu(self)
+        menu.aboutToHide.connect(menu.deleteLater)
+        here = set(self.model.state.value.runs)
+        others = [row for row in self._runs.state.value.rows or () if row.run not in here and not row.problem]
+        for row in others[:30]:
+            _add(menu, f"{row.name}  ({row.run})".replace("&", "&&"), functools.partial(self.model.add, row.run))
+        if not others:
+            _add(menu, "There is no other run", lambda: None, possible=False)
+        return menu
+
+    def _ask_which(self) -> None:
+        self.addable().popup(self.add.mapToGlobal(QPoint(0, self.add.height())))
+
+    def _ask_where(self) -> None:
+        dialog = QFileDialog(self.window(), "Save the table")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters(["Table (*.csv)"])
+        dialog.setDefaultSuffix("csv")
+        dialog.selectFile("comparison.csv")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda name: self.model.save_table(Path(name)))
+        dialog.open()
+
+
+def _add(menu: QMenu, text: str, act: Callable[[], object], *, possible: bool = True) -> None:
+    action = QAction(text, menu)
+    action.triggered.connect(lambda _checked=False: act())
+    action.setEnabled(possible)
+    menu.addAction(action)
+
+
+def _tone(colour: int) -> str:
+    return f"s{colour + 1}"
+
+
+def _spoken(name: str, goes_on: bool) -> str:
+    return f"{name}, goes on" if goes_on else name
+
+
+def _scale(measure: str) -> tuple[Scale, float | None]:
+    if measure in _COURSE:
+        return _COURSE[measure], None
+    percent = metrics.by_id(measure).percent
+    return (PERCENT, 1.0) if percent else (PLAIN, None)

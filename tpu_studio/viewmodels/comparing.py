@@ -1,0 +1,310 @@
+"""The Compare page: up to twenty runs, one measure along one axis, what differs in them, and which is best."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.comparison import AT_MOST, Comparison, Contender, compare
+from tpu_studio.domain.observable import Observable
+from tpu_studio.viewmodels import draft
+from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.viewmodels.runrows import marked
+from tpu_studio.wire import metrics, places
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.schema import BY_PATH
+from tpu_studio.wire.spreadsheets import cell
+
+if TYPE_CHECKING:
+    from tpu_studio.wire.job import Job
+    from tpu_studio.workflow.comparing import Reading
+    from tpu_studio.workflow.ports import Curve, Tasks
+
+COLOURS = 6  # of lines; further ones begin again
+SETTINGS = 4  # columns of settings that differ; the rest stands in the table that is saved
+_COURSE = ("examples_per_s", "usd")  # besides what a task measures
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run in the table. *cells*: by the columns of the view; *best*: columns in which it is the best."""
+
+    run: str
+    name: str
+    place: str
+    colour: int
+    cells: tuple[str, ...]
+    best: tuple[int, ...] = ()
+    goes_on: bool = False
+
+
+@dataclass(frozen=True)
+class CompareView:
+    """Attributes:
+    runs: Ids, in the order in which they were taken in.
+    is_reading: They are read for the first time.
+    columns: Titles of `Row.cells`.
+    measures: (metric, title) of the curves that there are. *measure*: which is drawn; *axis*: ``time`` or ``step``.
+    title, text: What the comparison found.
+    best: The run that the next one may be planned from.
+    more_settings: How many more settings differ than there are columns for.
+    number: Grows whenever the curves have to be drawn anew.
+    """
+
+    runs: tuple[str, ...] = ()
+    is_reading: bool = False
+    rows: tuple[Row, ...] = ()
+    columns: tuple[str, ...] = ()
+    measures: tuple[tuple[str, str], ...] = ()
+    measure: str = ""
+    axis: str = "time"
+    title: str = ""
+    text: str = ""
+    best: str = ""
+    more_settings: int = 0
+    number: int = 0
+    problem: Problem | None = None
+    saved: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve to draw. *origin*: when its training began; *cuts*: (from, to) in which nothing was trained."""
+
+    run: str
+    name: str
+    colour: int
+    curve: Curve
+    origin: float
+    cuts: tuple[tuple[float, float], ...]
+    is_over: bool
+
+
+class CompareViewModel:
+    """Commands: `show`, `add`, `remove`, `choose_measure`, `choose_axis`, `plan_best`, `save_table`; `tick`, `close`.
+
+    Args:
+        open_run: Begins to read a run; blocks. Raises RunError.
+    """
+
+    def __init__(self, tasks: Tasks, open_run: Callable[[str], Reading]) -> None:
+        self.state = Observable(CompareView())
+        self.planned: Callable[[Job], None] = lambda job: None
+        self._tasks, self._open_run = tasks, open_run
+        self._open: dict[str, Reading] = {}
+        self._found: Comparison | None = None
+        self._busy = False
+
+    def show(self, runs: tuple[str, ...]) -> None:
+        """These runs, and no others."""
+        wanted = tuple(dict.fromkeys(runs))[:AT_MOST]
+        for run in set(self._open) - set(wanted):
+            self._open.pop(run).close()
+        self._change(runs=wanted, is_reading=True, problem=None, saved="")
+        self._read()
+
+    def add(self, run: str) -> None:
+        self.show((*self.state.value.runs, run))
+
+    def remove(self, run: str) -> None:
+        self.show(tuple(one for one in self.state.value.runs if one != run))
+
+    def choose_measure(self, metric: str) -> None:
+        self._change(measure=metric, number=self.state.value.number + 1)
+
+    def choose_axis(self, axis: str) -> None:
+        self._change(axis=axis, number=self.state.value.number + 1)
+
+    def plan_best(self) -> None:
+        """A new plan with the settings of the best run."""
+        if reading := self._open.get(self.state.value.best):
+            self.planned(draft.of_plan(reading.plan))
+
+    def save_table(self, path: Path) -> None:
+        """All runs with all that differs, as CSV that no spreadsheet takes for formulas."""
+        found = self._found
+        if found is None:
+            return
+
+        def work() -> None:
+            path.write_text(table_of(found), "utf-8", newline="")
+
+        self._tasks.submit(work, done=lambda _: self._change(saved=str(path)), failed=self._failed)
+
+    def tick(self) -> None:
+        """Every few seconds while the page is seen: runs that go on are read again."""
+        if not self._busy and any(row.goes_on for row in self.state.value.rows):
+            self._read()
+
+    def close(self) -> None:
+        for reading in self._open.values():
+            reading.close()
+        self._open.clear()
+
+    def lines(self) -> list[Line]:
+        """The curves of the chosen measure, of the runs that have one."""
+        view = self.state.value
+        drawn = []
+        for place, run in enumerate(view.runs):
+            reading = self._open.get(run)
+            curve = reading.curve(view.measure) if reading is not None and view.measure else None
+            if reading is not None and curve is not None and len(curve):
+                begun = reading.begun()
+                over = reading.contender.is_over
+                drawn.append(
+                    Line(
+                        run,
+                        reading.contender.name,
+                        place % COLOURS,
+                        curve,
+                        begun[0] if begun else 0.0,
+                        cuts(curve, begun),
+                        over,
+                    )
+                )
+        return drawn
+
+    # --------------------------------------------------------------------------------------------------------- reading
+
+    def _read(self) -> None:
+        wanted, opened = self.state.value.runs, dict(self._open)
+        self._busy = True
+
+        def work() -> dict[str, Reading]:
+            for run in wanted:
+                if run not in opened:
+                    opened[run] = self._open_run(run)
+                opened[run].poll()
+            return opened
+
+        def done(read: dict[str, Reading]) -> None:
+            self._busy = False
+            if self.state.value.runs != wanted:
+                for run in set(read) - set(self._open) - set(self.state.value.runs):
+                    read[run].close()
+                return
+            self._open = read
+            self._judge()
+
+        self._tasks.submit(work, done=done, failed=self._failed)
+
+    def _judge(self) -> None:
+        view = self.state.value
+        contenders = [self._open[run].contender for run in view.runs]
+        measures = _measures([self._open[run].metrics() for run in view.runs])
+        problem, found = None, None
+        try:
+            found = compare(contenders)
+        except StudioError as error:
+            problem = problem_of(error) if len(contenders) > 1 else None
+        self._found = found
+        measure = view.measure if view.measure in dict(measures) else ""
+        if not measure and measures:
+            measure = found.metric if found is not None and found.metric in dict(measures) else measures[0][0]
+        columns, rows, more = _table(found, contenders)
+        self._change(
+            is_reading=False,
+            rows=rows,
+            columns=columns,
+            measures=measures,
+            measure=measure,
+            title=found.finding.title if found else "",
+            text=found.finding.text if found else "",
+            best=found.finding.best if found else "",
+            more_settings=more,
+            problem=problem,
+            number=view.number + 1,
+        )
+
+    def _failed(self, error: Exception) -> None:
+        self._busy = False
+        self._change(is_reading=False, problem=problem_of(error))
+
+    def _change(self, **changes: Any) -> None:
+        self.state.set(replace(self.state.value, **changes))
+
+
+def cuts(curve: Curve, begun: tuple[float, ...]) -> tuple[tuple[float, float], ...]:
+    """From the last point before a run was taken up again to when it was: nothing was trained in between."""
+    found = []
+    for again in begun[1:]:
+        before, _, _ = curve.window(again, again, 1, "time")
+        last = max((float(t) for t in before if t < again), default=again)
+        found.append((last, again))
+    return tuple(found)
+
+
+def _measures(sets: list[tuple[str, ...]]) -> tuple[tuple[str, str], ...]:
+    names = dict.fromkeys(name for one in sets for name in one)
+    known = [(metric.id, metric.title) for metric in metrics.all_metrics() if metric.id in names]
+    titles = {"examples_per_s": "Speed", "usd": "Cost"}
+    return (*known, *((name, titles[name]) for name in _COURSE if name in names))
+
+
+def _table(found: Comparison | None, contenders: list[Contender]) -> tuple[tuple[str, ...], tuple[Row, ...], int]:
+    metric = found.metric if found else ""
+    differing = sorted(found.differing, key=lambda path: path.endswith("_every")) if found else []  # chosen ones first
+    shown = differing[:SETTINGS]
+    head = (*([metrics.by_id(metric).title] if metric else []), "Time", "Cost", *(title_of(path) for path in shown))
+    order = [run for side in found.sides for run in side.runs] if found else []
+    ranked = sorted(
+        enumerate(contenders), key=lambda one: order.index(one[1].run) if one[1].run in order else len(order)
+    )
+    best_time = min((one.time_s for one in contenders if one.is_over), default=None)
+    rows = []
+    for place, one in ranked:
+        measured = [figures.metric(metric, one.best.get(metric))] if metric else []
+        best = [0] if metric and order and one.run == order[0] and len(order) > 1 else []
+        if one.is_over and one.time_s == best_time and len(contenders) > 1:
+            best.append(len(measured))
+        cells = [*measured, figures.duration(one.time_s), marked(one.place, one.usd) if one.usd else "–"]
+        cells += [spelled(one.settings.get(path)) for path in shown]
+        rows.append(Row(one.run, one.name, _where(one), place % COLOURS, tuple(cells), tuple(best), not one.is_over))
+    return tuple(head), tuple(rows), len(differing) - len(shown)
+
+
+def _where(one: Contender) -> str:
+    place = places.by_id(one.place)
+    return place.title if place.on_this_computer else f"{place.title}, {one.accelerator}"
+
+
+def title_of(path: str) -> str:
+    """What a setting is called on screen."""
+    key = BY_PATH.get(path)
+    if key is not None:
+        return key.term.capitalize() if key.term else key.title
+    return path.rpartition(".")[2].replace("_", " ").capitalize()
+
+
+def spelled(value: object) -> str:
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return figures.datum(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def table_of(found: Comparison) -> str:
+    """Of CSV: a line each run, with each metric and each setting that differs."""
+    names = sorted({metric for one in found.contenders for metric in one.best})
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(["run", "name", "place", "accelerator", "steps", "time_s", "cost_usd", *names, *found.differing])
+    for one in found.contenders:
+        settings: Mapping[str, object] = one.settings
+        values = [settings.get(path) for path in found.differing]
+        plain = [one.run, one.name, one.place, one.accelerator]
+        measured = [one.best.get(name, "") for name in names]
+        rows.writerow([*map(cell, plain), one.steps, one.time_s, one.usd, *measured, *map(_cell, values)])
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    return cell(value) if isinstance(value, str) else value
