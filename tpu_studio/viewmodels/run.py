@@ -42,11 +42,12 @@ from tpu_studio.wire import places
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job
-from tpu_studio.wire.limits import limits_of
+from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import model_from_before
+from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import Curve, Following, Tasks
 
@@ -267,14 +268,18 @@ class RunViewModel:
         return follower, state.facts.rented and is_imported(state.folder)
 
     def _read_limit(self) -> None:
-        """The limit of hours grows with each extension; what it is now stands in the run's control files."""
-        if not self.state.value.facts.rented:
-            folder = self.state.value.folder
-            self._tasks.submit(
-                lambda: limits_of(self.plan, Controls(folder).read()).hours,
-                done=lambda hours: self._change(facts=replace(self.state.value.facts, hours_limit=hours)),
-                failed=self._poll_failed,
-            )
+        """The limits grow with extensions; what they are now stands in the run's control files, those of a rented run
+        as far as they were agreed to here."""
+        folder, rented = self.state.value.folder, self.state.value.facts.rented
+
+        def now() -> Limits:
+            return believed.limits(folder, self.plan) if rented else limits_of(self.plan, Controls(folder).read())
+
+        def told(now: Limits) -> None:
+            facts = self.state.value.facts
+            self._change(facts=replace(facts, hours_limit=now.hours, usd_limit=now.money_usd))
+
+        self._tasks.submit(now, done=told, failed=self._poll_failed)
 
     def tick(self) -> None:
         """Look for new events and let the clock go on. One look at a time."""

@@ -237,7 +237,7 @@ def _extension_price(facts: RunFacts, view: RunView, seconds: float | None) -> s
     if facts.usd_limit is not None:
         spent = max(view.usd, (view.usd_between or (0.0, 0.0))[1])
         left = figures.money(max(0.0, facts.usd_limit - spent))
-        told += f"; of the {figures.money(facts.usd_limit)} it was planned with, {left} are left"
+        told += f"; of its limit of {figures.money(facts.usd_limit)}, {left} are left"
     return f"{told}{'. Practice: nothing is charged' if facts.practice else ''}."
 
 

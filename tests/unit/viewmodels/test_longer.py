@@ -18,7 +18,7 @@ from tpu_studio.viewmodels.runrows import row_of
 def test_the_run_page_says_the_price_of_an_hour_and_what_is_left_of_the_limit(place: str):
     facts = replace(runfacts.facts_of(plan_at(place)), usd_limit=4.0)
     told = extension_words(facts, view_of(*THERE), 1)
-    assert "It costs $1.20 an hour" in told and "of the $4.00 it was planned with, $3.99 are left" in told
+    assert "It costs $1.20 an hour" in told and "of its limit of $4.00, $3.99 are left" in told
     assert ("nothing is charged" in told) == (place == "practice")
     unknown = extension_words(replace(facts, usd_per_hour=None, usd_limit=None), view_of(END), 1)
     assert "What it costs an hour is not known" in unknown

@@ -22,6 +22,7 @@ from tpu_studio.viewmodels.runfacts import facts_of
 from tpu_studio.viewmodels.runhappened import what_happened
 from tpu_studio.viewmodels.runnumbers import extension_s, extension_words, numbers
 from tpu_studio.viewmodels.runstages import stages
+from tpu_studio.wire.controls import send
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.job import parse
@@ -30,6 +31,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.planparts import Basis, PlanLimits, PlanPrice
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.records import read
+from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.ports import Changes, Curve
 
 PLAN = Plan(
@@ -523,3 +525,15 @@ def test_a_rented_run_of_somebody_elses_is_planned_anew_and_never_carried_on(
         assert (state.may_resume, state.may_extend) == (not strangers, not strangers)
     assert state.may_plan_again
     assert state.ending is not None and ("“Change and start again”" in state.ending.action) is strangers
+
+
+def test_a_rented_run_tells_the_limits_that_were_agreed_to_here_by_now(watched: Watched, verbs: Verbs, tmp_path: Path):
+    """Its curve of cost said that it stops at the plan's limit, whatever was agreed to since."""
+    plan = replace(PLAN, place="cloud", limits=PlanLimits(hours=1.0, money_usd=5.0))
+    believed.ask(tmp_path, {"verb": "limits", "hours": 3.0, "money_usd": 9.0})
+    send(tmp_path, {"verb": "limits", "hours": 600.0, "money_usd": 90_000.0})  # as a machine may write it
+    page = RunViewModel("hands-ab12", tmp_path, plan, lambda: watched, verbs, InlineTasks(), Oracle, lambda: 200.0)
+    watched.tell(*training())
+    page.open()
+    facts = page.state.value.facts
+    assert (facts.usd_limit, facts.hours_limit) == (9.0, 3.0)
