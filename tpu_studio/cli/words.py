@@ -8,6 +8,7 @@ from tpu_studio.domain.sentences import say
 from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.records import items, number
 
 _PHASES = {
     "planned": "Planned",
@@ -62,8 +63,8 @@ def _since(view: RunView, now: float) -> str:
 
 def _waiting(view: RunView) -> tuple[str, str]:
     """14 min, asked us-west4-a and us-east5-b: nothing free."""
-    zones = ", ".join(str(zone) for zone in view.waiting.get("zones") or [])
-    since = float(view.waiting.get("since") or view.seen_t)
+    zones = ", ".join(str(zone) for zone in items(view.waiting.get("zones")))
+    since = number(view.waiting.get("since"), view.seen_t)
     why = say(StudioError(str(view.waiting.get("why") or "no-capacity"))).title
     asked = f"asked {zones}: {why} …"
     return f"Waiting {figures.duration(max(0.0, view.seen_t - since))}, {asked}", asked

@@ -23,7 +23,7 @@ class Finding:
 
     id: str
     level: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Look:
     image_size: int | None = None
     sequence_length: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return _plain(self)  # type: ignore[no-any-return]
 
     @classmethod

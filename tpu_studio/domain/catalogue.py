@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from tpu_studio.wire import loans
 from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.records import read
 from tpu_studio.wire.resources import resource_path
 
 TIERS = tuple(loan.word for loan in loans.LOANS)
@@ -178,6 +179,28 @@ class Price:
         return self.usd_per_chip_hour * chips
 
 
+class _Row(NamedTuple):
+    """Of the price list: what *price* is of."""
+
+    generation: str
+    min_chips: int
+    max_chips: int
+    price: Price
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """Of a machine with *gpus_per_vm*; None: not known."""
+
+    id: str
+    name: str
+    gpus_per_vm: int
+    memory_gb: float
+    peak_bf16_tflops_per_gpu: float | None
+    peak_fp16_tflops_per_gpu: float | None
+    on_demand_usd_per_hour: float | None
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether a combination can be picked: ``state``: documented, unproven, impossible; ``why``: a sentence or ""."""
@@ -319,18 +342,18 @@ class Catalogue:
     def price(self, generation: str, chips: int, where: str, tier: str = "") -> Price | None:
         """Per chip-hour in a zone or region; None: the price is unknown. Raises BadInput ``generation-unknown``."""
         id, region, tier = self.generation(generation).id, region_of(where), tier or loans.usual().word
-        for price, row in self._prices_at.get((id, region, tier), ()):
-            if row["min_chips"] <= chips <= row["max_chips"]:
-                return price
+        for row in self._prices_at.get((id, region, tier), ()):
+            if row.min_chips <= chips <= row.max_chips:
+                return row.price
         return None
 
     def prices(self, generation: str, chips: int, tier: str = "") -> list[Price]:
         """All regions', cheapest first."""
         id, tier = self.generation(generation).id, tier or loans.usual().word
         found = [
-            price
-            for price, row in self._prices
-            if row["generation"] == id and price.tier == tier and row["min_chips"] <= chips <= row["max_chips"]
+            row.price
+            for row in self._prices
+            if row.generation == id and row.price.tier == tier and row.min_chips <= chips <= row.max_chips
         ]
         return sorted(found, key=lambda price: (price.usd_per_chip_hour, price.region))
 
@@ -340,16 +363,19 @@ class Catalogue:
         return None if found is None else float(found)
 
     @cached_property
-    def _prices(self) -> list[tuple[Price, Mapping[str, Any]]]:
+    def _prices(self) -> list[_Row]:
         names = ("usd_per_chip_hour", "region", "tier", "as_of", "source", "confidence", "note")
-        return [(Price(**{name: row[name] for name in names}), row) for row in self.file("prices")["rows"]]
+        return [
+            _Row(row["generation"], row["min_chips"], row["max_chips"], Price(**{name: row[name] for name in names}))
+            for row in self.file("prices")["rows"]
+        ]
 
     @cached_property
-    def _prices_at(self) -> dict[tuple[str, str, str], list[tuple[Price, Mapping[str, Any]]]]:
+    def _prices_at(self) -> dict[tuple[str, str, str], list[_Row]]:
         """By generation, region and tier."""
-        found: dict[tuple[str, str, str], list[tuple[Price, Mapping[str, object]]]] = {}
-        for price, row in self._prices:
-            found.setdefault((row["generation"], price.region, price.tier), []).append((price, row))
+        found: dict[tuple[str, str, str], list[_Row]] = {}
+        for row in self._prices:
+            found.setdefault((row.generation, row.price.region, row.price.tier), []).append(row)
         return found
 
     @property
@@ -361,10 +387,10 @@ class Catalogue:
         """How old the prices are."""
         return (today - date.fromisoformat(self.prices_as_of)).days
 
-    @property
-    def gpus(self) -> list[Mapping[str, Any]]:
-        """GPUs to compare with: name, usd_per_gpu_hour, peak_bf16_tflops_per_gpu, memory_gb, confidence, as_of."""
-        return list(self.file("gpus")["gpus"])
+    @cached_property
+    def gpus(self) -> list[Gpu]:
+        """To compare with."""
+        return [read(Gpu, one, "gpu") for one in self.file("gpus")["gpus"]]
 
     # ------------------------------------------------------------------------------------- what can go together
 
@@ -441,11 +467,6 @@ class Catalogue:
     def image(self, generation: str, framework: str) -> str:
         """The runtime image that Cloud TPU wants for this generation; "" where nothing is known."""
         return str(self.file("software")["images"].get(framework, {}).get(self.generation(generation).id, ""))
-
-    @property
-    def together(self) -> list[Mapping[str, Any]]:
-        """Versions that were seen to work in one environment: framework, python, packages, note."""
-        return list(self.file("software")["together"])
 
 
 @cache

@@ -41,7 +41,7 @@ class Profile:
         """Share of the time in which the device had nothing to do."""
         return sum(self.shares[kind] for kind in IDLE)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As the command line answers it."""
         return {
             "step": self.step,

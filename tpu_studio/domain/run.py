@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from tpu_studio.domain.chips import Chips, Memory, chips_of
 from tpu_studio.domain.pace import Pace, SpeedReport
@@ -24,7 +23,7 @@ class Happened:
 
     t: float
     kind: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class End:
     reason: str
     steps: int
     final: Mapping[str, float]
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class RunView:
     usd_per_hour: float | None = None
     usd_at: float = 0.0
     usd_between: tuple[float, float] | None = None
-    devices: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    devices: Mapping[int, Mapping[str, object]] = field(default_factory=dict)
     busy: tuple[float, int] = (0.0, 0)
     memory_most: tuple[float, float] = (0.0, 0.0)
     happened: tuple[Happened, ...] = ()
@@ -108,16 +107,16 @@ class RunView:
     end: End | None = None
     begun: tuple[float, ...] = ()
     rented: bool = False
-    machine: Mapping[str, Any] = field(default_factory=dict)
-    waiting: Mapping[str, Any] = field(default_factory=dict)
+    machine: Mapping[str, object] = field(default_factory=dict)
+    waiting: Mapping[str, object] = field(default_factory=dict)
     attempts: tuple[tuple[int, float, int], ...] = ()
     unproved: tuple[str, ...] = ()
     deleting: tuple[str, ...] = ()
     uploaded: tuple[int, int] = (0, 0)
     profiling: bool = False
     profile_from: int | None = None
-    profile: Mapping[str, Any] = field(default_factory=dict)
-    profile_failed: Mapping[str, Any] = field(default_factory=dict)
+    profile: Mapping[str, object] = field(default_factory=dict)
+    profile_failed: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def profiled(self) -> Profile | None:

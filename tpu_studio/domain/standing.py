@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, Slice, region_of
 from tpu_studio.domain.quota import use_of_slice
 from tpu_studio.wire import loans
+from tpu_studio.wire.records import list_of, number_of, record_of
 
 FILE = "standing"
 
@@ -60,16 +60,20 @@ def standing_of(known: Catalogue) -> Standing:
     return NOTHING if raw is None else from_json(raw)
 
 
-def from_json(raw: Mapping[str, Any]) -> Standing:
+def from_json(raw: Mapping[str, object]) -> Standing:
     """Raises KeyError, TypeError, ValueError: it is damaged."""
-    rows = [one for one in raw.get("rows", ()) if one["limit"] is not None]
-    as_of = raw.get("t")
+    rows = [row for one in list_of("rows", raw.get("rows", ())) if (row := record_of("row", one))["limit"] is not None]
+    as_of, addresses = raw.get("t"), record_of("addresses", raw.get("addresses") or {})
     names = ("generation", "use", "tier", "zone")
     keys = [(str(one[a]), str(one[b]), str(one[c]), str(one[d])) for one in rows for a, b, c, d in [names]]
     return Standing(
         str(raw.get("region", "")),
-        None if as_of is None else float(as_of),
-        {key: int(one["limit"]) for key, one in zip(keys, rows, strict=True)},
+        None if as_of is None else number_of("t", as_of),
+        {key: int(number_of("limit", one["limit"])) for key, one in zip(keys, rows, strict=True)},
         frozenset(str(one["generation"]) for one in rows if one["unit"] == "cores"),
-        {str(region): (int(two[0]), int(two[1])) for region, two in (raw.get("addresses") or {}).items()},
+        {
+            region: (int(number_of(region, a)), int(number_of(region, b)))
+            for region, two in addresses.items()
+            for a, b in [list_of(region, two)]
+        },
     )

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, use
 from tpu_studio.wire import places
@@ -39,7 +38,7 @@ class Priced:
 def refresh(
     home: Path,
     today: date | None = None,
-    read: Callable[[Path, date], list[dict[str, Any]]] | None = None,
+    read: Callable[[Path, date], list[dict[str, object]]] | None = None,
     *,
     place: str = "",
     again: bool = False,
@@ -104,7 +103,7 @@ def _kept(file: Path, today: date) -> tuple[date, list[dict[str, object]]] | Non
     return (day, rows) if timedelta(0) <= today - day <= KEPT else None
 
 
-def _read(place: str, home: Path, today: date) -> list[dict[str, Any]]:
+def _read(place: str, home: Path, today: date) -> list[dict[str, object]]:
     from tpu_studio.cloud.prices import live_rows
     from tpu_studio.cloud.session import Api, Patience, session
     from tpu_studio.places.reaching import reach

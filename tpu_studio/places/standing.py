@@ -10,6 +10,7 @@ from tpu_studio.domain.catalogue import use
 from tpu_studio.domain.standing import FILE
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.records import number
 from tpu_studio.workflow.account.remembering import ChoicesFile, KeptQuota
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def use_kept(place: str, home: Path, now: float | None = None) -> None:
         use(place, {FILE: None})
         return
     found = KeptQuota(folder).of(choices.project)
-    fresh = 0 <= (time.time() if now is None else now) - float(found.get("t") or 0.0) <= KEPT_S
+    fresh = 0 <= (time.time() if now is None else now) - number(found.get("t")) <= KEPT_S
     use(place, {FILE: {"region": choices.region, **(found if fresh else {})}})
 
 

@@ -234,15 +234,15 @@ def _gpu(cloud: Drawn) -> Way | None:
         reached = work.flops * _at(cloud, resolved, found).examples_per_s.expected
         share = min(share, reached / catalogue().generation(found.slice.generation).peak_bf16_flops)
     for gpu in catalogue().gpus:
-        peak, usd = gpu["peak_bf16_tflops_per_gpu"] or gpu["peak_fp16_tflops_per_gpu"], gpu["on_demand_usd_per_hour"]
-        if not peak or not usd or gpu["gpus_per_vm"] != 1 or needed > gpu["memory_gb"] * 1e9 * rented.HBM_SHARE:
+        peak, usd = gpu.peak_bf16_tflops_per_gpu or gpu.peak_fp16_tflops_per_gpu, gpu.on_demand_usd_per_hour
+        if not peak or not usd or gpu.gpus_per_vm != 1 or needed > gpu.memory_gb * 1e9 * rented.HBM_SHARE:
             continue
         expected = work.flops * resolved.batch / (peak * 1e12 * share)
         around, start = assumed.GPU_AROUND, assumed.GPU_STEP_S
         step = plus(Range(expected / around.low, expected, expected / around.high), start)
         setup = plus(plus(rented.BOOT_S, environment_s(frameworks.for_chips().id)), rented.COMPILE_S)
         time = plus(setup, plus(step.scaled(resolved.steps), rented.SAVE_S))
-        ways.append(Way(GPU, str(gpu["id"]), loans.usual().word, time, time.scaled(usd / 3600), f"one {gpu['name']}"))
+        ways.append(Way(GPU, gpu.id, loans.usual().word, time, time.scaled(usd / 3600), f"one {gpu.name}"))
     return min(ways, key=lambda way: way.burden_usd, default=None)
 
 

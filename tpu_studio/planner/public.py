@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.planner.report.worst import worst_case
 from tpu_studio.wire import places
 from tpu_studio.wire.plan import Plan, Range
@@ -40,7 +38,7 @@ def plan_to_public_json(plan: Plan) -> dict[str, object]:
     }
 
 
-def bounds(plan: Plan) -> dict[str, Any]:
+def bounds(plan: Plan) -> dict[str, object]:
     """``estimate``, only for a TPU: what one step takes at least, and the model FLOP utilisation."""
     basis = plan.basis
     if basis is None or basis.floor_s is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from tpu_studio.wire.records import whole
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Timing:
     waiting_share: float = 0.0
 
     @classmethod
-    def from_json(cls, tree: Mapping[str, Any]) -> Timing:
+    def from_json(cls, tree: Mapping[str, object]) -> Timing:
         """The timing in the trainer's one JSON object.
 
         Raises:
@@ -52,8 +53,8 @@ class Timing:
             compile_s=_seconds(tree, "compile_s") or 0.0,
             setup_s=_seconds(tree, "setup_s") or 0.0,
             examples_per_s=_seconds(tree, "examples_per_s") or 0.0,
-            params=int(tree.get("params") or 0),
-            peak_memory_bytes=int(peak) if peak else None,
+            params=whole(tree.get("params")),
+            peak_memory_bytes=whole(peak) or None,
             evaluation_s=_seconds(tree, "evaluation_s"),
             checkpoint_s=_seconds(tree, "checkpoint_s"),
             result_s=_seconds(tree, "result_s"),

@@ -7,13 +7,13 @@ used in that epoch (every step has one fixed shape). Evaluation goes through all
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tpu_studio.data.split import keys_of_rows
 
-Indices = np.ndarray[Any, np.dtype[np.int64]]
+Indices = npt.NDArray[np.int64]
 
 
 class Order:
@@ -43,7 +43,7 @@ class Order:
         return kept[1]
 
 
-def evaluation_batches(examples: int, batch: int) -> Iterator[tuple[Indices, np.ndarray[Any, np.dtype[np.float32]]]]:
+def evaluation_batches(examples: int, batch: int) -> Iterator[tuple[Indices, npt.NDArray[np.float32]]]:
     """Every example once: indices [B] and weights [B], 0 where a place only fills up the last batch."""
     for start in range(0, examples, batch):
         indices = np.arange(start, start + batch, dtype=np.int64)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.frameworks import module_of
@@ -27,6 +27,12 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
+
+if TYPE_CHECKING:
+    from tpu_studio.trainer.checkpoints import Loaded
+    from tpu_studio.trainer.loop import Loop
+    from tpu_studio.trainer.parts import Parts
+    from tpu_studio.trainer.team import Team
 
 DONE, REFUSED = 0, 3
 
@@ -108,12 +114,12 @@ class Attempt:
         worker: int,
         events: Events,
         moved: Mapping[str, Path | None] | None = None,
-        team: Any = None,
+        team: Team | None = None,
     ) -> None:
         """*team*: the workers that train together (`team.Team`), None when this is the only one."""
         self._moved, self._team = moved or {}, team
         self.run, self.attempt, self.worker, self.events = run, attempt, worker, events
-        self._loop: Any = None
+        self._loop: Loop | None = None
         self._may_leave_at_once = True  # until the first step is made there is nothing to save
         self._commands = Commands(0, self._command_arrived)
         self._extended_by_pipe: list[float] = []
@@ -159,7 +165,7 @@ class Attempt:
         )
         loaded = checkpoints.newest(self.run, loop.tell_damaged)
         if self._team is not None:
-            self._same_copy(loaded)
+            self._same_copy(self._team, loaded)
         if loaded is None and checkpoints.were_whole(self.run):  # to begin anew would throw away what was trained
             raise RunError("checkpoints-damaged", path=str(self.run / "checkpoints"))
         if loaded is not None:
@@ -167,7 +173,7 @@ class Attempt:
         elif self.attempt > 1 or checkpoints.steps(self.run):
             self.events.send("resume", step=0, attempt=self.attempt)  # nothing to go on from: the curve begins anew
         if loaded is None and self._team is not None and plan.job.model.is_own:
-            self._same_model(plan, loop.steps.snapshot())
+            self._same_model(self._team, plan, loop.steps.snapshot())
         loop.extend(None)
         tracer = module_of(plan.framework) if self.worker == 0 else None  # the chips of the others do the same
         loop.profiling = Profiling(self.run, self.events, tracer)
@@ -190,17 +196,17 @@ class Attempt:
         tell(self.events, self.as_told(told))
         os._exit(REFUSED)
 
-    def _same_copy(self, loaded: Any) -> None:
+    def _same_copy(self, team: Team, loaded: Loaded | None) -> None:
         """Raises RuntimeError: this worker would go on from another step than worker 0."""
         mine = loaded.step if loaded is not None else None
-        step = self._team.agree(mine)
+        step = team.agree(mine)
         if step != mine:
             said = f"worker 0 goes on from step {step}, worker {self.worker} has {mine}"
             raise RuntimeError(said)
 
-    def _same_model(self, plan: Plan, arrays: Mapping[str, Any]) -> None:
+    def _same_model(self, team: Team, plan: Plan, arrays: Mapping[str, object]) -> None:
         """Raises ModelError ``model-differs`` on every worker: a person's file draws numbers that nothing seeds."""
-        if not self._team.have_same(arrays):
+        if not team.have_same(arrays):
             raise ModelError("model-differs", file=str(plan.job.model.file))
 
     def _not_opened(self, facts: dict[str, Any]) -> None:
@@ -217,7 +223,7 @@ class Attempt:
     def _started(self) -> None:
         self._may_leave_at_once = False
 
-    def _resume(self, loop: Any, loaded: Any) -> None:
+    def _resume(self, loop: Loop, loaded: Loaded) -> None:
         from tpu_studio.trainer import checkpoints
         from tpu_studio.trainer.loop import Progress
 
@@ -235,7 +241,7 @@ class Attempt:
             (plan.steps,),
         )
 
-    def _finish(self, plan: Plan, parts: Any, loop: Any, reason: Reason, facts: Mapping[str, Any]) -> Outcome:
+    def _finish(self, plan: Plan, parts: Parts, loop: Loop, reason: Reason, facts: Mapping[str, object]) -> Outcome:
         keeps = reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)
         keeps = keeps and loop.progress.step > 0
         arrays = loop.steps.snapshot() if keeps else {}  # of which each worker may have a share

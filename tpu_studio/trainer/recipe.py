@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tpu_studio.wire import models, tasks
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import whole
 
 GPT2_WIDTH = 768  # of the smallest GPT-2
 
@@ -66,7 +67,7 @@ def _beta2(plan: Plan) -> float:
         return 0.999
     if plan.job.model.id not in models.BY_NAME:
         return 0.99
-    return 0.95 if int(plan.options.get("width", 0)) >= GPT2_WIDTH else 0.99
+    return 0.95 if whole(plan.options.get("width")) >= GPT2_WIDTH else 0.99
 
 
 def falls_under_decay(path: str, shape: Sequence[int]) -> bool:

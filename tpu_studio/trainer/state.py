@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tpu_studio.trainer.recipe import Recipe, falls_under_decay
 from tpu_studio.wire.errors import StudioError
 
-Arrays = dict[str, np.ndarray[Any, Any]]
+T = TypeVar("T")
+Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 class StateMismatch(StudioError):
@@ -51,7 +53,7 @@ class Layout:
         return list(flat[:count]), list(flat[count : count + others]), slots
 
     @staticmethod
-    def join(weights: Sequence[object], others: Sequence[object], slots: Sequence[Sequence[object]]) -> list[Any]:
+    def join(weights: Sequence[T], others: Sequence[T], slots: Sequence[Sequence[T]]) -> list[T]:
         return [*weights, *others, *(tensor for slot in slots for tensor in slot)]
 
 
@@ -83,8 +85,8 @@ def give_up_values(model: Any) -> None:
 
 
 def ordered(
-    shape: Layout, arrays: Mapping[str, np.ndarray[Any, Any]], like: Mapping[str, Any]
-) -> list[np.ndarray[Any, Any]]:
+    shape: Layout, arrays: Mapping[str, npt.NDArray[np.generic]], like: Mapping[str, Any]
+) -> list[npt.NDArray[np.generic]]:
     """*arrays* in the order of `names`, with the shapes and in the number formats of *like*: random state is wider in
     TensorFlow.
 
@@ -98,7 +100,7 @@ def ordered(
     return [np.asarray(arrays[name]).astype(like[name].dtype) for name in shape.names]
 
 
-def put_into_model(model: Any, shape: Layout, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+def put_into_model(model: Any, shape: Layout, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
     """Give the Keras model the weights and statistics in *arrays*."""
     for path, variable in zip(shape.weights, model.trainable_variables, strict=True):
         variable.assign(arrays[f"weights/{path}"])

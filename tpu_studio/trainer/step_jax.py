@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tpu_studio.data.opened import Share
@@ -140,7 +141,7 @@ class JaxSteps(JaxFormulas):
         self._many = jax.jit(self.run_many, donate_argnums=0, **stays)
         self._evaluate = jax.jit(self.run_evaluate)
 
-    def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
+    def train(self, stack: Batch, rates: npt.NDArray[np.generic], first: int, count: int) -> Any:
         """Begin *count* steps, numbered from *first* + 1, on a stack [k, B, …]; returns what `fetch` takes."""
         placed = self._placed(stack, self._by_stacked_example)
         self._state, told = self._many(self._state, placed, rates, np.int32(first), np.int32(count))
@@ -172,7 +173,7 @@ class JaxSteps(JaxFormulas):
             value.copy_to_host_async()  # all are on their way before the first is waited for
         return {name: np.array(value, copy=True) for name, value in zip(self._shape.names, self._state, strict=True)}
 
-    def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         # May-alias is off: the state is donated, and memory that numpy owns must not be overwritten.
         values = ordered(self._shape, arrays, self._like)
         self._state = [

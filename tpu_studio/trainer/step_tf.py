@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from tpu_studio.data.opened import Share
@@ -119,7 +120,7 @@ class TfSteps(TfFormulas):
             self._vary = tf.function(self._vary, autograph=False, jit_compile=True)  # without: nine times as long
         self._evaluate = tf.function(self._run_evaluate, autograph=False, jit_compile=compiled and devices == 1)
 
-    def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
+    def train(self, stack: Batch, rates: npt.NDArray[np.generic], first: int, count: int) -> Any:
         """Run *count* steps, numbered from *first* + 1, on a stack [k, B, …]; returns what `fetch` takes."""
         told = self._train(
             _tensors(stack), tf.constant(rates), tf.constant(first, tf.int32), tf.constant(count, tf.int32)
@@ -148,7 +149,7 @@ class TfSteps(TfFormulas):
             for name, variable in zip(self._shape.names, self._variables, strict=True)
         }
 
-    def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         for variable, value in zip(self._variables, ordered(self._shape, arrays, self._like), strict=True):
             variable.assign(value)
 

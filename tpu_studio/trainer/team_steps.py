@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
 from tpu_studio.data.opened import Share
 from tpu_studio.trainer.feed import Batch
@@ -25,7 +26,7 @@ class TeamSteps(JaxSteps):
         self._gathered = jax.jit(lambda value: value, out_shardings=everywhere)
         self._evaluate = jax.jit(self._evaluate.__wrapped__, out_shardings=everywhere)
 
-    def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
+    def train(self, stack: Batch, rates: npt.NDArray[np.generic], first: int, count: int) -> Any:
         placed = jax.make_array_from_process_local_data(self._by_stacked_example, stack)
         self._state, told = self._many(self._state, placed, rates, np.int32(first), np.int32(count))
         return told, count
@@ -40,7 +41,7 @@ class TeamSteps(JaxSteps):
         bounds = sorted({cut.indices(batch)[:2] for (cut,) in cuts})
         return Share(np.concatenate([np.arange(*each) for each in bounds]), batch)
 
-    def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         values = ordered(self._shape, arrays, self._like)
         self._state = [
             _placed(np.array(value, copy=True), where) for value, where in zip(values, self._where, strict=True)
@@ -55,5 +56,5 @@ class TeamSteps(JaxSteps):
         return {name: np.array(self._gathered(value), copy=True) for name, value in named}
 
 
-def _placed(whole: np.ndarray[Any, Any], sharding: object) -> object:
+def _placed(whole: npt.NDArray[np.generic], sharding: object) -> object:
     return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])

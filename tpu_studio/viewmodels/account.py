@@ -21,6 +21,7 @@ from tpu_studio.viewmodels.problem import problem_of
 from tpu_studio.wire import kinds, places
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.records import items
 from tpu_studio.workflow.account.naming import project_id
 from tpu_studio.workflow.account.ports import Allowance, Choices, QuotaRequest, Result
 
@@ -315,7 +316,7 @@ class AccountViewModel(People):
         """The text to send to the project's owner."""
         side, view = self.side, self.state.value
         facts = self._results["permissions"].facts if "permissions" in self._results else {}
-        missing = (*facts.get("missing", ()), *facts.get("set_up", ()))
+        missing = [str(one) for name in ("missing", "set_up") for one in items(facts.get(name))]
         if side is not None:
             self._tasks.submit(
                 lambda: side.doctor().request_text(view.choices, missing),

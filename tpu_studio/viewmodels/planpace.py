@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tpu_studio.wire import kinds, places
+from tpu_studio.wire.records import items, whole
 
 if TYPE_CHECKING:
     from tpu_studio.wire.plan import Plan
@@ -58,13 +59,13 @@ def needs_pace(plan: Plan) -> bool:
 def _key(plan: Plan) -> Key | None:
     """None where pictures lie in memory, or the chip is this computer's processor."""
     kind = kinds.by_id(plan.job.data.kind)
-    shape: list[int] = list(plan.data.get("input_shape") or [])
+    shape = [whole(one) for one in items(plan.data.get("input_shape"))]
     pictures = kind.has_picture_files or (kind.is_converted and len(shape) == 3)
     if not places.by_id(plan.place).has_chips or not pictures or plan.blocking:
         return None
     from tpu_studio.planner.assumptions import IN_MEMORY_BYTES
 
     side, channels = plan.job.data.image_size, int(shape[2]) if len(shape) == 3 else 3
-    if int(plan.data.get("examples") or 0) * side**2 * channels <= IN_MEMORY_BYTES:
+    if whole(plan.data.get("examples")) * side**2 * channels <= IN_MEMORY_BYTES:
         return None
     return (str(plan.data.get("fingerprint", "")), side, channels)

@@ -14,6 +14,7 @@ from tpu_studio.wire import frameworks, metrics, models, places, tasks
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.records import items, record_of
 
 Tone = Literal["neutral", "accent", "ok", "warn", "bad"]
 
@@ -64,7 +65,7 @@ def facts_of(plan: Plan) -> RunFacts:
         cloud = "Practice cloud" if places.by_id(plan.place).rehearses else "Cloud TPU"
         where = f"{cloud}, {title_of(plan.accelerator)}, {' or '.join(plan.job.where.zones)}"
     subtitle = f"{model} · {source} · {where}"
-    classes = tuple(str(row[0]) for row in look.get("classes", ()) or ())
+    classes = tuple(str(items(row)[0]) for row in items(look.get("classes")))
     return RunFacts(
         name=job.name,
         subtitle=subtitle,
@@ -79,7 +80,7 @@ def facts_of(plan: Plan) -> RunFacts:
         usd_per_hour=plan.price.usd_per_hour if plan.price else None,
         training_s=_training_s(plan),
         classes=classes,
-        columns=tuple(look.get("columns", ()) or ()),
+        columns=tuple(record_of("column", one) for one in items(look.get("columns"))),
         target=str(look.get("target") or job.data.target or ""),
         kind=kind,
         mfu_planned=_mfu(plan),

@@ -15,6 +15,7 @@ from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.viewmodels.runstages import detail_words
 from tpu_studio.wire import metrics, tasks
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.records import number
 
 MOST_LINES = 40
 
@@ -96,14 +97,14 @@ def _line(facts: RunFacts, item: Happened, view_usd: float, copy: bool) -> Line 
             if name != main_metric(facts)[0]:
                 return None
             unseen = tasks.by_id(facts.task).unseen or f"on unseen {facts.noun}"
-            said = figures.metric(name, told["value"])
+            said = figures.metric(name, number(told["value"]))
             if metrics.by_id(name).unit == "nats":  # as the curve tells it
-                said = f"unsure between {figures.figure(metrics.perplexity(told['value']))} characters"
+                said = f"unsure between {figures.figure(metrics.perplexity(number(told['value'])))} characters"
             return Line(item.t, "trending-up", f"New best {unseen}: {said}", "ok")
         case "checkpoint":
-            return Line(item.t, "save", f"Saved a copy of the model (step {figures.count(told['step'])})", "ok")
+            return Line(item.t, "save", f"Saved a copy of the model (step {figures.count(number(told['step']))})", "ok")
         case "resume":
-            step = told["step"]
+            step = number(told["step"])
             return Line(
                 item.t,
                 "rotate-cw",
@@ -113,7 +114,7 @@ def _line(facts: RunFacts, item: Happened, view_usd: float, copy: bool) -> Line 
                 "accent",
             )
         case "extended":
-            return Line(item.t, "plus", f"Extended to {figures.count(told['steps'])} steps", "accent")
+            return Line(item.t, "plus", f"Extended to {figures.count(number(told['steps']))} steps", "accent")
         case "asked":
             return Line(item.t, "cloud", f"Asked for a TPU in {told.get('zone')}")
         case "attempt-over":
@@ -129,7 +130,7 @@ def _line(facts: RunFacts, item: Happened, view_usd: float, copy: bool) -> Line 
             if "why" in told:
                 sentence = not_made(str(told["why"]), str(told.get("raw") or ""))
                 return Line(item.t, "info", sentence.title, "neutral", f"{sentence.meaning} {sentence.action}".strip())
-            return Line(item.t, "gauge", f"Profiled {figures.count(told['steps'])} steps", "accent")
+            return Line(item.t, "gauge", f"Profiled {figures.count(number(told['steps']))} steps", "accent")
         case "notice":
             sentence = say_notice(str(told.get("id")), {**told, "place": facts.place})
             tone: Tone = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tpu_studio.domain import figures
 from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
@@ -102,7 +100,7 @@ def _cap(plan: Plan, found: Forecast) -> str:
     return f"The time limit of {figures.duration((plan.limits.hours or 0.0) * 3600)}"
 
 
-def to_json(plan: Plan, view: RunView, found: Forecast | None) -> dict[str, Any] | None:
+def to_json(plan: Plan, view: RunView, found: Forecast | None) -> dict[str, object] | None:
     """For scripts: ranges as ``{"low","expected","high"}``; None before enough steps were measured."""
     if found is None:
         return None

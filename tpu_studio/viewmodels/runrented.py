@@ -12,6 +12,7 @@ from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import items, number
 
 WAITING_SHOWN_AFTER_S = 10.0
 NOT_CHECKED = "This computer has not checked it."
@@ -83,11 +84,11 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     before = ("uploading", "proving", "submitted")
     if view.over or view.phase is not Phase.QUEUED or not view.waiting or view.detail in before:
         return None
-    since = float(view.waiting.get("since") or now)
+    since = number(view.waiting.get("since"), now)
     lasted = max(0.0, now - since)
     if lasted < WAITING_SHOWN_AFTER_S:
         return None
-    zones = [str(zone) for zone in view.waiting.get("zones") or ()]
+    zones = [str(zone) for zone in items(view.waiting.get("zones"))]
     why = str(view.waiting.get("why") or "no-capacity")
     asked = f"asked {_and(zones)}" if zones else "asked"
     said = "nothing free" if why == "no-capacity" else say(StudioError(why)).title.lower()

@@ -19,7 +19,6 @@ words they come from, what looks like one is cut out here, before a sentence, an
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from tpu_studio.wire.secrets import discreet, without_secrets
 
@@ -48,7 +47,7 @@ class StudioError(Exception):
         """From another process (a shard's writer, a reader of pictures) as it was raised there."""
         return partial(type(self), self.id, **self.facts), ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"id": self.id, "facts": self.facts}
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 BACKEND = "KERAS_BACKEND"
 _WEIGHTS = frozenset({"class_weight", "sample_weight"})
 _COMPILED = frozenset({"loss", "optimizer", "metrics", "loss_weights", "weighted_metrics"})
 
 
-def asked(source: str) -> dict[str, Any]:
+def asked(source: str) -> dict[str, object]:
     """What of it the plan judges; empty for what is no Python: whoever builds the model tells that better.
 
     Returns:

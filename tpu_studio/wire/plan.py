@@ -64,7 +64,7 @@ class Check:
     level: str
     title: str
     fix: Mapping[str, object] | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Plan:
     steps: int = 1
     steps_per_epoch: float = 1.0
     reasons: Mapping[str, str] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, object] = field(default_factory=dict)
     examples_per_s: Range | None = None
     time_s: Range | None = None
     cost_usd: Range | None = None
@@ -114,7 +114,7 @@ class Plan:
     alternatives: tuple[Alternative, ...] = ()
     basis: Basis | None = None
     extras: Extras | None = None
-    model_options: Mapping[str, Any] = field(default_factory=dict)
+    model_options: Mapping[str, object] = field(default_factory=dict)
     utilisation: Utilisation | None = None
     table_rows: int = 0
     sharded: bool = False
@@ -128,7 +128,7 @@ class Plan:
         return self.memory.fits
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """What the model is built with: `model_options`, or the job's with today's defaults where a plan has none.
 
         Raises:
@@ -144,7 +144,7 @@ class Plan:
     def launched(self, run: str, created: float, app: str) -> Plan:
         return replace(self, run=run, created=created, app=app)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         tree: dict[str, object] = {"format": FORMAT} | {name: getattr(self, name) for name in _PLAIN}
         tree |= {name: value.to_json() if (value := getattr(self, name)) else None for name in _RANGES}
         tree["checks"] = [asdict(check) for check in self.checks]

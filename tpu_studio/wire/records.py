@@ -6,7 +6,7 @@ the records themselves go round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -57,6 +57,35 @@ def record_of(name: str, value: object) -> Json:
     if not isinstance(value, Mapping):
         raise _wrong(name, value)
     return value
+
+
+def list_of(name: str, value: object) -> Sequence[object]:
+    """Raises ValueError: it is none."""
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(name, value)
+    return value
+
+
+def number_of(name: str, value: object) -> float:
+    """Raises ValueError: it is none."""
+    if not fits(value, float):
+        raise _wrong(name, value)
+    return number(value)
+
+
+def number(value: object, otherwise: float = 0.0) -> float:
+    """As JSON says it, whole ones too; *otherwise* where it is none, or 0."""
+    return value if isinstance(value, (int, float)) and value else otherwise
+
+
+def whole(value: object, otherwise: int = 0) -> int:
+    """As `number`, without a fraction."""
+    return int(number(value, otherwise))
+
+
+def items(value: object) -> Sequence[object]:
+    """Of a list; none where it is no list."""
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _wrong(name: str, value: object) -> ValueError:

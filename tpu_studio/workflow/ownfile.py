@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tpu_studio.domain.visible import numbered
 from tpu_studio.wire import owncode, ownimports, places
@@ -41,7 +41,7 @@ class OwnFile:
         return line_of_secret(self.text)
 
     @cached_property
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> dict[str, object]:
         """What it imports, and whether it names a framework (`wire.ownimports`)."""
         return ownimports.asked(self.text)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +111,7 @@ class Intent:
     number: int
     action: str
     run: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
     at: float
 
 
@@ -246,7 +246,7 @@ class RunSummary:
     settled: bool = True
     usd_per_hour: float | None = None
     seen: float = 0.0
-    learned: Mapping[str, Any] | None = None
+    learned: Mapping[str, object] | None = None
 
     @property
     def progress(self) -> float:

@@ -272,7 +272,7 @@ _OPTIONAL: dict[str, Entry] = {
 }
 
 
-def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
+def say_account(id: str, state: str, facts: Mapping[str, object]) -> Sentence:
     """One row: title, one line, and what to do. *state* as ``workflow.account.ports.Result``."""
     f = Facts(facts)
     good, bad = TITLES[id]

@@ -14,6 +14,7 @@ from tpu_studio.planner.work import FLOAT
 from tpu_studio.wire import frameworks, loans, places
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Range
+from tpu_studio.wire.records import number
 
 RHYTHM_OFF = 3.0  # times too seldom or too often, from which on the rhythm of copies is told
 
@@ -94,7 +95,7 @@ def region(s: Situation) -> Iterator[Advice]:
     if not zones or there is None or now is None or there.usd_per_chip_hour > now.usd_per_chip_hour:
         return
     copies = s.resolved.steps / int(s.value("training.checkpoint_every")) * 3 * FLOAT * s.work.params
-    traffic = (float(s.plan.data.get("bytes_on_disk") or 0) + copies) / 1e9
+    traffic = (number(s.plan.data.get("bytes_on_disk")) + copies) / 1e9
     yield Advice(
         "advice-region",
         {"where.zones": sorted(zones)},

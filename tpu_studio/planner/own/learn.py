@@ -14,11 +14,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+Array = npt.NDArray[np.float64]
 
 # How many times what is stated, and how likely that is beforehand: off the model, and from run to run.
 OFF_BY = ((1.0, 1.0), (1.5, 0.2), (2.5, 0.08), (5.0, 0.03), (10.0, 0.01))

@@ -22,6 +22,7 @@ from tpu_studio.planner.report.plot import Point, plot
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.wire.planparts import Alternative
+from tpu_studio.wire.records import whole
 from tpu_studio.wire.schema import KEYS, concerns
 
 _MARKS = {"error": "In the way", "warning": "Look at this", "info": "Good to know", "ok": "In order"}
@@ -257,8 +258,8 @@ def _model(plan: Plan) -> str:
 def _data(plan: Plan) -> str:
     kind = plan.job.data.kind
     name = (plan.job.data.path or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
-    examples = plan.data.get("examples")
-    count = f"{int(examples):,} {figures.noun(kind)}" if examples else figures.noun(kind)
+    examples = whole(plan.data.get("examples"))
+    count = f"{examples:,} {figures.noun(kind)}" if examples else figures.noun(kind)
     return f"{name} ({count})" if name else count
 
 

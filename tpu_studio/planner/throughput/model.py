@@ -15,12 +15,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tpu_studio.planner.throughput.terms import INPUT, LIMITS, TERMS, Sized
 from tpu_studio.wire.plan import Range
 from tpu_studio.wire.resources import resource_path
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+Array = npt.NDArray[np.float64]
 
 # How far a correction of each group may lie from none (logarithm; 0.1 is about 10 %).
 GROUP_SPREAD = {"family": 0.15, "generation": 0.40, "stack": 0.25}

@@ -14,6 +14,7 @@ import numpy as np
 from tpu_studio.wire import tasks
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import whole
 
 TOKENS_OF_BYTES = 256
 
@@ -77,5 +78,5 @@ def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:
 
 def _vocabulary(plan: Plan, description: Mapping[str, Any]) -> int:
     """Tokens the model tells apart; never fewer than the data holds."""
-    own = int(plan.options.get("vocabulary", TOKENS_OF_BYTES))
-    return max(own, int(description.get("vocabulary") or TOKENS_OF_BYTES))
+    own = whole(plan.options.get("vocabulary"), TOKENS_OF_BYTES)
+    return max(own, whole(description.get("vocabulary"), TOKENS_OF_BYTES))

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Column = npt.NDArray[Any]
+Scale = Callable[[npt.ArrayLike], Column]
 
 WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 14, 30
@@ -48,10 +49,10 @@ def picture(title: str, lines: Sequence[Line], show: Callable[[float], str]) -> 
     ticks = nice_ticks(low, high)
     low, high = min(low, ticks[0]), max(high, ticks[-1])
 
-    def x(step: Column) -> Column:
+    def x(step: npt.ArrayLike) -> Column:
         return np.asarray(LEFT + (WIDTH - LEFT - RIGHT) * np.asarray(step, float) / max(x_high, 1.0))
 
-    def y(value: Column) -> Column:
+    def y(value: npt.ArrayLike) -> Column:
         share = (np.clip(np.asarray(value, float), low, high) - low) / ((high - low) or 1.0)
         return np.asarray(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share)
 
@@ -115,12 +116,12 @@ def _range(lines: Sequence[Line]) -> tuple[float, float]:
     return min(lows), max(highs)
 
 
-def _argument(values: Column, edges: Column, pick: Callable[[Column], Any]) -> Column:
+def _argument(values: Column, edges: Column, pick: Callable[[Column], np.intp]) -> Column:
     ends = [*edges[1:].tolist(), len(values)]
     return np.array([start + int(pick(values[start:end])) for start, end in zip(edges.tolist(), ends, strict=True)])
 
 
-def _grid(ticks: Sequence[float], y: Callable[[Any], Any], show: Callable[[float], str]) -> str:
+def _grid(ticks: Sequence[float], y: Scale, show: Callable[[float], str]) -> str:
     return "".join(
         f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{float(y(tick)):.1f}" y2="{float(y(tick)):.1f}" class="grid"/>'
         f'<text x="{LEFT - 8}" y="{float(y(tick)) + 4:.1f}" text-anchor="end">{html.escape(show(tick))}</text>'
@@ -128,7 +129,7 @@ def _grid(ticks: Sequence[float], y: Callable[[Any], Any], show: Callable[[float
     )
 
 
-def _steps_axis(high: float, x: Callable[[Any], Any]) -> str:
+def _steps_axis(high: float, x: Scale) -> str:
     ticks = [tick for tick in nice_ticks(0.0, max(high, 1.0)) if tick <= high * 0.86]
     marks = "".join(
         f'<text x="{float(x(tick)):.1f}" y="{HEIGHT - 10}" text-anchor="middle">{tick:,.0f}</text>' for tick in ticks
@@ -136,7 +137,7 @@ def _steps_axis(high: float, x: Callable[[Any], Any]) -> str:
     return f'{marks}<text x="{WIDTH - RIGHT}" y="{HEIGHT - 10}" text-anchor="end">steps</text>'
 
 
-def _running(line: Line, steps: Column, values: Column, x: Callable[[Any], Any], y: Callable[[Any], Any]) -> str:
+def _running(line: Line, steps: Column, values: Column, x: Scale, y: Scale) -> str:
     raw_steps, raw_values = thinned(steps, values)
     smooth_steps, smooth_values = thinned(steps, smoothed(values), COLUMNS // 2)
     return (

@@ -18,6 +18,7 @@ from tpu_studio.trainer.result.page import PAGE
 from tpu_studio.trainer.result.points import Points
 from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import whole
 from tpu_studio.wire.schema import KEYS, concerns
 
 _ENDS = {
@@ -160,7 +161,7 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
     ]
     if look.get("train"):
         rows.append(
-            ("Examples", f"{int(look['train']):,} to learn from, {int(look.get('validation', 0)):,} kept aside")
+            ("Examples", f"{whole(look['train']):,} to learn from, {whole(look.get('validation')):,} kept aside")
         )
     if card["classes"]:
         shown = ", ".join(card["classes"][:12])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from tpu_studio.domain.quota import sizes
 
@@ -34,7 +34,7 @@ class Result:
 
     id: str
     state: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     fix: str = ""
     cost_usd: float = 0.0
     undo: bool = False

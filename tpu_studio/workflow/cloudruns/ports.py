@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.cloudruns.gate import Evidence
@@ -85,7 +85,7 @@ class MachineSeen:
     ref: Ref
     state: str
     raw: str = ""
-    error: tuple[str, Mapping[str, Any]] | None = None
+    error: tuple[str, Mapping[str, object]] | None = None
     created: float | None = None
     by_service: bool = False
     over: bool = False
@@ -288,7 +288,7 @@ class CloudSide:
 class Preparing(Protocol):
     """Brings job and data to the bucket, and makes what a machine is given (``cloud.preparing``)."""
 
-    def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, Any]:
+    def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, object]:
         """Bundle and data uploaded (skipped when they are there); repeatable. Blocks.
 
         Returns:
@@ -313,7 +313,7 @@ class Preparing(Protocol):
         """Whether *pieces* are of this version of the app: metadata can be made of no others."""
         ...
 
-    def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
+    def metadata(self, config: Mapping[str, object], deadline: float) -> Mapping[str, str]:
         """startup-script, shutdown-script, ts-guardian, ts-config, ts-deadline for a finished ts-config."""
         ...
 

@@ -60,7 +60,7 @@ class Machine:
     outcome: str = ""
     unclear: bool = False
     error: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     accepted: float | None = None
     state: str = ""
     changed: float = 0.0
@@ -69,7 +69,7 @@ class Machine:
     node_gone: float | None = None
     lease_stops: bool = False
     leaving: str = ""
-    leaving_facts: Mapping[str, Any] = field(default_factory=dict)
+    leaving_facts: Mapping[str, object] = field(default_factory=dict)
     delete_asked: float | None = None
     delete_failed: int = 0
     gone: float | None = None
