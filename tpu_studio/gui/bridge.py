@@ -137,9 +137,6 @@ class Drain(QObject):
     def running(self) -> bool:
         return self._timer.isActive()
 
-    def set_interval(self, every_ms: int) -> None:
-        self._timer.setInterval(every_ms)
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if kind in (QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.WindowStateChange, QEvent.Type.ParentChange):

@@ -62,10 +62,6 @@ class ComputeOperations:
                 more["done_at"] = self._cloud.clock.now() if at is None else at
                 self._cloud.db.put(_KIND, full, {**record, **more})
 
-    def is_done(self, full: str) -> bool:
-        record = self._cloud.db.get(_KIND, full)
-        return record is None or record.get("done_at", float("inf")) <= self._cloud.clock.now()
-
     def show(self, full: str) -> Record | None:
         record = self._cloud.db.get(_KIND, full)
         return None if record is None else self._shown(record)

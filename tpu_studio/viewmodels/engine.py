@@ -165,10 +165,6 @@ class EngineView:
         return ("install", "Finish the engine") if self.cause == "unfinished" else ("repair", "Repair the engine")
 
     @property
-    def may_install(self) -> bool:
-        return not self.doing and self.status in ("missing", "outdated", "broken")
-
-    @property
     def may_repair(self) -> bool:
         return not self.doing and self.status in ("broken", "ready")
 

@@ -403,11 +403,6 @@ class PlanView:
         return self.charge_sentence
 
     @property
-    def engine_words(self) -> str:
-        """What is needed before a first run, "" when the engine is there."""
-        return self.engine.sentence if self.engine.status in ("missing", "broken") or self.engine.doing else ""
-
-    @property
     def running_words(self) -> str:
         if not self.running:
             return ""

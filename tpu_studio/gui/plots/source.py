@@ -28,12 +28,6 @@ class CurveSource(Protocol):
         ...
 
 
-class TrendSource(CurveSource, Protocol):
-    def trend(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats]:
-        """x and mean of the same groups; without it a plot takes the middle between lowest and highest."""
-        ...
-
-
 def start_of(source: CurveSource) -> float:
     """x of the first point of a source that has points; asked of one with `start`, found out of any other."""
     start = getattr(source, "start", None)

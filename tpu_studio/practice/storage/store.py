@@ -242,10 +242,6 @@ class ObjectStore(SqliteFile):
             row = self._db.execute("SELECT record FROM uploads WHERE id = ?", (id,)).fetchone()
         return None if row is None else json.loads(row[0])
 
-    def put_upload(self, id: str, record: Facts) -> None:
-        with self._lock:
-            self._db.execute("UPDATE uploads SET record = ? WHERE id = ?", (json.dumps(record), id))
-
     @contextmanager
     def growing(self, id: str) -> Iterator[Growing]:
         """The content of an upload, for one request at a time.

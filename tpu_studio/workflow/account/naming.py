@@ -14,7 +14,3 @@ def project_id(name: str) -> str:
     if not stem or not stem[0].isalpha():
         stem = f"tpu-{stem}".strip("-")
     return f"{stem}-{secrets.token_hex(3)}"
-
-
-def good_project_id(id: str) -> bool:
-    return re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", id) is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from tpu_studio.planner.checks import NEEDS_JAX, refused_at
 from tpu_studio.planner.rented import start_s
@@ -242,12 +242,6 @@ class CloudVerbs:
         facts = {name: owner[name] for name in ("host", "t") if name in owner}
         place, bucket = plans.read(folder).place, self.driver.state(folder.name).bucket
         raise RunError("run-taken-over", run=folder.name, place=place, bucket=bucket, **facts)
-
-    def in_bucket(self, plan: Plan) -> list[str]:
-        """Runs that the bucket holds."""
-        side = self.driver.side(plan)
-        names = {PurePosixPath(one.name).parts[1] for one in side.mailbox.list("runs/") if one.name.endswith(PLAN)}
-        return sorted(names)
 
     def _move_stops(
         self, folder: Path, plan: Plan, state: State, machine: Machine, records: list[dict[str, object]]
