@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from tpu_studio.cli.engine import cancelling
 from tpu_studio.cli.output import Output
@@ -15,6 +14,7 @@ from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, NotReady
 from tpu_studio.wire.job import parse_setting
 from tpu_studio.wire.plan import Check, Plan
+from tpu_studio.wire.records import inner, items, number
 
 SHOWN = 200  # letters of what somebody else said, within a sentence
 _STAGES = {
@@ -75,13 +75,13 @@ def _not_rented(found: Check) -> Check:
     return replace(found, level="warning") if found.id == "place-needs-jax" else found
 
 
-def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
+def to_json(made: Plan, answer: Mapping[str, object]) -> dict[str, object]:
     from tpu_studio.planner.floor import mfu_bounds
     from tpu_studio.planner.public import bounds
     from tpu_studio.viewmodels.plancheck import own_words
 
-    compiled = answer.get("compiled") or {}
-    largest = (answer.get("largest_batch") or {}).get("largest_batch")
+    compiled = inner(answer.get("compiled"))
+    largest = inner(answer.get("largest_batch")).get("largest_batch")
     memory = {name: getattr(made.memory, name) for name in ("device_bytes", "limit_bytes", "by")}
     return {
         "place": made.place,
@@ -96,16 +96,16 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "largest_batch": largest,
         **bounds(made),
-        "programs": mfu_bounds(made, compiled.get("programs") or {}),
+        "programs": mfu_bounds(made, inner(compiled.get("programs"))),
         "compile_s": compiled.get("seconds"),
         "flops": compiled.get("flops"),
         "bytes_accessed": compiled.get("bytes_accessed"),
-        "compiler": {"state": answer.get("compiler"), **(answer.get("versions") or {})},
+        "compiler": {"state": answer.get("compiler"), **inner(answer.get("versions"))},
         "compiler_words": own_words(answer) or None,
     }
 
 
-def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
+def as_text(made: Plan, answer: Mapping[str, object]) -> str:
     from tpu_studio.cli.output import table
     from tpu_studio.domain import figures
     from tpu_studio.planner.floor import mfu_bounds
@@ -120,11 +120,11 @@ def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
     parts = memory.parts
     if memory.compiled and made.fits:
         rows.append(["Of it", ", ".join(f"{name} {figures.size(size)}" for name, size in parts.items() if size)])
-    train = mfu_bounds(made, (answer.get("compiled") or {}).get("programs") or {}).get("train") or {}
-    if bound := train.get("mfu_bound"):
+    train = mfu_bounds(made, inner(inner(answer.get("compiled")).get("programs"))).get("train", {})
+    if bound := items(train.get("mfu_bound")):
         rows.append(["MFU", f"{bound[0]:.0%} to {bound[1]:.0%} at most, by the program's own FLOPs and bytes"])
-    if (seconds := (answer.get("compiled") or {}).get("seconds")) is not None:
-        rows.append(["Compiled in", figures.duration(seconds)])
+    if (seconds := inner(answer.get("compiled")).get("seconds")) is not None:
+        rows.append(["Compiled in", figures.duration(number(seconds))])
     lines = [made.job.name, table(rows)]
     for one in made.checks:
         if one.level != "ok":

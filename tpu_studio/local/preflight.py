@@ -71,7 +71,7 @@ class Slice:
     devices: int
     matrix_unit: int = 128
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         names = ("accelerator", "generation", "topology", "devices")
         return {name: getattr(self, name) for name in names}
 
@@ -132,7 +132,7 @@ class Preflight:
         self._compiler, self._tf_compiler = compiler, tf_compiler
         self._bounds, self._command = bounds or Bounds(), tuple(command)
 
-    def known(self, plan: Plan, target: Slice | None) -> Mapping[str, Any] | None:
+    def known(self, plan: Plan, target: Slice | None) -> Mapping[str, object] | None:
         """The kept answer to this very question: same plan parts, data, slice, versions and source."""
         try:
             found = json.loads(self._file(plan, target).read_bytes())

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.local.computer import NICE, EngineLike, trainer_environment
 from tpu_studio.local.modelfacts import ModelFacts
@@ -41,7 +40,7 @@ class Stopwatch:
         self._folder, self._engine, self._command = home / "timings", engine, tuple(command)
         self._models = ModelFacts(home)
 
-    def time(self, plan: Plan, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, Any]:
+    def time(self, plan: Plan, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, object]:
         """Time real steps for about *seconds*, compiling and start-up aside; the trainer's one JSON object.
 
         Raises:
@@ -53,7 +52,7 @@ class Stopwatch:
             write_atomically(self._file(plan), json.dumps(found).encode() + b"\n")
         return found
 
-    def known(self, plan: Plan) -> Mapping[str, Any] | None:
+    def known(self, plan: Plan) -> Mapping[str, object] | None:
         """What `time` found for the same model, batch and data on this computer, if it was ever asked."""
         try:
             found = json.loads(self._file(plan).read_bytes())
@@ -88,7 +87,7 @@ class Stopwatch:
             / f"{hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]}.json"
         )
 
-    def _ask(self, plan: Plan, question: Sequence[str], cancelled: Callable[[], bool]) -> Mapping[str, Any]:
+    def _ask(self, plan: Plan, question: Sequence[str], cancelled: Callable[[], bool]) -> Mapping[str, object]:
         python = str(self._engine.python())
         with tempfile.TemporaryDirectory(prefix="tpu-studio-") as folder:
             file, said, words = Path(folder) / "plan.json", Path(folder) / "answer", Path(folder) / "words"

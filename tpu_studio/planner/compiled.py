@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.domain.sentences import say_finding
@@ -18,6 +17,7 @@ from tpu_studio.planner.rented import program_bytes
 from tpu_studio.wire import families, frameworks, loans, models, places
 from tpu_studio.wire.plan import Check, Plan
 from tpu_studio.wire.planparts import COMPILER, PlanMemory
+from tpu_studio.wire.records import inner, items, rows, whole
 
 _MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
 _CANNOT = (
@@ -32,41 +32,41 @@ _WORDS = 2000  # of the compiler's in a plan, which is kept with the run; the an
 _NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program for them
 
 
-def with_compiler(plan: Plan, answer: Mapping[str, Any]) -> Plan:
+def with_compiler(plan: Plan, answer: Mapping[str, object]) -> Plan:
     """*plan* with what *answer* knows better, its checks in order of weight."""
     memory = plan.memory
-    compiled = answer.get("compiled") or {}
+    compiled = inner(answer.get("compiled"))
     checks = list(plan.checks)
     if "fits" in compiled:
         memory = _memory(plan, compiled)
         checks = [check for check in checks if check.id not in _MEMORY_CHECKS]
-        checks += of_compiled(plan, compiled, answer.get("largest_batch") or {})
+        checks += of_compiled(plan, compiled, inner(answer.get("largest_batch")))
     known = {check.id for check in checks}
     checks += [check for check in of_traced(answer) if check.id not in known]
     checks += [check for check in of_compiler(plan, answer) if check.id not in known]
     order = {"error": 0, "warning": 1, "info": 2, "ok": 3}
     made = replace(plan, memory=memory, checks=tuple(sorted(checks, key=lambda check: order.get(check.level, 2))))
-    return without_money(not_below(made, (compiled.get("programs") or {}).get("train")))
+    return without_money(not_below(made, inner(inner(compiled.get("programs")).get("train"))))
 
 
-def of_traced(answer: Mapping[str, Any]) -> Iterator[Check]:
+def of_traced(answer: Mapping[str, object]) -> Iterator[Check]:
     """Problems of the model on the first real examples, and operations that a TPU does badly."""
-    traced = answer.get("traced") or {}
-    for problem in traced.get("problems") or ():
-        yield _check(str(problem["id"]), "error", problem.get("facts") or {})
-    for one in traced.get("operations") or ():
-        facts = {name: value for name, value in (one.get("facts") or {}).items() if name != "words"}
+    traced = inner(answer.get("traced"))
+    for problem in rows(traced.get("problems")):
+        yield _check(str(problem["id"]), "error", inner(problem.get("facts")))
+    for one in rows(traced.get("operations")):
+        facts = {name: value for name, value in inner(one.get("facts")).items() if name != "words"}
         yield _check(str(one["id"]), str(one["level"]), facts)
     if traced and not traced.get("problems"):
         yield _check("shapes-meet", "ok", {"programs": traced.get("programs", 0)})
-    ended = answer.get("ended")
+    ended = inner(answer.get("ended"))
     if ended and ended["id"] not in _CANNOT:
-        yield _check(str(ended["id"]), "error", ended.get("facts") or {})
+        yield _check(str(ended["id"]), "error", inner(ended.get("facts")))
 
 
-def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, Any]) -> Iterator[Check]:
+def of_compiled(plan: Plan, compiled: Mapping[str, object], largest: Mapping[str, object]) -> Iterator[Check]:
     """Whether it fits, by the compiler's word, with one press that makes it fit."""
-    needs, limit = int(compiled["device_bytes"]), int(compiled["limit_bytes"])
+    needs, limit = whole(compiled["device_bytes"]), whole(compiled["limit_bytes"])
     facts: dict[str, object] = {"needs_bytes": needs, "limit_bytes": limit, "by": COMPILER}
     if compiled.get("words"):
         facts["raw"] = str(compiled["words"])[:_WORDS]
@@ -86,7 +86,7 @@ def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, A
     elif needs > TIGHT_SHARE * limit:
         yield Check("memory-tight", "info", "Memory is tight, and enough", None, facts)
     batch = plan.job.training.global_batch
-    if compiled["fits"] and best and batch < best < plan.steps_per_epoch * batch:  # a batch needs that many examples
+    if compiled["fits"] and batch < whole(best) < plan.steps_per_epoch * batch:  # a batch needs that many examples
         yield _check("batch-can-grow", "info", {"largest_batch": best}, {"training.global_batch": best})
 
 
@@ -133,26 +133,26 @@ def larger_slice(plan: Plan, needs: int) -> str | None:
     return min(found)[2] if found else None
 
 
-def of_compiler(plan: Plan, answer: Mapping[str, Any]) -> Iterator[Check]:
+def of_compiler(plan: Plan, answer: Mapping[str, object]) -> Iterator[Check]:
     """Why the memory is only an estimate, where it is."""
-    compiled, ended = answer.get("compiled") or {}, answer.get("ended") or {}
+    compiled, ended = inner(answer.get("compiled")), inner(answer.get("ended"))
     if "fits" in compiled or places.by_id(plan.place).local:
         return
     level = "warning" if answer.get("compiler") == "broken" else "info"
-    facts = {"status": answer.get("compiler"), **(answer.get("compiler_problem") or {})}
+    facts = {"status": answer.get("compiler"), **inner(answer.get("compiler_problem"))}
     if ended.get("id") in _CANNOT:
-        yield _check(str(ended["id"]), "warning", ended.get("facts") or {})
+        yield _check(str(ended["id"]), "warning", inner(ended.get("facts")))
     elif compiled.get("problem"):
         yield _check(str(compiled["problem"]), "warning", compiled)
     elif not frameworks.by_id(plan.framework).leads_on_chip and answer.get("compiler") != "ready":
-        missing = list(answer.get("missing") or ("tf-tpu-compiler",))
+        missing = list(items(answer.get("missing"))) or ["tf-tpu-compiler"]
         yield _check("estimate-tensorflow", level, {**facts, "missing": missing})
     elif answer.get("compiler") != "ready":
         yield _check("estimate-no-compiler", level, facts)
 
 
-def _memory(plan: Plan, compiled: Mapping[str, Any]) -> PlanMemory:
-    needs, limit = int(compiled["device_bytes"]), int(compiled["limit_bytes"])
+def _memory(plan: Plan, compiled: Mapping[str, object]) -> PlanMemory:
+    needs, limit = whole(compiled["device_bytes"]), whole(compiled["limit_bytes"])
     return replace(
         plan.memory,
         device_bytes=needs,
@@ -160,14 +160,14 @@ def _memory(plan: Plan, compiled: Mapping[str, Any]) -> PlanMemory:
         by=COMPILER,
         fits=bool(compiled["fits"]),
         tight=bool(compiled["fits"]) and needs > TIGHT_SHARE * limit,
-        parts=_summing_to(needs, compiled.get("parts") or {}),
+        parts=_summing_to(needs, inner(compiled.get("parts"))),
     )
 
 
-def _summing_to(needs: int, parts: Mapping[str, Any]) -> dict[str, int]:
+def _summing_to(needs: int, parts: Mapping[str, object]) -> dict[str, int]:
     """*parts* so that they sum up to *needs*: the compiler's peak is not the sum of all that it ever keeps, and its
     program takes some. Temporaries give way first. A refusal names no parts."""
-    told = {name: int(size) for name, size in parts.items()}
+    told = {name: whole(size) for name, size in parts.items()}
     over = sum(told.values()) - needs
     if told and over < 0:
         told["temporaries"] = told.get("temporaries", 0) - over

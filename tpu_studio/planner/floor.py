@@ -6,13 +6,12 @@ least (weights and the optimizer's numbers, each once) at the full rate of the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from tpu_studio.domain.catalogue import Slice, catalogue
 from tpu_studio.planner.work import FLOAT, Work
 from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.records import Json, inner, number, whole
 from tpu_studio.wire.utilisation import Utilisation
 
 
@@ -47,14 +46,14 @@ def mfu(part: Slice, work: Work, *, batch: int, step_s: Range) -> Range:
     return Range(share / step_s.high, share / step_s.expected, share / step_s.low)
 
 
-def mfu_bounds(plan: Plan, programs: Mapping[str, Any]) -> dict[str, Any]:
+def mfu_bounds(plan: Plan, programs: Json) -> dict[str, dict[str, object]]:
     """*programs* of `check`, each with ``mfu_bound``: the utilisation that its own FLOPs and bytes allow at most, low
     where the chip computes and moves one after the other, high where both overlap perfectly; None: cannot be told.
     """
-    return {name: {**one, "mfu_bound": _mfu_bound(plan, name, one)} for name, one in programs.items()}
+    return {name: {**inner(one), "mfu_bound": _mfu_bound(plan, name, inner(one))} for name, one in programs.items()}
 
 
-def _mfu_bound(plan: Plan, name: str, program: Mapping[str, Any]) -> list[float] | None:
+def _mfu_bound(plan: Plan, name: str, program: Json) -> list[float] | None:
     rate, told = plan.examples_per_s, plan.basis.mfu if plan.basis else None
     if rate is None or not told or not program.get("flops") or not program.get("bytes_accessed"):
         return None
@@ -66,20 +65,20 @@ def _mfu_bound(plan: Plan, name: str, program: Mapping[str, Any]) -> list[float]
     # What the model's FLOPs alone take at the peak: of a step, and forward only (a third) of an evaluated batch.
     ideal_s = told.expected * plan.job.training.global_batch / rate.expected
     if name != "train":
-        ideal_s *= int(program["batch"]) / plan.job.training.global_batch / 3
-    computes = float(program["flops"]) * cores / generation.peak_bf16_flops
-    moves = float(program["bytes_accessed"]) * cores / (hbm_rate * 1e9)
+        ideal_s *= whole(program["batch"]) / plan.job.training.global_batch / 3
+    computes = number(program["flops"]) * cores / generation.peak_bf16_flops
+    moves = number(program["bytes_accessed"]) * cores / (hbm_rate * 1e9)
     return [min(1.0, ideal_s / (computes + moves)), min(1.0, ideal_s / max(computes, moves))]
 
 
-def not_below(plan: Plan, program: dict[str, Any] | None) -> Plan:
+def not_below(plan: Plan, program: Json) -> Plan:
     """*plan*, promising no more than the compiled training step allows: ``flops`` and ``moved_bytes`` of *program*."""
     basis = plan.basis
-    if basis is None or basis.floor_s is None or not program or not program.get("flops") or plan.examples_per_s is None:
+    if basis is None or basis.floor_s is None or not program.get("flops") or plan.examples_per_s is None:
         return plan
     part = catalogue().slice(plan.accelerator)
-    moved = float(program.get("moved_bytes") or 0.0) * part.devices / part.chips
-    flops = float(program["flops"]) * part.devices / part.chips
+    moved = number(program.get("moved_bytes")) * part.devices / part.chips
+    flops = number(program["flops"]) * part.devices / part.chips
     floor = max(basis.floor_s, step_floor_s(part, flops=flops, moved_bytes=moved))
     batch, rate = plan.job.training.global_batch, plan.examples_per_s
     basis = replace(basis, floor_s=floor)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire import frameworks, places
+from tpu_studio.wire.records import inner, number, rows
 from tpu_studio.wire.schema import step_values
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ Key = tuple[Any, ...]
 class Preflight(Protocol):
     """`local.preflight` for a plan's own slice; both calls block."""
 
-    def known(self, plan: Plan) -> Mapping[str, Any] | None: ...
+    def known(self, plan: Plan) -> Mapping[str, object] | None: ...
     def ask(self, plan: Plan, stage: Callable[[str], None], cancelled: Callable[[], bool]) -> Mapping[str, object]: ...
 
 
@@ -92,7 +93,7 @@ class PlanChecks:
         self._end()
         self.cancel()
 
-    def of(self, plan: Plan) -> Mapping[str, Any] | None:
+    def of(self, plan: Plan) -> Mapping[str, object] | None:
         """The answer for *plan*, if it is known here."""
         return self._known.get(check_key(plan))
 
@@ -103,7 +104,7 @@ class PlanChecks:
             return
         self._known[key] = None
 
-        def found(answer: Mapping[str, Any] | None) -> None:
+        def found(answer: Mapping[str, object] | None) -> None:
             if answer is not None:
                 self._known[key] = answer
                 self._changed()
@@ -206,32 +207,32 @@ class PlanChecks:
         self._changed()
 
 
-def described(view: CheckView, plan: Plan | None, answer: Mapping[str, Any] | None, offered: bool) -> CheckView:
+def described(view: CheckView, plan: Plan | None, answer: Mapping[str, object] | None, offered: bool) -> CheckView:
     """*view* with what *answer* says about *plan*."""
     if plan is None or answer is None or view.busy or view.status == "asking":
         return replace(view, offered=offered)
-    compiled, ended = answer.get("compiled") or {}, answer.get("ended") or {}
+    compiled, ended = inner(answer.get("compiled")), inner(answer.get("ended"))
     words = own_words(answer)
     if "fits" in compiled:
         verdict = "It fits" if compiled["fits"] else "It does not fit"
-        versions = answer.get("versions") or {}
+        versions = inner(answer.get("versions"))
         libtpu = f" (libtpu {versions['libtpu']})" if versions.get("libtpu") else ""
-        took = f", in {figures.duration(compiled['seconds'])}" if compiled.get("seconds") else ""
+        took = f", in {figures.duration(number(compiled['seconds']))}" if compiled.get("seconds") else ""
         told = f"{verdict}, by the TPU compiler's word{libtpu}{took}."
     elif ended:
         told = "The check did not get to its end; what it found stands below."
-    elif (answer.get("traced") or {}).get("problems"):
+    elif inner(answer.get("traced")).get("problems"):
         told = "The model does not work on the first examples; see below."
     else:
         told = "Shapes and operations are in order. The memory is still an estimate."
     return replace(view, status="done", told=told, words=words, offered=offered)
 
 
-def own_words(answer: Mapping[str, Any]) -> str:
+def own_words(answer: Mapping[str, object]) -> str:
     """All that the compiler, or whoever refused the program, said; "" when nobody did."""
-    compiled, traced = answer.get("compiled") or {}, answer.get("traced") or {}
-    refusals = [*(traced.get("problems") or ()), *(traced.get("operations") or ()), answer.get("ended") or {}]
-    facts = [one.get("facts") or {} for one in refusals]
+    compiled, traced = inner(answer.get("compiled")), inner(answer.get("traced"))
+    refusals = [*rows(traced.get("problems")), *rows(traced.get("operations")), inner(answer.get("ended"))]
+    facts = [inner(one.get("facts")) for one in refusals]
     told = [compiled.get("words") or compiled.get("raw"), *(one.get("words") or one.get("raw") for one in facts)]
     plain = (re.sub(r"\x1b\[[\d;]*m", "", str(one)).strip() for one in told if one)  # bold, for a terminal
     return "\n\n".join(dict.fromkeys(plain))

@@ -83,6 +83,16 @@ def whole(value: object, otherwise: int = 0) -> int:
     return int(number(value, otherwise))
 
 
+def inner(value: object) -> Json:
+    """An object within another; empty where it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def rows(value: object) -> list[Json]:
+    """The objects of a list; none where it is no list."""
+    return [one for one in items(value) if isinstance(one, Mapping)]
+
+
 def items(value: object) -> Sequence[object]:
     """Of a list; none where it is no list."""
     return value if isinstance(value, (list, tuple)) else ()

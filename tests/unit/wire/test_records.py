@@ -13,7 +13,7 @@ from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tests.fakes.making import make_plan
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import dumps, from_json
-from tpu_studio.wire.records import items, number, read, to_json, whole
+from tpu_studio.wire.records import inner, items, number, read, rows, to_json, whole
 
 
 @dataclass(frozen=True)
@@ -99,3 +99,4 @@ def test_a_value_of_json_is_read_as_a_number_or_a_list_where_it_is_one():
     assert (number(3), number(2.5), number("2"), number(None, 7.0), number(0, 7.0)) == (3, 2.5, 0.0, 7.0, 7.0)
     assert (whole(3.9), whole(None, 2), whole("3")) == (3, 2, 0)
     assert (items([1]), items((1,)), items("ab"), items(None)) == ([1], (1,), (), ())
+    assert (inner({"a": 1}), inner(None), rows([{"a": 1}, 2]), rows({})) == ({"a": 1}, {}, [{"a": 1}], [])
