@@ -23,6 +23,7 @@ from tpu_studio.domain.sentences import colab as words
 from tpu_studio.planner.places.notebook import known
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import inner, rows, whole
 from tpu_studio.wire.runfolder import beside, write_atomically
 
 DATA_BYTES = 20_000_000
@@ -62,7 +63,7 @@ def write(plan: Plan, path: Path) -> Written:
             record = _written(piece, beside)
             packed = gzip.compress(beside.read_bytes(), 6, mtime=0) if record["bytes"] <= DATA_BYTES else b""
         text = _notebook(plan, record, packed)
-        if packed and len(text) > int(known()["notebook_bytes"]):
+        if packed and len(text) > whole(known()["notebook_bytes"]):
             text, packed = _notebook(plan, record, b""), b""
         write_atomically(path, text)
     except BaseException as error:
@@ -104,7 +105,7 @@ def _written(piece: Piece, target: Path) -> dict[str, Any]:
 
 def environment(framework: str) -> dict[str, object]:
     """Versions that go together in Colab's runtime. Raises BadInput ``colab-framework``."""
-    for one in known()["environments"]:
+    for one in rows(known()["environments"]):
         if one["framework"] == framework:
             return {**{key: one[key] for key in ("framework", "python", "lock")}, "uv": uv()}
     raise BadInput("colab-framework", framework=framework)
@@ -121,7 +122,7 @@ def _notebook(plan: Plan, data: dict[str, object] | None, packed: bytes) -> byte
         _cell("train", _TRAIN, code=True),
         _cell("after", words.AFTER),
     ]
-    metadata = known()["metadata"]
+    metadata = inner(known()["metadata"])
     tree = {
         "nbformat": 4,
         "nbformat_minor": 5,

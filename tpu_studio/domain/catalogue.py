@@ -245,7 +245,7 @@ class Catalogue:
         """One of the catalogue's files as it stands: generations, prices, software, gpus, vm."""
         return self._given.get(name) or _read(name)
 
-    def given(self, name: str) -> Mapping[str, Any] | None:
+    def given(self, name: str) -> Mapping[str, object] | None:
         """What was told of this place besides (`use`), such as the account's ``standing``."""
         return self._given.get(name)
 

@@ -19,6 +19,7 @@ from tpu_studio.cloud.commands import script
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import inner, rows
 from tpu_studio.workflow.cloudruns import asking
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Ref
 from tpu_studio.workflow.cloudruns.state import Machine, State
@@ -63,7 +64,7 @@ def run_script(plan: Plan, run: str, state: State, side: CloudSide, install: str
     if not state.pieces or not state.pieces.get("bundle") or not state.machines:
         return launch_script(plan, run, side, install)
     machine = state.machines[-1]
-    pieces = [state.pieces["bundle"], *state.pieces.get("data", ())]
+    pieces = [inner(state.pieces["bundle"]), *rows(state.pieces.get("data"))]
     uploads = {PurePosixPath(str(piece["object"])).name: str(piece["object"]) for piece in pieces}
     now_ours = {**state.pieces, "guardian_sha256": startup.guardian_sha256()}  # the script only names its file
     before = replace(state, machines=state.machines[:-1], pieces=now_ours)

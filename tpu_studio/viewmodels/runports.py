@@ -41,7 +41,7 @@ class Trial:
         classes: (name, probability), best first. ``value``: a measured target. ``text``: what was written so far.
     """
 
-    question: Mapping[str, Any] | None = None
+    question: Mapping[str, object] | None = None
     asking: bool = False
     classes: tuple[tuple[str, float], ...] = ()
     value: float | None = None

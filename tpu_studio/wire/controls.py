@@ -24,7 +24,7 @@ from tpu_studio.wire.stops import MOST_HOURS
 Control = dict[str, Any]
 
 
-def send(run: Path, record: Mapping[str, Any]) -> int:
+def send(run: Path, record: Mapping[str, object]) -> int:
     """Write a control file under the next free number; its number. Raises OSError, FileNotFoundError without a run."""
     make_folder(run / "control")
     number = 1 + max(
@@ -90,10 +90,10 @@ def extensions(run: Path, tell: Callable[[str], None] = lambda _: None) -> dict[
     return found
 
 
-def _sound(record: Mapping[str, Any]) -> bool:
+def _sound(record: Mapping[str, object]) -> bool:
     """Whether the numbers in it can be obeyed: one "inf" would end every attempt of the run."""
     return isinstance(record.get("attempt", 1), int) and all(
-        isinstance(record[name], (int, float)) and not isinstance(record[name], bool) and 0 < record[name] <= most
+        isinstance(value := record[name], (int, float)) and not isinstance(value, bool) and 0 < value <= most
         for name, most in MOST.items()
         if name in record
     )

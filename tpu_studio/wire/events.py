@@ -26,7 +26,7 @@ class Event:
 
     t: float
     kind: str
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.fields.get(name, default)

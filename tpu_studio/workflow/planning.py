@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tpu_studio.data.looked import Look
 from tpu_studio.planner.compiled import with_compiler
@@ -43,7 +42,7 @@ class Sources:
     """
 
     timing: Callable[[Plan], Timing | None] = lambda plan: None
-    model: Callable[[Plan], Mapping[str, Any] | None] = lambda plan: None
+    model: Callable[[Plan], Mapping[str, object] | None] = lambda plan: None
     picture_s: Callable[[Plan], float | None] = lambda plan: None
     checked: Callable[[Plan], Mapping[str, object] | None] = lambda plan: None
     bucket: Callable[[str], Bucket] = lambda place: Bucket()

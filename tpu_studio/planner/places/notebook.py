@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue, title_of
@@ -21,6 +21,7 @@ from tpu_studio.planner.rented import Rented
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check
 from tpu_studio.wire.planparts import PlanPrice, Range
+from tpu_studio.wire.records import items, number
 from tpu_studio.wire.resources import resource_path
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _ENVIRONMENT_S = Range(30.0, 90.0, 240.0)  # frameworks installed beside Colab's
 
 
 @cache
-def known() -> Mapping[str, Any]:
+def known() -> Mapping[str, object]:
     """``resources/catalogue/colab.json``: accelerator, environments, limits with their dates."""
     table: Mapping[str, object] = json.loads(resource_path("catalogue", "colab.json").read_text("utf-8"))
     return table
@@ -75,7 +76,7 @@ class NotebookPlanner:
 
     def checks(self, parts: Parts) -> Iterator[Check]:
         """Whether the work ends within what people report of one free session."""
-        low, high = (float(hours) for hours in known()["session_hours"])
+        low, high = (number(hours) for hours in items(known()["session_hours"]))
         time = parts.estimate.time_s
         if time.high > low * 3600:
             yield Check(

@@ -19,6 +19,7 @@ from tpu_studio.domain.catalogue import region_of
 from tpu_studio.wire.extras import Extras, chips_usd_per_hour_in
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import rows, whole
 from tpu_studio.wire.runfolder import ledger_file
 from tpu_studio.workflow.cloudruns.state import State
 from tpu_studio.workflow.cloudruns.usage import Usage
@@ -113,7 +114,7 @@ def parts_of_run(
     spans = [one.billed_between_s(now) for one in state.machines]
     extras = plan.extras
     guards = _operations(folder, state.attempt)
-    data = sum(int(piece["bytes"]) for piece in (state.pieces or {}).get("data") or ())
+    data = sum(whole(piece["bytes"]) for piece in rows((state.pieces or {}).get("data")))
     used = Used(
         least_s=sum(least for least, _ in spans),
         seconds=state.used_s(now),

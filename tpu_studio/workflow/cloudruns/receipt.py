@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tpu_studio.domain.catalogue import catalogue, region_of
 from tpu_studio.wire.extras import chips_usd_per_hour_in
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.records import to_json
+from tpu_studio.wire.records import rows, to_json, whole
 from tpu_studio.workflow.cloudruns.bill import Part, total
 from tpu_studio.workflow.cloudruns.state import Machine, State
 
@@ -77,12 +77,12 @@ def receipt(
 
 def _shared(bucket: str, plan: Plan, state: State) -> list[dict[str, object]]:
     """The data, which the next run with the same finds there: each piece with what it costs a month."""
-    pieces = (state.pieces or {}).get("data") or []
+    pieces = rows((state.pieces or {}).get("data"))
     return [
         {
             "object": f"gs://{bucket}/{piece['object']}",
             "bytes": piece["bytes"],
-            "usd_per_month": _per_month(plan, piece["bytes"]),
+            "usd_per_month": _per_month(plan, whole(piece["bytes"])),
         }
         for piece in pieces
     ]

@@ -158,7 +158,7 @@ class State:
     opened: bool = False
     bucket: str = ""
     project: str = ""
-    pieces: Mapping[str, Any] | None = None
+    pieces: Mapping[str, object] | None = None
     prepared: float = 0.0
     attempt: int = 1
     since: float = 0.0
