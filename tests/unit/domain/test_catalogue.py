@@ -137,7 +137,9 @@ def test_a_runtime_image_is_known_where_cloud_tpu_has_one(known: Catalogue):
 
 
 def test_versions_that_go_together_name_jax_and_libtpu(known: Catalogue):
-    assert any(row["packages"].get("libtpu") and row["framework"] == "jax" for row in known.file("software")["together"])
+    assert any(
+        row["packages"].get("libtpu") and row["framework"] == "jax" for row in known.file("software")["together"]
+    )
 
 
 def test_a_region_is_a_zone_without_its_letter():
