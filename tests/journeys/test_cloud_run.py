@@ -193,7 +193,7 @@ def test_the_receipts_parts_are_those_of_the_bill_and_sum_up_to_it(
     whole = whole_usd(lines, to_come=True)
     assert told["usd"] == pytest.approx(whole, rel=0.01, abs=5e-6)
     plan = here.runs.plan(run)
-    reserved = {part["id"]: part["usd"] for part in plan.extras.parts}
+    reserved = {part.id: part.usd for part in plan.extras.parts}
     assert all(parts[id] <= reserved[id] + 1e-6 for id in ("operations", "storage", "traffic", "address"))
     spent = [event.get("usd") for event in here.said(run, 1) if event.kind == "money"]
     assert spent and min(spent) >= plan.extras.reserved_usd - 1e-4  # reserved from the start
