@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from tpu_studio.wire import loans
 from tpu_studio.wire.errors import BadInput
-from tpu_studio.wire.records import read
 from tpu_studio.wire.resources import resource_path
 
 TIERS = tuple(loan.word for loan in loans.LOANS)
@@ -186,19 +185,6 @@ class _Row(NamedTuple):
     min_chips: int
     max_chips: int
     price: Price
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """Of a machine with *gpus_per_vm*; None: not known."""
-
-    id: str
-    name: str
-    gpus_per_vm: int
-    memory_gb: float
-    peak_bf16_tflops_per_gpu: float | None
-    peak_fp16_tflops_per_gpu: float | None
-    on_demand_usd_per_hour: float | None
 
 
 @dataclass(frozen=True)
@@ -386,11 +372,6 @@ class Catalogue:
     def age_days(self, today: date) -> int:
         """How old the prices are."""
         return (today - date.fromisoformat(self.prices_as_of)).days
-
-    @cached_property
-    def gpus(self) -> list[Gpu]:
-        """To compare with."""
-        return [read(Gpu, one, "gpu") for one in self.file("gpus")["gpus"]]
 
     # ------------------------------------------------------------------------------------- what can go together
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tpu_studio.domain.catalogue import TIERS, Catalogue, catalogue, catalogue_at, title_of
+from tpu_studio.domain.gpus import all_gpus
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
@@ -233,7 +234,7 @@ def _gpu(cloud: Drawn) -> Way | None:
     if found := loan(frameworks.for_chips().id, assumed.COLAB_ACCELERATOR, loans.usual().word):
         reached = work.flops * _at(cloud, resolved, found).examples_per_s.expected
         share = min(share, reached / catalogue().generation(found.slice.generation).peak_bf16_flops)
-    for gpu in catalogue().gpus:
+    for gpu in all_gpus():
         peak, usd = gpu.peak_bf16_tflops_per_gpu or gpu.peak_fp16_tflops_per_gpu, gpu.on_demand_usd_per_hour
         if not peak or not usd or gpu.gpus_per_vm != 1 or needed > gpu.memory_gb * 1e9 * rented.HBM_SHARE:
             continue
