@@ -193,6 +193,47 @@ def test_however_a_machine_hears_that_it_is_taken_back_one_interval_is_lost_at_m
     here.nothing_is_left(run)
 
 
+def test_what_a_machine_has_compiled_the_next_attempt_and_the_next_run_of_the_plan_find(
+    practice: Start, desk: Sit, tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go-on"
+    paced = (*COUNTS, "--save-every", "5", "--compiles", "--at", f"9:hold={go_on}")
+    here = desk(practice("preempted-at-step:step=12", trainer=paced))
+    run = here.launch(tier="spot")
+    here.until(run, lambda row: bool(notices(here, run, 1, "compiled-carried")))
+    go_on.touch()
+    row = here.until(run)
+    assert (row.reason, row.attempt) == ("completed", 2), here.tell(run)
+    assert notices(here, run, 1, "compiled-before") == []
+    assert len(notices(here, run, 2, "compiled-before")) == 1, here.tell(run)
+
+    again = here.launch(tier="spot")
+    assert here.until(again).reason == "completed", here.tell(again)
+    assert len(notices(here, again, 1, "compiled-before")) == 1, here.tell(again)
+    assert notices(here, again, 1, "compiled-carried") == []
+
+    other = here.runs.launch(plan_of(accelerator="v5litepod-4"))  # another slice: another program
+    assert here.until(other).reason == "completed", here.tell(other)
+    assert notices(here, other, 1, "compiled-before") == []
+
+    [facts] = notices(here, run, 1, "compiled-carried")
+    box = here.driver.side(here.runs.plan(run)).mailbox
+    box.write(facts["object"], b"somebody else's")
+    last = here.launch(tier="spot")
+    assert here.until(last).reason == "completed", here.tell(last)
+    assert notices(here, last, 1, "compiled-before") == []
+    assert len(notices(here, last, 1, "compiled-unused")) == 1, here.tell(last)
+
+
+def notices(here: Desk, run: str, attempt: int, id: str) -> list[dict[str, Any]]:
+    """Facts of those with this id that the machine of that attempt has told."""
+    try:
+        said = here.said(run, attempt)
+    except FileNotFoundError:
+        return []
+    return [event.get("facts") for event in said if event.kind == "notice" and event.get("id") == id]
+
+
 def test_compute_engine_is_told_to_delete_the_machine_by_itself(practice: Start, desk: Sit, tmp_path: Path) -> None:
     go_on = tmp_path / "go-on"
     here = desk(practice(trainer=held_at(5, go_on)))

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +125,7 @@ class Attempt:
         self._extended_by_pipe: list[float] = []
         signal.signal(signal.SIGTERM, lambda *_: self._terminated.set())
         self._terminated = threading.Event()
+        self._compiled_before: Callable[[], dict[str, Any]] = dict
 
     @property
     def steps_done(self) -> int:
@@ -148,6 +149,8 @@ class Attempt:
 
         with within(backend.OPENING_S, self._not_opened) if backend.needs_a_tpu(plan) else nullcontext():
             backend.check_devices(plan, self._workers)
+        if not places.by_id(plan.place).local:
+            self._compiled_before = module_of(plan.framework).watch_compiling()
         self.events.send("phase", phase="setting-up", detail="data")
         with BuildWatch(self._stuck) as watch:
             parts = Parts.make(plan, self.events, watch, self._workers)
@@ -222,6 +225,8 @@ class Attempt:
 
     def _started(self) -> None:
         self._may_leave_at_once = False
+        if facts := self._compiled_before():
+            self.events.send("notice", id="compiled-before", level="info", facts=facts)
 
     def _resume(self, loop: Loop, loaded: Loaded) -> None:
         from tpu_studio.trainer import checkpoints

@@ -23,6 +23,8 @@ class Framework:
         chip_environment: What its process is told on a machine with a TPU. JAX opens each platform that is named, or
             fails (``xla_bridge.backends``); the first trains. Without the processor beside the TPU, callbacks to Python
             and ``keras.device("cpu")`` fail.
+        cache_environment: What has it keep compiled programs in a ``{folder}``, and take them from there; those that
+            took less than half a second are not worth it.
         step_overhead_s: A step called by itself; in bundles a fifth of it.
         start_s: The program's start to its model built.
         result_s: Writing the result of a small model: its two formats, curves, page. JAX has a second process, with
@@ -40,6 +42,7 @@ class Framework:
     is_traced: bool
     writes_saved_model: bool
     chip_environment: Mapping[str, str]
+    cache_environment: Mapping[str, str]
     step_overhead_s: float
     start_s: float
     result_s: float
@@ -58,6 +61,7 @@ _FRAMEWORKS = (
         is_traced=False,
         writes_saved_model=True,
         chip_environment={},
+        cache_environment={},
         step_overhead_s=0.003,
         start_s=12.0,
         result_s=0.6,
@@ -74,6 +78,10 @@ _FRAMEWORKS = (
         is_traced=True,
         writes_saved_model=False,
         chip_environment={"JAX_PLATFORMS": "tpu,cpu"},
+        cache_environment={
+            "JAX_COMPILATION_CACHE_DIR": "{folder}",
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.5",
+        },
         step_overhead_s=0.001,
         start_s=6.0,
         result_s=4.0,

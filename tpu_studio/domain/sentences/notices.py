@@ -30,7 +30,26 @@ def _saved_model(f: Facts) -> Sentence:
     )
 
 
+def _compiled_before(f: Facts) -> Sentence:
+    saved = f.raw("saved_s")
+    less = f", which saved {saved:,.0f} s" if isinstance(saved, (int, float)) and 1.0 <= saved < 1e6 else ""
+    return Sentence("Compiled already by an earlier machine", f"Its program was taken from the bucket{less}.")
+
+
 NOTICES: dict[str, Entry] = {
+    "compiled-before": _compiled_before,
+    "compiled-carried": Sentence(
+        "The compiled program is kept in the bucket",
+        "A machine that goes on after a preemption, and the next run of the same plan, need not compile it again.",
+    ),
+    "compiled-unused": lambda f: Sentence(
+        "What an earlier machine compiled is not used",
+        f"It is compiled again, which takes some minutes at most; the run goes on as ever.{f.said()}",
+    ),
+    "compiled-not-carried": lambda f: Sentence(
+        "The compiled program could not be kept",
+        f"The next machine compiles it again, which takes some minutes at most.{f.said()}",
+    ),
     "savedmodel-failed": _saved_model,
     "input-bound": lambda f: Sentence(
         f"Training waits for data {f.share('share', 'part')} of the time",

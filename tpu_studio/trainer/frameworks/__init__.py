@@ -69,6 +69,11 @@ class Functions(Protocol):
         """The step functions: the same methods in each framework."""
         ...
 
+    def watch_compiling(self) -> Callable[[], dict[str, Any]]:
+        """From now on count the programs that need no compiling; what is returned tells of them, {} of none:
+        ``programs``, ``saved_s``."""
+        ...
+
     def keep_attention_plain(self) -> None: ...
     def recomputed(self, function: Callable[..., object]) -> Callable[..., object]:
         """*function*, whose inside is worked out again in the backward pass."""

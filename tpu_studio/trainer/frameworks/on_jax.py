@@ -74,6 +74,20 @@ def quicken(model: object) -> None:
     quick.quicken(model)
 
 
+def watch_compiling() -> Callable[[], dict[str, Any]]:
+    """Of the compilation cache (``JAX_COMPILATION_CACHE_DIR``), by JAX's own events."""
+    from jax import monitoring
+
+    saved: list[float] = []
+
+    def heard(event: str, seconds: float, **more: Any) -> None:
+        if event == "/jax/compilation_cache/compile_time_saved_sec":
+            saved.append(seconds)
+
+    monitoring.register_event_duration_secs_listener(heard)
+    return lambda: {"programs": len(saved), "saved_s": round(max(0.0, sum(saved)), 1)} if saved else {}
+
+
 def keep_attention_plain() -> None:
     from tpu_studio.trainer.models import attention
 

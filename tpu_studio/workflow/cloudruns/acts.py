@@ -17,7 +17,7 @@ from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.records import inner, rows
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking, decide, gate
+from tpu_studio.workflow.cloudruns import asking, compiling, decide, gate
 from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
 from tpu_studio.workflow.cloudruns.decide import Action
 from tpu_studio.workflow.cloudruns.gate import Show
@@ -326,6 +326,7 @@ class Acts:
             stops=stops,
             now=now,
             queue=run.side.stops.queue(machine.ref) if stops else "",
+            compiled=compiling.handed(self._records, run),
         )
         metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
         wanted = asking.wanted(

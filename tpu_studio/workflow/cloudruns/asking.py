@@ -96,8 +96,9 @@ def config(
     stops: list[str] | None,
     now: float,
     queue: str = "",
+    compiled: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The ts-config of docs/cloud.md; *queue*: in which *stops* stand."""
+    """The ts-config of docs/cloud.md; *queue*: in which *stops* stand; *compiled*: programs of an earlier machine."""
     ref, run, slice_ = machine.ref, plan.run, catalogue().slice(plan.accelerator)
     if ref.backend == "tpu":
         place = f"{ref.version}/projects/{side.project}/locations/{ref.zone}"
@@ -113,6 +114,7 @@ def config(
     pieces = state.pieces or {}
     return {
         **{name: pieces[name] for name in PIECES if name in pieces},
+        **({"compiled": dict(compiled)} if compiled else {}),
         "format": 1,
         "run": run,
         "attempt": machine.attempt,

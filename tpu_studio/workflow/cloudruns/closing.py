@@ -20,7 +20,7 @@ from tpu_studio.wire.plainfiles import write_inside
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder
 from tpu_studio.wire.stops import LONGEST_GAP_S
-from tpu_studio.workflow.cloudruns import asking, bill
+from tpu_studio.workflow.cloudruns import asking, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
 from tpu_studio.workflow.cloudruns.lasted import THERE_S, Signs, Until, until
@@ -44,6 +44,7 @@ class Closing:
         failing = machine.delete_failed >= DELETE_FAILS_BEFORE_NOTICE
         if machine.outcome != "refused" or machine.made:
             self.last_words(run, machine.attempt)
+            compiling.keep(self._records, run, machine.attempt)
         guard = run.words.guard(machine.attempt)
         created, first = machine.created, None
         if machine.ready is None and guard.first and _claimed_by(run.folder, machine):

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from tpu_studio.wire import compiled
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import Control, obeyable, send
 from tpu_studio.wire.events import Event, complete_lines, decode
@@ -110,6 +111,9 @@ class Words:
             guard = replace(guard, spoke=max(guard.spoke, event.t), first=guard.first or event.t)
             if event.kind == "notice" and event.get("id") == "preempted":
                 guard = replace(guard, preempted=True, warned=guard.warned or _heard(event))
+            elif event.kind == "notice" and event.get("id") == compiled.NOTICE and worker == 0:
+                piece = compiled.piece_of(event.get("facts"), prefix_of(self._folder.name))
+                guard = replace(guard, compiled=piece or guard.compiled)
             elif event.kind == "end" and worker == 0:
                 guard = replace(guard, end=event)
             elif event.kind == "metric":
@@ -468,7 +472,7 @@ def _offset(name: str) -> int | None:
     return int(stem) if _NUMBER.fullmatch(stem) else None
 
 
-_TOLD = (b'"end"', b'"preempted"', b'"control"')
+_TOLD = (b'"end"', b'"preempted"', b'"control"', f'"{compiled.NOTICE}"'.encode())
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _DESK = re.compile(r"desk-[A-Za-z0-9_-]{1,64}")
 

@@ -131,6 +131,7 @@ class Guard:
         since: The node's creation as it tells it; 0: not told.
         heard: Numbers of the control files that it says it has obeyed.
         trained: When it told of the first step; 0: not yet. Whatever is asked for later, it says that it heard it.
+        compiled: What it has carried up of compiled programs (`wire.compiled`); empty: nothing.
     """
 
     spoke: float = 0.0
@@ -141,6 +142,7 @@ class Guard:
     since: float = 0.0
     heard: frozenset[int] = frozenset()
     trained: float = 0.0
+    compiled: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ class Bucket:
             WrongContent: The object is not what was agreed.
             Unreachable: Nothing came in several tries.
         """
-        if path.exists() and path.stat().st_size == piece.bytes and _sha256(path) == piece.sha256:
+        if path.exists() and path.stat().st_size == piece.bytes and sha256_of(path) == piece.sha256:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name}.part")
@@ -138,7 +138,7 @@ class Bucket:
                 time.sleep(backoff.pause())
         if not part.exists():
             part.write_bytes(b"")
-        found = _sha256(part)
+        found = sha256_of(part)
         if part.stat().st_size != piece.bytes or found != piece.sha256:
             part.unlink()
             raise WrongContent(f"{piece.object} has the sha256 {found[:12]}…, agreed was {piece.sha256[:12]}…")
@@ -238,7 +238,7 @@ def is_bucket_gone(error: BaseException) -> bool:
     return isinstance(error, Refused) and error.status == 404
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     return str(_digest(path, hashlib.sha256()).hexdigest())
 
 

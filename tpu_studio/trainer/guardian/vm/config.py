@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from tpu_studio.wire import compiled
 from tpu_studio.wire.extras import Reserve
 
 LIMIT_BYTES = 256 * 1024
@@ -90,6 +91,8 @@ class Config:
     installer: Piece | None
     """A wheel of uv, where the image has no pip."""
     own_code: bool
+    compiled: Piece | None = None
+    """Programs that a machine before this one has compiled."""
 
     @property
     def margin_s(self) -> float:
@@ -157,6 +160,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
         environment=wanted_environment(tree["environment"]),
         installer=_piece(tree["installer"], "installer") if tree.get("installer") is not None else None,
         own_code=tree.get("trust_code") is True,
+        compiled=_compiled(tree.get("compiled")),
     )
 
 
@@ -176,6 +180,14 @@ def _proof(backend: str, resource: str, ends: Mapping[str, str]) -> str:
         return f"{ends['compute']}/{resource}/testIamPermissions"
     project = resource.partition("/projects/")[2].partition("/")[0]
     return f"{ends['resourcemanager']}/v3/projects/{project}:testIamPermissions"
+
+
+def _compiled(tree: Any) -> Piece | None:
+    if tree is None:
+        return None
+    if compiled.piece_of(tree) is None:
+        raise BadConfig(f"compiled is {str(tree)[:200]!r}")
+    return _piece(tree, "compiled")
 
 
 def _reserve(tree: Mapping[str, Any]) -> Reserve:

@@ -2,7 +2,7 @@
 
     out     events as immutable ranges of their file, heartbeat, ledger        2 s while watched, else 20 s
     in      control objects, watching.json                                     every 2.5 s
-    copies  checkpoints up, COMMITTED last; those that the trainer pruned go
+    copies  checkpoints up, COMMITTED last; those that the trainer pruned go; then compiled programs
 
 Nothing is remembered but what stands in the bucket: the next range begins where LIST says that the last one ends.
 """
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.trainer.guardian.vm.bucket import Bucket
+from tpu_studio.trainer.guardian.vm.compiled import CompiledPrograms
 from tpu_studio.trainer.guardian.vm.config import Config
 from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable
 from tpu_studio.wire.events import encode
@@ -154,6 +155,7 @@ class Mailbox:
         self._ledger, self._speed, self._now, self._monotonic = ledger, speed, now, monotonic
         self.ranges = Ranges(bucket, config, run, worker)
         self.copies = Copies(bucket, config, run, self.ranges.send_all)
+        self.compiled: CompiledPrograms | None = None
         self.problem: BaseException | None = None
         """Why the bucket could not be used the last time it was tried; None when it could."""
         self.lost: Diverged | None = None
@@ -247,6 +249,8 @@ class Mailbox:
             pause = COPIES_S
             try:
                 self.copies.carry()
+                if self.compiled is not None:
+                    self.compiled.carry()
             except (Unreachable, Refused, Diverged, OSError) as error:
                 self.copies.problem = error
                 pause = 5.0

@@ -23,6 +23,7 @@ from tpu_studio.trainer.guardian.keeper import Keeper
 from tpu_studio.trainer.guardian.vm import environment, serial, stops
 from tpu_studio.trainer.guardian.vm.bucket import Bucket, WrongContent
 from tpu_studio.trainer.guardian.vm.clock import CloudClock
+from tpu_studio.trainer.guardian.vm.compiled import CompiledPrograms
 from tpu_studio.trainer.guardian.vm.config import BadConfig, Config, Piece, load
 from tpu_studio.trainer.guardian.vm.lease import Lease
 from tpu_studio.trainer.guardian.vm.machine import Machine, Proof
@@ -325,7 +326,11 @@ class OnDuty:
         argv += ["--data", str(paths[0])] if paths else []
         own = code / "model" / "model.py"
         argv += ["--model-file", str(own)] if config.own_code and own.is_file() else []
-        return argv, environment.trainer_environment(ready, code)
+        self._box.compiled = CompiledPrograms(
+            self._bucket, config.prefix, self._folder / "compiled", self._rented.notice
+        )
+        kept = self._box.compiled.prepare(config.compiled, config.environment.framework, self._check)
+        return argv, {**environment.trainer_environment(ready, code), **kept}
 
     def _installer_of(self, events: EventsFile) -> Callable[[], Path] | None:
         """How to get at the installer that was brought for this machine; None: its image has one."""

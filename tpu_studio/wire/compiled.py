@@ -1,0 +1,33 @@
+"""Compiled programs that one machine leaves in the bucket for the next: their names, their size, and how they are told.
+
+A cache entry is code for the machine that loads it ("equivalent to allowing anyone who can write to the cache directory
+to run code on your machine", JAX's own words), so nothing is loaded for its name: a desktop hands out the sha256 that
+it has heard from the machine that compiled (docs/decisions/0044-compiled-programs-travel.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+NOTICE = "compiled-carried"
+"""Of the guardian, with the facts ``object``, ``sha256``, ``bytes``, ``programs``."""
+MOST_BYTES = 256 << 20
+"""Of all programs of a run together; GPT-2 small's two have some megabytes."""
+_OBJECT = re.compile(r"runs/[A-Za-z0-9][A-Za-z0-9._-]{0,80}/compiled/([0-9a-f]{64})\.tar")
+
+
+def object_name(prefix: str, sha256: str) -> str:
+    return f"{prefix}compiled/{sha256}.tar"
+
+
+def piece_of(facts: object, prefix: str = "runs/") -> dict[str, Any] | None:
+    """``compiled`` of ts-config out of what a machine told; None where that names no such object below *prefix*."""
+    if not isinstance(facts, Mapping):
+        return None
+    name, sha256, size = (facts.get(key) for key in ("object", "sha256", "bytes"))
+    matches = _OBJECT.fullmatch(name) if isinstance(name, str) and name.startswith(prefix) else None
+    if matches is None or matches[1] != sha256 or isinstance(size, bool) or not isinstance(size, int):
+        return None
+    return {"object": name, "sha256": sha256, "bytes": size} if 0 < size <= MOST_BYTES else None
