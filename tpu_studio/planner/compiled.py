@@ -59,6 +59,9 @@ def of_traced(answer: Mapping[str, object]) -> Iterator[Check]:
         yield _check(str(one["id"]), str(one["level"]), facts)
     if traced and not traced.get("problems"):
         yield _check("shapes-meet", "ok", {"programs": traced.get("programs", 0)})
+    unclear = inner(traced.get("work")).get("unclear")
+    if isinstance(unclear, list) and unclear:
+        yield _check("work-unclear", "info", {"what": [str(one) for one in unclear]})
     ended = inner(answer.get("ended"))
     if ended and ended["id"] not in _CANNOT:
         yield _check(str(ended["id"]), "error", inner(ended.get("facts")))

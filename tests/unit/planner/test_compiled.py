@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.plans import plan
-from tpu_studio.domain.sentences import say_finding
+from tpu_studio.domain.sentences import say_check, say_finding
 from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.viewmodels.plancheck import own_words
 from tpu_studio.wire.plan import Check, Plan, Range
@@ -59,6 +59,20 @@ def test_the_compilers_word_replaces_the_estimate() -> None:
     assert made.memory.by == "tpu-compiler"
     assert (made.memory.device_bytes, made.memory.limit_bytes) == (5 * GIB, 16 * GIB)
     assert ids(made) == ["shapes-meet"]
+
+
+def test_work_that_could_not_be_counted_is_told_in_a_sentence() -> None:
+    traced = {**TRACED, "work": {"flops": 1.0, "unclear": ["tpu_custom_call", "while", "pure_callback", "io_callback"]}}
+    made = with_compiler(rented(), {"compiler": "ready", "traced": traced, "compiled": ACCEPTED})
+    told = next(check for check in made.checks if check.id == "work-unclear")
+    assert told.level == "info"
+    meaning = say_check(told.id, told.title, told.facts).meaning
+    assert meaning.startswith(
+        "What was left out: kernels written for a TPU; loops that end by a value, of which one round was counted; "
+        "calls back into Python. Time, cost and MFU"
+    )
+    clear = {**TRACED, "work": {"flops": 1.0, "unclear": []}}
+    assert ids(with_compiler(rented(), {"compiler": "ready", "traced": clear, "compiled": ACCEPTED})) == ["shapes-meet"]
 
 
 @pytest.mark.parametrize("needs", [5 * GIB, 3 * GIB])

@@ -35,6 +35,23 @@ def _instead(f: Facts, otherwise: str) -> str:
     return f.text("instead") if "instead" in f else otherwise
 
 
+_UNCOUNTED = {
+    "while": "loops that end by a value, of which one round was counted",
+    "scan": "loops whose length no number tells, of which one round was counted",
+    "tpu_custom_call": "kernels written for a TPU",
+    "ffi_call": "code in another language",
+    "pure_callback": "calls back into Python",
+    "io_callback": "calls back into Python",
+    **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), "calls back into Python"),
+}
+
+
+def _uncounted(f: Facts) -> str:
+    names = f.raw("what")
+    told = [_UNCOUNTED.get(str(one), f"“{one}”") for one in names] if isinstance(names, list) else []
+    return "; ".join(dict.fromkeys(told)) or "some operations"
+
+
 _STATES = {"broken": "is damaged", "outdated": "is of an older version", "installing": "is being installed"}
 
 
@@ -98,6 +115,12 @@ def _shapes(f: Facts) -> Sentence:
 
 
 CHECKS: dict[str, Entry] = {
+    "work-unclear": lambda f: Sentence(
+        "Not all work of this model could be counted",
+        f"What was left out: {_uncounted(f)}. Time, cost and MFU are figured with less work than there may be; memory is "
+        "the compiler's own word and counts it all.",
+        "Train a minute of it first, or let the first run on a TPU tell: what it measures is taken from then on.",
+    ),
     "shapes-meet": Sentence("The model takes the first real examples", "Every layer got the shape it expects.", ""),
     "model-shapes": _shapes,
     "model-memory": lambda f: Sentence(
