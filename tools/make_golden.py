@@ -32,6 +32,7 @@ from tpu_studio.wire.plan import Plan  # noqa: E402
 GOLDEN = ROOT / "tests" / "unit" / "planner" / "golden_memory.json"
 EXAMPLES = ROOT / "resources" / "examples"
 LIMIT_S = 1200
+CHECK = ("-m", "tpu_studio.trainer.check")
 
 GPT2 = {"vocabulary": 50_257}  # as published; texts here are bytes, of which there are 256
 
@@ -135,10 +136,23 @@ def plan_of(row: tuple[Any, ...], batch: int) -> Plan:
 
 def ask(row: tuple[Any, ...], batches: tuple[int, ...], *, full: bool = False) -> list[dict[str, Any]]:
     """What the compiler says of *batches*. Raises RuntimeError: it said nothing of one of them."""
+    plans = [plan_of(row, batch) for batch in batches]
+    if len({plan.scored_at_once for plan in plans}) > 1:  # another program
+        return [ask_of(plan, (batch,), full=full)[0] for plan, batch in zip(plans, batches, strict=True)]
+    return ask_of(plans[0], batches, full=full)
+
+
+def ask_of(
+    plan: Plan, batches: tuple[int, ...], *, full: bool = False, program: tuple[str, ...] = CHECK
+) -> list[dict[str, Any]]:
+    """What the compiler says of the training step of *plan* with each of *batches*, asked by *program*.
+
+    Raises:
+        RuntimeError: It said nothing of one of them.
+    """
     from tpu_studio.local.computer import trainer_environment
     from tpu_studio.local.engine import compiler, engine_root
 
-    plan = plan_of(row, batches[0])
     target = slice_of(plan)
     assert target is not None
     asked = {
@@ -152,7 +166,7 @@ def ask(row: tuple[Any, ...], batches: tuple[int, ...], *, full: bool = False) -
         file = Path(folder) / "question.json"
         file.write_text(json.dumps(asked))
         done = subprocess.run(
-            [str(compiler(engine_root()).python()), "-m", "tpu_studio.trainer.check", "--question", str(file)],
+            [str(compiler(engine_root()).python()), *program, "--question", str(file)],
             env=trainer_environment(),
             cwd=folder,
             capture_output=True,
@@ -163,7 +177,7 @@ def ask(row: tuple[Any, ...], batches: tuple[int, ...], *, full: bool = False) -
     told = [json.loads(line) for line in done.stdout.splitlines()]
     found = [line for line in told if line.get("answer") == "compiled-also"]
     if len(found) != len(batches):
-        raise RuntimeError(f"{point_name(row, batches[0])}: {told[-1:]} {done.stderr[-800:]}")
+        raise RuntimeError(f"{plan.job.model.id}, {plan.accelerator}: {told[-1:]} {done.stderr[-800:]}")
     return found
 
 
