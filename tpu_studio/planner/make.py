@@ -88,6 +88,7 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
         utilisation=_utilisation(parts),
         table_rows=_table_rows(parts),
         sharded=sized.memory.sharded,
+        scored_at_once=sized.scored_at_once,
         consent=question.known.consent,
         created=now,
     )

@@ -82,7 +82,7 @@ class Question:
             facts = {}  # of another model than this one, which a person is advised to take perhaps
         return work_of(resolved, self.facts, facts, params=timing.params if timing else 0)
 
-    def count_memory(self, resolved: Resolved, counted: Work) -> Memory:
+    def count_memory(self, resolved: Resolved, counted: Work, scored_at_once: int) -> Memory:
         training = resolved.job.training
         return work.memory(
             counted,
@@ -94,6 +94,7 @@ class Question:
             framework=training.framework,
             chip=not self.place.local,
             unseen=resolved.validation,
+            scored_at_once=scored_at_once,
         )
 
     def _data_bytes(self, resolved: Resolved) -> int:
@@ -115,6 +116,7 @@ class Sized:
     Attributes:
         rented: None on this computer.
         devices: That share a batch; a processor is one device to both frameworks.
+        scored_at_once: Tokens of a device whose scores over the vocabulary are in memory at a time; 0: all.
     """
 
     resolved: Resolved
@@ -122,6 +124,7 @@ class Sized:
     rented: Rented | None
     work: Work
     memory: Memory
+    scored_at_once: int = 0
 
     @property
     def tpu(self) -> Rented:
@@ -205,8 +208,14 @@ def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
 
 def _sized(question: Question, resolved: Resolved, devices: int, found: Rented | None) -> Sized:
     counted = question.count_work(resolved)
-    memory = question.count_memory(resolved, counted)
     leads = frameworks.by_id(resolved.job.training.framework).leads_on_chip
+    once = 0
+    if found is not None and leads:
+        training = resolved.job.training
+        tokens = resolved.batch // training.accumulate * resolved.job.data.sequence_length // devices
+        limit = _limit_bytes(question, found)
+        once = work.scored_at_once(counted, tokens=tokens, precision=str(training.precision), limit=limit)
+    memory = question.count_memory(resolved, counted, once)
     wastes = memory.state > STATE_SHARE * _limit_bytes(question, found)
     return Sized(
         resolved,
@@ -214,6 +223,7 @@ def _sized(question: Question, resolved: Resolved, devices: int, found: Rented |
         found,
         counted,
         replace(memory, sharded=found is not None and devices > 1 and leads and wastes),
+        once,
     )
 
 

@@ -23,6 +23,10 @@ HALF_SCORES_SHARE = 1.1  # under bfloat16 the softmax stays float32
 DROPPED_SHARE, HALF_DROPPED_SHARE = 0.22, 0.62  # more, where some are switched off at random
 LOGITS, HALF_LOGITS = 1, 2  # copies of the scores over the vocabulary, float32 under either
 NARROW_LOGITS = 1.5  # under bfloat16 where the kernel is: what goes back through them takes half (`models.splash`)
+SCORED, HALF_SCORED = 2.0, 1.5  # copies of the scores that are made of a few tokens at a time
+SCORES_FROM = 1 / 16  # of a chip's memory: what all its scores would take, from which a few at a time are made
+SCORES_MOST = 1 / 8  # of it, for those few: fewer tokens mean more traffic for the table's gradient
+SCORED_LEAST = 1024  # tokens at a time
 # What the compiler does without, by itself, where a program would not fit: it works out again what is cheap, and puts
 # each gradient to use before the next one is there. Read off programs that it refused or made to fit.
 SPARED_SHARE, HALF_SPARED_SHARE, GRADIENTS_LEFT = 0.18, 0.26, 0.25
@@ -42,6 +46,9 @@ class Kept:
     bfloat16: float
     spared: tuple[float, float] = (0.0, 0.0)  # the share of either that the compiler does without where it must
 
+    def of(self, precision: str) -> float:
+        return self.bfloat16 if precision == "bfloat16" else self.float32
+
 
 @dataclass(frozen=True)
 class Work:
@@ -53,6 +60,9 @@ class Work:
         activation_bytes: Memory of what one example leaves behind for the backward pass.
         convolutions: Whether most of the work is convolution, which XLA does slowly on processors.
         kept: What one example leaves behind on a TPU; None: not known better than *activation_bytes*.
+        unscored: The same where a few tokens at a time are scored; None: no such scores.
+        again: Of *unscored*, what is worked out again, and is not there beside scores.
+        score_bytes: What the scores of one token over the vocabulary take then, and of what goes back through them.
         widest: Numbers of one example in the widest array that the model makes; None: not known (`wire.evaluating`).
         seen_bytes: What evaluation holds of one example at its fullest.
         recomputed: How many times the model's own operations *flops* are.
@@ -64,8 +74,12 @@ class Work:
     activation_bytes: int
     convolutions: bool = False
     kept: Kept | None = None
+    unscored: Kept | None = None
+    again: Kept = Kept(0.0, 0.0)
+    score_bytes: Kept = Kept(0.0, 0.0)
     widest: int | None = None
     seen_bytes: int = 0
+    unscored_seen_bytes: int = 0
     recomputed: float = 1.0
     is_guess: bool = False
 
@@ -144,21 +158,43 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     dropped = float(options.get("dropout") or 0) > 0
     half_logits = NARROW_LOGITS if _by_kernel(tokens, dropped=dropped) else HALF_LOGITS
     one = _one_block(tokens, width, heads, dropped=dropped)
-    kept = Kept(
-        layers * one.float32 + LOGITS * logits,
-        layers * one.bfloat16 + half_logits * logits,
-        (SPARED_SHARE, HALF_SPARED_SHARE),
-    )
+    spared = (SPARED_SHARE, HALF_SPARED_SHARE)
+    blocks = Kept(layers * one.float32, layers * one.bfloat16, spared)
+    kept = Kept(blocks.float32 + LOGITS * logits, blocks.bfloat16 + half_logits * logits, spared)
     if rematerialize:  # what comes into the blocks, and one block or the scores over the vocabulary, never both
         stream = layers * tokens * width
+        if _by_kernel(tokens, dropped=dropped):  # what it gave is kept, too
+            stream += int(layers * MIXED_SHARE * tokens * heads * _filled(width // heads))
+        blocks = Kept(FLOAT * stream + one.float32, HALF * stream + one.bfloat16)
         kept = Kept(
             FLOAT * stream + max(one.float32, LOGITS * logits),
             HALF * stream + max(one.bfloat16, half_logits * logits),
         )
     widest = tokens * max(vocabulary, heads * tokens, 4 * width)
     work = Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
-    seen = FLOAT * max(EVALUATED * heads * tokens * _filled(tokens), int(EVALUATED_LOGITS * tokens * vocabulary))
-    return replace(work, widest=widest, seen_bytes=seen, recomputed=recomputed)
+    widest_inside = 4 * width * tokens if _by_kernel(tokens, dropped=dropped) else heads * tokens * _filled(tokens)
+    attended = EVALUATED * widest_inside
+    seen = FLOAT * max(attended, int(EVALUATED_LOGITS * tokens * vocabulary))
+    return replace(
+        work,
+        unscored=blocks,
+        again=one if rematerialize else Kept(0.0, 0.0),
+        score_bytes=Kept(SCORED * FLOAT * vocabulary, HALF_SCORED * FLOAT * vocabulary),
+        widest=widest,
+        seen_bytes=seen,
+        unscored_seen_bytes=FLOAT * attended,
+        recomputed=recomputed,
+    )
+
+
+def scored_at_once(work: Work, *, tokens: int, precision: str, limit: int) -> int:
+    """Of the *tokens* that a chip has in a step, how many are scored at a time, half at most; 0: all, which take little
+    of its memory, *limit* bytes. A power of two."""
+    each = work.score_bytes.of(precision)
+    if not each or tokens * each <= SCORES_FROM * limit:
+        return 0
+    most = min(max(SCORED_LEAST, int(SCORES_MOST * limit / each)), tokens // 2)
+    return 1 << (most.bit_length() - 1)
 
 
 def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:
@@ -203,6 +239,8 @@ class Memory:
     seen_bytes: int = 0
     unseen: int = 0  # examples that evaluation goes through
     sharded: bool = False  # each device holds its share of weights and optimizer only
+    scores: int = 0  # of a few tokens at a time, on each device
+    again: float = 0.0  # of the activations of one example, what is not there beside scores
 
     @property
     def state(self) -> int:
@@ -213,7 +251,7 @@ class Memory:
         if self.widest is None or not self.unseen:
             return 0  # as many examples as in training, and nothing kept for a backward pass: less than training
         batch = evaluating.batch_of(self.examples, self.widest, devices, self.unseen)
-        return batch // devices * self.seen_bytes
+        return batch // devices * self.seen_bytes + self.scores
 
     def parts_on_device(self, devices: int, limit: int | None = None) -> dict[str, int]:
         """Bytes of one device in data-parallel training, by what they hold: everything but the batch is there on each.
@@ -234,6 +272,7 @@ class Memory:
         if self.tile > 1:
             each = -(-self.examples // max(1, devices))
             activations = self.activations * (-(-each // self.tile) * self.tile) // self.examples
+        activations += max(0, self.scores - int(self.again * self.examples) // max(1, devices))
         if gradients < activations:
             gradients //= 2
         else:
@@ -266,31 +305,35 @@ def memory(
     framework: str,
     chip: bool = False,
     unseen: int = 0,
+    scored_at_once: int = 0,
 ) -> Memory:
     """Memory of training: weights and gradients, the optimizer's moments, one part's activations, data, the framework.
 
     AdamW keeps two moments a weight, SGD with momentum one. bfloat16 halves the activations only: weights, gradients
     and moments stay float32. On a TPU (*chip*) what XLA keeps is known better for our own models. Evaluation goes
-    through *unseen* examples.
+    through *unseen* examples. *scored_at_once*: tokens of a chip; 0: all.
     """
     moments = 2 if optimizer == "adamw" else 1
     narrow = 2 if precision == "bfloat16" else 1
     part = max(1, batch // accumulate)
     if chip and work.kept is not None:
-        each = work.kept.bfloat16 if precision == "bfloat16" else work.kept.float32
+        few = scored_at_once > 0 and work.unscored is not None
+        kept = work.unscored if few and work.unscored is not None else work.kept
         return Memory(
             weights=work.params * FLOAT,
             gradients=work.params * FLOAT,
             optimizer=work.params * FLOAT * moments,
-            activations=int(each * part),
+            activations=int(kept.of(precision) * part),
             data=data_bytes,
             framework=frameworks.by_id(framework).resident_bytes,
             examples=part,
             tile=LANES if work.convolutions else 1,  # there the examples lie along the last side
             spared=work.kept.spared[narrow - 1],
             widest=work.widest,
-            seen_bytes=work.seen_bytes,
+            seen_bytes=work.unscored_seen_bytes if few else work.seen_bytes,
             unseen=unseen,
+            scores=int(scored_at_once * work.score_bytes.of(precision)) if few else 0,
+            again=work.again.of(precision),
         )
     return Memory(
         weights=work.params * FLOAT * 2,

@@ -26,6 +26,7 @@ class Recipe:
         accumulate: Parts into which a step's examples are cut; their gradients are summed before the update.
         beta2: 0.99 for small language models, whose gradients change faster than 0.999 remembers (nanoGPT's for
             characters); 0.95 from GPT-2's width on (Brown et al. 2020, appendix B; nanoGPT's GPT-2); else 0.999.
+        scored_at_once: Tokens of one chip whose scores over the vocabulary are in memory at a time; 0: all of them.
     """
 
     task: str
@@ -38,6 +39,7 @@ class Recipe:
     beta2: float = 0.999
     epsilon: float = 1e-8
     momentum: float = 0.9
+    scored_at_once: int = 0
 
     @property
     def learns(self) -> tasks.Task:
@@ -59,6 +61,7 @@ def from_plan(plan: Plan) -> Recipe:
         label_smoothing=_number(job.training.label_smoothing) if not tasks.by_id(plan.task).has_number else 0.0,
         accumulate=job.training.accumulate,
         beta2=_beta2(plan),
+        scored_at_once=plan.scored_at_once,
     )
 
 

@@ -18,7 +18,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tpu_studio.data.opened import Share
 from tpu_studio.trainer import maths
-from tpu_studio.trainer.models import attention, splash
+from tpu_studio.trainer.models import attention, scoring, splash
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Arrays, Layout, give_up_values, initial, ordered
 from tpu_studio.trainer.varying import varied
@@ -81,17 +81,36 @@ class JaxFormulas:
 
     def _summed_loss(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
         x = varied(batch, picked)
-        with attention.by(self._kernel):
+        with attention.by(self._kernel), scoring.held_back(self._recipe.scored_at_once > 0) as held:
             outputs, others, extra = self._model.stateless_call(weights, others, x, training=True, return_losses=True)
-        loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
+        if held:
+            counts = self._recipe.learns.has_classes
+            loss, total, right = self._loss_of(held, outputs, batch, self._recipe.label_smoothing, counts=counts)
+        else:
+            loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
         for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
             loss = loss + penalty.astype(jnp.float32) * total
         return loss, (others, total, right)
 
+    def _loss_of(
+        self, held: list[scoring.Unscored], outputs: Any, batch: Batch, smoothing: float, *, counts: bool
+    ) -> tuple[Any, Any, Any]:
+        """As `maths.loss_terms`, of scores that were not made. *outputs*: of their shape."""
+        (unscored,) = held
+        mesh = getattr(self._kernel, "mesh", None)
+        how = scoring.Scores(self._recipe.scored_at_once, outputs.shape[-1], smoothing, counts, mesh)
+        y, weight = batch["y"], jnp.asarray(batch.get("weight", 1.0), jnp.float32)
+        weight = jnp.broadcast_to(weight.reshape(weight.shape + (1,) * (y.ndim - weight.ndim)), y.shape).reshape(-1)
+        loss, right = how.summed(unscored, y.reshape(-1), weight)
+        return loss, jnp.sum(weight), right
+
     def run_evaluate(self, state: list[object], batch: Batch) -> dict[str, object]:
         weights, others = state[: len(self._shape.weights)], state[len(self._shape.weights) :]
-        with attention.by(self._kernel):
+        with attention.by(self._kernel), scoring.held_back(self._recipe.scored_at_once > 0) as held:
             outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
+        if held:
+            loss, total, right = self._loss_of(held, outputs, batch, 0.0, counts=True)
+            return {"loss": loss, "total": total, "right": right}
         return maths.evaluation(self._recipe, outputs, batch)
 
 

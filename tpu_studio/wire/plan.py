@@ -82,6 +82,8 @@ class Plan:
             0: as many as the vocabulary, and in plans of older versions.
         sharded: Whether each device holds its share of weights and optimizer only, instead of all of them; not in plans
             of older versions.
+        scored_at_once: Of a language model, tokens of one device whose scores over the vocabulary are in memory at a
+            time; 0: all, and in plans of older versions.
         consent: sha256 of the user's own model file that was agreed to, or "".
         price: None when unknown.
         verdict: None, and alternatives empty, where they were not asked for, and in plans of older versions.
@@ -118,6 +120,7 @@ class Plan:
     utilisation: Utilisation | None = None
     table_rows: int = 0
     sharded: bool = False
+    scored_at_once: int = 0
     consent: str = ""
     run: str = ""
     created: float = 0.0
@@ -156,7 +159,7 @@ class Plan:
             tree[name] = to_json(value) if (value := getattr(self, name)) else {}
         tree["model_options"] = dict(self.model_options)
         tree["utilisation"] = self.utilisation.to_json() if self.utilisation else None
-        tree |= {"table_rows": self.table_rows, "sharded": self.sharded}
+        tree |= {"table_rows": self.table_rows, "sharded": self.sharded, "scored_at_once": self.scored_at_once}
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
@@ -208,6 +211,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             utilisation=read_utilisation(tree.get("utilisation")),
             table_rows=int(tree.get("table_rows") or 0),
             sharded=tree.get("sharded") is True,
+            scored_at_once=int(tree.get("scored_at_once") or 0),
             **plain,
             **ranges,
         )

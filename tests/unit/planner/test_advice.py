@@ -335,7 +335,7 @@ def test_advice_on_digits_on_a_rented_tpu_is_to_train_here():
 
 def test_a_slice_advised_for_its_memory_is_not_called_better_for_a_larger_model():
     where = {"place": "cloud", "accelerator": "v5e-1"}
-    model, training = {"options": {"vocabulary": 50_257}}, {"global_batch": 64, "rematerialize": False}
+    model, training = {"options": {"vocabulary": 50_257}}, {"global_batch": 128, "rematerialize": False}
     plan = planned(job("gpt-124m", "text", model=model, where=where, training=training), PLAYS)
     found = advice(plan)["advice-slice"]
     meaning = say_check(found.id, found.title, found.facts).meaning

@@ -179,7 +179,7 @@ def test_the_batch_counts_the_chips_as_far_as_steps_are_left(training: dict[str,
     [
         ("v5litepod-1", {}, 16),  # 16,384 tokens keep a chip busy
         ("v5litepod-8", {}, 128),
-        ("v5litepod-8", {"layers": 24, "vocabulary": 50_257}, 64),  # twice the layers leave room for half as many
+        ("v5litepod-8", {"layers": 48, "vocabulary": 50_257}, 64),  # four times the layers leave room for half as many
         ("v5litepod-64", {}, 512),  # 524,288 tokens: as far as the learning rate reaches
     ],
 )

@@ -108,7 +108,7 @@ def test_one_press_makes_a_batch_that_is_far_too_large_fit():
             "gpt-124m",
             "text",
             model={"name": "gpt-124m", "options": {"vocabulary": 50_257}},
-            training={"global_batch": 512, "rematerialize": False},
+            training={"global_batch": 1024, "rematerialize": False},
             where={"place": "cloud", "accelerator": accelerator},
         )
         too_big = planned(wanted, PLAYS)

@@ -18,7 +18,7 @@ from tpu_studio.planner.estimate import limit_hours
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire import models
 from tpu_studio.wire.job import Job, set_values
-from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.plan import Plan, Range, dumps, from_json, loads
 
 
 def planned(job: Job, look: Look) -> Plan:
@@ -86,6 +86,29 @@ def test_state_that_takes_over_a_quarter_of_a_chip_is_shared_out_over_the_chips(
     weights = work.gpt(models.options("gpt-124m", options), tokens=1024).params
     assert state == pytest.approx(12 * weights / (8 if sharded else 1), rel=1e-6)  # float32: weight and two moments
     assert plan.basis.floor_s >= 2 * state / 819e9 * (1 if "v5l" in accelerator else 0)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "vocabulary", "at_once"),
+    [
+        ("v5litepod-8", 50_257, 4096),  # of 16,384 tokens a chip, whose scores would take 4.6 of 15.75 GiB
+        ("v6e-8", 50_257, 8192),  # twice the memory
+        ("v5litepod-8", 256, 0),  # bytes: hardly any scores
+    ],
+)
+def test_scores_that_take_much_of_a_chip_are_made_a_few_tokens_at_a_time(
+    accelerator: str, vocabulary: int, at_once: int
+):
+    where = {"place": "cloud", "accelerator": accelerator}
+    model = {"name": "gpt-124m", "options": {"vocabulary": vocabulary}}
+    given = job("gpt-124m", "text", model=model, where=where, training={"steps": 2000, "global_batch": 128})
+    plan = planned(given, PLAYS)
+    assert plan.scored_at_once == at_once
+    assert loads(dumps(plan)).scored_at_once == at_once
+    older = {key: value for key, value in plan.to_json().items() if key != "scored_at_once"}
+    assert from_json(older).scored_at_once == 0  # a run of an older version goes on as it began
+    here = planned(set_values(given, {"where.place": "computer", "where.accelerator": "auto"}), PLAYS)
+    assert here.scored_at_once == 0
 
 
 def test_all_zones_lend_the_slice_and_lie_in_the_region_of_the_price():

@@ -108,7 +108,7 @@ def test_a_measured_slow_computer_changes_the_verdict():
 
 def test_what_fits_nowhere_is_said_with_what_it_needs():
     tiny = Computer(cores=4, memory_bytes=2_000_000_000)
-    training = {"global_batch": 1024, "rematerialize": False, "steps": 1000}
+    training = {"global_batch": 4096, "rematerialize": False, "steps": 1000}
     model = {"name": "gpt-124m", "options": {"vocabulary": 50_257, "layers": 24}}
     plan = planned(job("gpt-124m", "text", model=model, training=training, where={"place": "cloud"}), PLAYS, tiny)
     assert not plan.fits

@@ -35,8 +35,11 @@ class Kernel(Protocol):
         """Queries, keys and values [N, 3W] → what is mixed of them [N, W]."""
         ...
 
-    def score(self, x: Tensor, table: Tensor) -> Tensor:
-        """x [N, W] and the table of tokens [V, W] → scores [N, V]."""
+    def score(self, x: Tensor, table: Tensor, *, narrow: bool) -> Tensor | None:
+        """x [N, W] and the table of tokens [V, W] → scores [N, V]; None: as the model is written.
+
+        *narrow*: The model computes in bfloat16.
+        """
         ...
 
 
@@ -73,14 +76,16 @@ def let_kernel(
 
 
 def let_score(table: keras.layers.ReversibleEmbedding) -> None:
-    """Have *table* score tokens as the kernel of `by` does, where there is one and the model computes in bfloat16."""
+    """Have *table* score tokens as the kernel of `by` does, where there is one."""
     plain = table.call
 
     def call(inputs: Any, reverse: bool = False) -> Tensor:
-        kernel = _KERNEL.get()
-        if not reverse or kernel is None or table.compute_dtype != "bfloat16":
+        kernel = _KERNEL.get() if reverse else None
+        if kernel is None:
             return plain(inputs, reverse=reverse)
-        return kernel.score(inputs, keras.ops.convert_to_tensor(table.embeddings))
+        held = keras.ops.convert_to_tensor(table.embeddings)
+        scores = kernel.score(inputs, held, narrow=table.compute_dtype == "bfloat16")
+        return plain(inputs, reverse=reverse) if scores is None else scores
 
     table.call = call
 

@@ -17,6 +17,9 @@ import jax.numpy as jnp
 from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel, splash_attention_mask
 from jax.sharding import Mesh, PartitionSpec
 
+from tpu_studio.trainer.models import scoring
+from tpu_studio.trainer.models.scoring import product
+
 Tensor = Any
 LANES = 128  # the kernel's blocks are multiples of it
 MIXED = "mixed"  # what the kernel gives for the backward pass: what is mixed of the values, and the sums of the rows
@@ -46,8 +49,9 @@ class Splash:
         rows = PartitionSpec("batch")
         return jax.shard_map(of_a_chip, mesh=self.mesh, in_specs=rows, out_specs=rows, check_vma=False)(qkv_Nx3W)
 
-    def score(self, x_NxW: Tensor, table_VxW: Tensor) -> Tensor:
-        return scored(x_NxW, table_VxW)
+    def score(self, x_NxW: Tensor, table_VxW: Tensor, *, narrow: bool) -> Tensor | None:
+        held = scoring.hold_back(x_NxW, table_VxW, narrow=narrow)
+        return scored(x_NxW, table_VxW) if held is None and narrow else held
 
     def _of_a_chip(self, tokens: int, heads: int, qkv_Nx3W: Tensor) -> Tensor:
         width = qkv_Nx3W.shape[-1] // 3
@@ -87,7 +91,7 @@ def over(mesh: Mesh) -> Splash | None:
 def scored(x_NxW: Tensor, table_VxW: Tensor) -> Tensor:
     """Scores [N, V] of tokens. A matrix unit takes bfloat16 and adds in float32: rounded before, what goes in and back
     moves half the bytes and gives the same."""
-    return _product(_narrow(x_NxW), _narrow(table_VxW), 1, 1)
+    return product(_narrow(x_NxW), _narrow(table_VxW), 1, 1)
 
 
 def _scored_forward(x_NxW: Tensor, table_VxW: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -97,7 +101,7 @@ def _scored_forward(x_NxW: Tensor, table_VxW: Tensor) -> tuple[Tensor, tuple[Ten
 def _scored_backward(kept: tuple[Tensor, Tensor], wanted_NxV: Tensor) -> tuple[Tensor, Tensor]:
     x_NxW, table_VxW = kept
     wanted_NxV = _narrow(wanted_NxV)
-    back_NxW, of_table_VxW = _product(wanted_NxV, _narrow(table_VxW), 1, 0), _product(wanted_NxV, _narrow(x_NxW), 0, 0)
+    back_NxW, of_table_VxW = product(wanted_NxV, _narrow(table_VxW), 1, 0), product(wanted_NxV, _narrow(x_NxW), 0, 0)
     return back_NxW.astype(x_NxW.dtype), of_table_VxW.astype(table_VxW.dtype)
 
 
@@ -106,8 +110,3 @@ scored.defvjp(_scored_forward, _scored_backward)
 
 def _narrow(tensor: Tensor) -> Tensor:
     return tensor.astype(jnp.bfloat16)
-
-
-def _product(left: Tensor, right: Tensor, left_axis: int, right_axis: int) -> Tensor:
-    dimensions = (((left_axis,), (right_axis,)), ((), ()))
-    return jax.lax.dot_general(left, right, dimensions, preferred_element_type=jnp.float32)
