@@ -326,10 +326,9 @@ class OnDuty:
         argv += ["--data", str(paths[0])] if paths else []
         own = code / "model" / "model.py"
         argv += ["--model-file", str(own)] if config.own_code and own.is_file() else []
-        self._box.compiled = CompiledPrograms(
-            self._bucket, config.prefix, self._folder / "compiled", self._rented.notice
-        )
-        kept = self._box.compiled.prepare(config.compiled, config.environment.framework, self._check)
+        programs = CompiledPrograms(self._bucket, config.prefix, self._folder / "compiled", self._rented.notice)
+        kept = programs.prepare(config.compiled, config.environment.framework, self._check)
+        self._box.compiled = programs
         return argv, {**environment.trainer_environment(ready, code), **kept}
 
     def _installer_of(self, events: EventsFile) -> Callable[[], Path] | None:
