@@ -159,7 +159,9 @@ class Plan:
             tree[name] = to_json(value) if (value := getattr(self, name)) else {}
         tree["model_options"] = dict(self.model_options)
         tree["utilisation"] = self.utilisation.to_json() if self.utilisation else None
-        tree |= {"table_rows": self.table_rows, "sharded": self.sharded, "scored_at_once": self.scored_at_once}
+        tree |= {"table_rows": self.table_rows, "sharded": self.sharded}
+        if self.scored_at_once:  # a plan of an older version is written as it was
+            tree["scored_at_once"] = self.scored_at_once
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
