@@ -37,7 +37,7 @@ def large(model: tuple[str, str, dict[str, int], float]) -> dict[str, Any]:
     return {
         "name": f"{name}, {accelerator}, batch {BATCH}: memory of a chip",
         "ours": told["device_bytes"] / 2**30,
-        "peer": plan.memory["device_bytes"] / 2**30,
+        "peer": plan.memory.device_bytes / 2**30,
         "unit": "GiB (peer: the estimate)",
         "goal": f"at most {goal}",
         "passed": bool(told["fits"]) and told["device_bytes"] <= goal * 2**30,
