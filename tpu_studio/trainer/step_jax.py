@@ -97,8 +97,8 @@ class JaxFormulas:
     ) -> tuple[Any, Any, Any]:
         """As `maths.loss_terms`, of scores that were not made. *outputs*: of their shape."""
         (unscored,) = held
-        mesh = getattr(self._kernel, "mesh", None)
-        how = scoring.Scores(self._recipe.scored_at_once, outputs.shape[-1], smoothing, counts, mesh)
+        assert self._kernel is not None  # which holds scores back
+        how = scoring.Scores(self._recipe.scored_at_once, outputs.shape[-1], smoothing, counts, self._kernel.mesh)
         y, weight = batch["y"], jnp.asarray(batch.get("weight", 1.0), jnp.float32)
         weight = jnp.broadcast_to(weight.reshape(weight.shape + (1,) * (y.ndim - weight.ndim)), y.shape).reshape(-1)
         loss, right = how.summed(unscored, y.reshape(-1), weight)

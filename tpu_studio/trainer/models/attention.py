@@ -27,6 +27,11 @@ Tensor = Any
 class Kernel(Protocol):
     """Causal attention of B examples, N = B·T."""
 
+    @property
+    def mesh(self) -> Any:
+        """Chips over which the examples are cut along "batch" (`jax.sharding.Mesh`); None: one chip."""
+        ...
+
     def takes(self, tokens: int) -> bool:
         """Whether it can work on sequences of that length."""
         ...
