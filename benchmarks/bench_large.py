@@ -46,8 +46,8 @@ def large(model: tuple[str, str, dict[str, int], float]) -> dict[str, Any]:
 
 
 def in_parts() -> Iterator[dict[str, Any]]:
-    """Work and memory of a step in parts against one, by `check`. Of the memory the goal is from before scores were made
-    a few tokens at a time, which saves a step in one part most of all: it is held against all scores, too."""
+    """Work and memory of a step in parts against one, by `check`. The goal for the memory is from before scores were
+    made a few tokens at a time, which saves a step in one part most of all: it is held against all scores, too."""
     accelerator, batch = "v5litepod-8", 2 * BATCH
     whole, cut = (
         checked(accelerator, {"training.global_batch": batch, "training.accumulate": parts})["programs"]["train"]
