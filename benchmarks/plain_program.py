@@ -8,14 +8,21 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tpu_studio.trainer.check import compiling
+from tpu_studio.trainer import backend
+from tpu_studio.trainer.check.program import main
+from tpu_studio.wire.plan import Plan
 
-compiling.settle()
+_begin = backend.begin
 
-from tpu_studio.trainer.check.program import main  # noqa: E402
-from tpu_studio.trainer.models import splash  # noqa: E402
 
-splash.Splash = lambda *mesh: None  # type: ignore[misc, assignment]
+def begin(plan: Plan, workers: int = 1) -> None:
+    """Keras may be imported from here on, and the kernel with it."""
+    _begin(plan, workers)
+    from tpu_studio.trainer.models import splash
+
+    splash.Splash = lambda *mesh: None  # type: ignore[misc, assignment]
+
 
 if __name__ == "__main__":
+    backend.begin = begin
     sys.exit(main(Path(sys.argv[sys.argv.index("--question") + 1])))
