@@ -1,6 +1,6 @@
 """Write resources/engine/lock.txt: every file the training engine may install, with its sha256 and size.
 
-Run by hand when a version changes; `--of tpu-compiler` or `--of tf-tpu-compiler` writes that environment's lock:
+Run by hand when a version changes; `--of tpu-compiler`, `tf-tpu-compiler` or `starter-weights` writes that lock:
 
     python tools/lock_engine.py python3.11 python3.12 python3.13
 
@@ -25,6 +25,7 @@ NAMES = {
     "engine": "The training engine",
     "tpu-compiler": "The environment of the TPU compiler",
     "tf-tpu-compiler": "The environment that lowers TensorFlow for a TPU",
+    "starter-weights": "Weights that models can begin from",
 }
 HEADER = """\
 # {what}, file by file. Written by tools/lock_engine.py; do not edit.

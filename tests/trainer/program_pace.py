@@ -20,9 +20,10 @@ from tpu_studio.trainer.feed import Feed
 from tpu_studio.trainer.order import Order
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
+from tpu_studio.trainer.stages import FOREVER, Stage
 from tpu_studio.trainer.words import Events
 
-STEPS, MOST, STEP_S, FOREVER = 64, 32, 0.2, 2**40
+STEPS, MOST, STEP_S = 64, 32, 0.2
 clock = [1.0]
 loops.time = types.SimpleNamespace(monotonic=lambda: clock[0])  # type: ignore[assignment]
 
@@ -47,19 +48,21 @@ class Counting:
 source = ArraySource({"x": np.zeros((100, 1), np.float32), "y": np.zeros(100, np.float32)})
 steps, events = Counting(), Events(os.open(os.devnull, os.O_WRONLY))
 feed = Feed(source, Order(100, 10, seed=1), MOST, lambda step: loop.cut(step))
-settings = loops.Settings("regression", FOREVER, FOREVER, 0, "stop", 10, 1)
+stage = Stage(0, FOREVER, None, None, steps, source, source, False, 10, MOST)
+settings = loops.Settings("regression", FOREVER, FOREVER, 0, "stop", 1)
 with tempfile.TemporaryDirectory() as folder:
     loop = loops.Loop(
         Path(folder),
         settings,
-        steps,
+        stage,
         Opened("regression", source, source, {}),
-        feed,
+        lambda stage: feed,
         Schedule(1e-3, 0.0, "constant", (FOREVER,)),
         loops.Progress(),
         events,
         Reports(events, 10),
         in_units=lambda values: values,
+        enter=lambda step, arrays: stage,
         command=lambda: {"verb": "stop"} if loop.progress.step >= STEPS else None,
         extended=lambda command: (),
     )

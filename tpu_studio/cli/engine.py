@@ -39,7 +39,7 @@ def engine(arguments: Arguments, output: Output) -> int:
             output.say(f"Replaced: {', '.join(replaced)}." if replaced else "Nothing was wrong.")
         elif arguments.remove:
             found.remove()
-            output.say(f"The {found.spec.title} is deleted. Runs and their models stay.")
+            output.say(f"Deleted: the {found.spec.title}. Runs and their models stay.")
         state = found.state()
         answer: dict[str, object] = {"path": str(found.root), **state.to_json()}
         text = _as_text(str(found.root), state)
@@ -62,9 +62,11 @@ def _install(found: Engine, output: Output, wheels: Any) -> None:
     title = found.spec.title
     if not found.state().is_ready:
         output.say(f"The {title} will take about {figures.size(found.spec.installed_bytes)} in {found.root}.")
+        for words in found.spec.licences:
+            output.say(words)
     with cancelling() as cancelled:
         found.install(lambda progress: _tell(output, progress), cancelled, wheels)
-    output.say(f"The {title} is ready.")
+    output.say(f"The {title} {'are' if title.endswith('s') else 'is'} ready.")
 
 
 def _extra(services: Studio, arguments: Arguments) -> Engine:
@@ -77,7 +79,7 @@ def _extra(services: Studio, arguments: Arguments) -> Engine:
     from tpu_studio.wire.errors import NotReady
 
     found = next(one for one in services.extras if one.spec.name == arguments.extra)
-    fetches = arguments.install or arguments.repair
+    fetches = (arguments.install or arguments.repair) and found.spec.needs_acceptance
     if fetches and not arguments.accept_licence and not found.state().is_ready:
         size = found.spec.installed_bytes
         raise NotReady("tpu-compiler-licence", licence=LICENCE, what=arguments.extra, needed_bytes=size)

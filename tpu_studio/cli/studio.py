@@ -13,7 +13,7 @@ from tpu_studio.wire.homes import home_folder
 
 if TYPE_CHECKING:
     from tpu_studio.local.consents import Consents
-    from tpu_studio.local.engine import Engine
+    from tpu_studio.local.engine import Engine, StarterWeights
     from tpu_studio.local.preflight import Preflight
     from tpu_studio.local.stopwatch import Stopwatch
     from tpu_studio.planner.own import OwnRuns
@@ -53,10 +53,17 @@ class Studio:
 
         return tf_compiler(engine_root())
 
+    @cached_property
+    def starter_weights(self) -> StarterWeights:
+        """What models can begin from."""
+        from tpu_studio.local.engine import StarterWeights
+
+        return StarterWeights(self.engine)
+
     @property
     def extras(self) -> tuple[Engine, ...]:
-        """The environments beside the training engine."""
-        return self.compiler, self.tf_compiler
+        """What stands beside the training engine."""
+        return self.compiler, self.tf_compiler, self.starter_weights
 
     @cached_property
     def preflight(self) -> Preflight:

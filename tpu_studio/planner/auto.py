@@ -14,11 +14,11 @@ from typing import Any, TypeVar, cast
 
 from tpu_studio.planner import rules
 from tpu_studio.planner.facts import DataFacts
-from tpu_studio.wire import families, frameworks, kinds, places, tasks
+from tpu_studio.wire import families, frameworks, kinds, places, starters, tasks
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.models import BY_NAME, image_size
+from tpu_studio.wire.models import BY_NAME, image_size, preset
 
 T = TypeVar("T")
 
@@ -90,10 +90,12 @@ def resolve(
     model = BY_NAME.get(job.model.id)
     resolved = Resolved(job, dict(job.values), model.family if model else families.own_family().id, options)
     _framework(resolved)
+    _preset(resolved, model)
     _data(resolved, facts, model)
     _examples(resolved, facts)
     _batch(resolved, facts, devices, params, each)
     _length(resolved, facts, params)
+    _freeze(resolved, facts)
     _rates(resolved, facts)
     _rhythm(resolved, facts, step_time_s)
     resolved.put("training.rematerialize", False, "There is memory enough to remember every step's values.")
@@ -114,6 +116,33 @@ def _framework(r: Resolved) -> None:
     else:
         why = "A TPU multiplies bfloat16 natively and remembers half as much; weights, sums and the loss stay float32."
         r.put("training.precision", "bfloat16", why)
+
+
+def _preset(r: Resolved, model: ModelSpec | None) -> None:
+    if model is None or model.starter is None:
+        r.put("model.preset", starters.NONE, "It has no starter weights: it begins from nothing.")
+    else:
+        why = f"It has learned from {model.starter.learned_from}, and what it saw there helps with other pictures."
+        r.put("model.preset", preset(model.name, AUTO), why)
+
+
+def _freeze(r: Resolved, facts: DataFacts) -> None:
+    if not r.job.model.starts_from:
+        r.put("training.freeze", "none", "It begins from nothing, so everything has to learn.")
+    elif r.on_chip or r.train <= rules.UNFREEZE_UP_TO:
+        why = "Its last layer learns in seconds; then everything learns a little more, at a lower rate."
+        r.put("training.freeze", "head-first", why)
+    else:
+        why = f"With {facts.train:,} pictures a processor would need hours for all of it; for its last layer, minutes."
+        r.put("training.freeze", "backbone", why)
+    match r.job.training.freeze:
+        case "head-first":
+            at, why = max(1, round(rules.HEAD_SHARE * r.steps)), f"{rules.HEAD_SHARE:.0%} of the steps."
+        case "backbone":
+            at, why = r.steps, "Never: the last layer alone learns."
+        case _:
+            at, why = 0, "From the start."
+    r.put("training.unfreeze_at", at, why)
 
 
 def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
@@ -256,8 +285,9 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
         rate = rules.GPT_RATE * math.sqrt(rules.GPT_RATE_WIDTH / width)
         why = f"{rules.GPT_RATE:g} at a width of {rules.GPT_RATE_WIDTH}, larger for narrower ones; yours has {width:,}."
     else:
-        rate = rule.learning_rate * math.sqrt(batch / 32)
-        why = f"{rule.learning_rate:g} at 32 a step, growing with the square root of the batch."
+        peak = rule.head_rate if r.job.training.unfreeze_at else rule.learning_rate
+        rate = peak * math.sqrt(batch / 32)
+        why = f"{peak:g} at 32 a step, growing with the square root of the batch."
     r.put("training.learning_rate", significant(rate), why)
     r.put(
         "training.warmup",

@@ -122,6 +122,19 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
         yield Check(str(problem), "error", say_finding(str(problem), why).title, None, why)
 
 
+def of_starter(resolved: Resolved, problem: str) -> Iterator[Check]:
+    """Whether the weights that the model begins from are here, and are trained with where it runs."""
+    preset = resolved.job.model.starts_from
+    if not preset:
+        return
+    facts = {"preset": preset, "model": resolved.job.model.id}
+    if not places.by_id(resolved.job.where.place).on_this_computer:
+        id, fix = "starter-only-here", {"where.place": places.default().id}
+        yield Check(id, "error", say_finding(id, facts).title, fix, facts)
+    elif problem:
+        yield Check(problem, "error", say_finding(problem, facts).title, None, facts)
+
+
 def of_work(job: Job, work: Work, consent: str, *, measured: bool) -> Iterator[Check]:
     """Whether anything is known of the model's work. A file that may not run says so by itself."""
     if work.is_guess and not measured and (consent or not job.model.is_own):

@@ -25,6 +25,7 @@ class Known:
         bucket_region: Where results of rented runs are kept; "" when not known.
         kept_days: So long that bucket keeps what was deleted, at a price.
         picture_s: What one core takes to read a picture of this data (``data.pace``); None: not timed.
+        starter: The problem of the starter weights that the model begins from, "" where there is none.
         own: This person's runs of before, which correct the estimate (``planner.own``).
     """
 
@@ -36,6 +37,7 @@ class Known:
     bucket_region: str = ""
     kept_days: int = 0
     picture_s: float | None = None
+    starter: str = ""
     own: OwnRuns | None = None
 
 

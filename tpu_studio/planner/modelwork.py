@@ -26,6 +26,7 @@ _DEPENDS = (
     "data.sequence_length",
     "data.task",
     "model.name",
+    "model.preset",
     "training.rematerialize",
 )
 
@@ -52,12 +53,26 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
     if formula:
         return counts  # a formula knows better what a TPU's compiler keeps
     in_float32 = 2 if counted["precision"] == "bfloat16" else 1
-    return replace(
-        counts,
-        activation_bytes=int(counted["activation_bytes"] * in_float32),
-        widest=counted["widest"],
-        seen_bytes=int(counted["evaluation_bytes"]),
+    return _while_frozen(
+        resolved,
+        replace(
+            counts,
+            activation_bytes=int(counted["activation_bytes"] * in_float32),
+            widest=counted["widest"],
+            seen_bytes=int(counted["evaluation_bytes"]),
+        ),
     )
+
+
+def _while_frozen(resolved: Resolved, whole: work.Work) -> work.Work:
+    """Of a mean step, where what stands before the last layer stays as it is at first: each example goes through that
+    once, forward only (a third of a step's work), and the last layer's own work is next to nothing."""
+    still = min(1.0, resolved.job.training.unfreeze_at / resolved.steps)
+    if not still:
+        return whole
+    once = (resolved.train + resolved.validation) / (resolved.steps * resolved.batch) / 3
+    kept = whole.activation_bytes if still < 1 else whole.seen_bytes
+    return replace(whole, flops=whole.flops * (1 - still + once), activation_bytes=kept)
 
 
 def model_key(values: Mapping[str, object], options: Mapping[str, object], look: Look, consent: str) -> str:

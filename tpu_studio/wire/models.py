@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tpu_studio.wire import families
+from tpu_studio.wire import families, starters
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.families import ModelSpec
+from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire.starters import Starter
 
 MODELS: tuple[ModelSpec, ...] = tuple(model for family in families.all_families() for model in family.models)
 
@@ -48,6 +50,37 @@ def spec(name: str) -> ModelSpec:
         raise JobError(
             "job-not-a-choice", key="model.name", value=name, allowed=list(BY_NAME), nearest=near[0] if near else None
         ) from None
+
+
+def preset(name: str, given: str) -> str:
+    """What the model of that name begins from, as `model.preset` has it resolved: `starters.NONE`, or its starter.
+
+    Raises:
+        JobError: ``job-not-a-choice``, of a preset that does not exist; ``job-preset-of-another``, of another model.
+    """
+    import difflib
+
+    known = {f"{starters.PREFIX}{model.name}": model for model in MODELS if model.starter}
+    mine = next((one for one, model in known.items() if model.name == name), starters.NONE)
+    if given == AUTO:
+        return mine
+    if given in (starters.NONE, mine):
+        return given
+    if given in known:
+        raise JobError("job-preset-of-another", key="model.preset", value=given, model=name, of=known[given].name)
+    near = difflib.get_close_matches(given, [*known, starters.NONE], n=1)
+    allowed = [mine, starters.NONE] if mine != starters.NONE else [starters.NONE]
+    raise JobError(
+        "job-not-a-choice", key="model.preset", value=given, allowed=allowed, nearest=near[0] if near else None
+    )
+
+
+def starter(preset: str) -> Starter:
+    """The starter weights of that preset of a plan."""
+    found = BY_NAME[preset.removeprefix(starters.PREFIX)].starter
+    if found is None:
+        raise KeyError(preset)
+    return found
 
 
 def options(name: str, given: Mapping[str, object]) -> dict[str, object]:

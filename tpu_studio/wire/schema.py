@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal
 
-from tpu_studio.wire import frameworks, kinds, loans, places, tasks
+from tpu_studio.wire import frameworks, kinds, loans, places, starters, tasks
 from tpu_studio.wire.keys import AUTO, A, Auto, Key, key, keys_of
 from tpu_studio.wire.stops import MOST_HOURS
 
@@ -37,6 +37,14 @@ class Model:
         path=True,
         help="A Python file with build_model(job) that returns a keras.Model. It runs only after you agree.",
     )
+    preset: str | Auto = key(
+        AUTO,
+        "What it knows before",
+        term="preset",
+        help='What it has learned before: "starter:" and the model\'s name, or "none" to begin from nothing.',
+        group="learning",
+        example="picture",
+    )
     options: Mapping[str, object] = key({}, "Model options", help="Sizes of the model; each model has its own.")
 
     @property
@@ -48,6 +56,11 @@ class Model:
     def id(self) -> str:
         """Its name, or "file" for the user's own."""
         return "file" if self.is_own else str(self.name)
+
+    @property
+    def starts_from(self) -> str:
+        """The preset that it begins from; "" where it begins from nothing."""
+        return "" if self.preset in (AUTO, starters.NONE) else str(self.preset)
 
 
 @dataclass(frozen=True)
@@ -213,6 +226,30 @@ class Training(Generic[A]):
         term="gradient accumulation",
         help="A step's examples are worked through in this many parts, which saves memory.",
         group="learning",
+    )
+    freeze: Literal["head-first", "backbone", "none"] | A = key(
+        AUTO,
+        "What learns",
+        term="freeze",
+        help="Of a model that knows something before: its last layer alone is quick; all of it learns more.",
+        group="learning",
+        example="picture",
+        words={
+            "head-first": "the last layer first, then everything",
+            "backbone": "the last layer alone",
+            "none": "everything from the start",
+        },
+    )
+    unfreeze_at: int | A = key(
+        AUTO,
+        "Everything learns after",
+        minimum=0,
+        maximum=1_000_000_000,
+        term="unfreezing",
+        unit="steps",
+        help="Where the last layer learns first: after so many steps the rest learns too, at a lower rate.",
+        group="learning",
+        example="picture",
     )
     on_nan: Literal["stop", "rollback"] = key(
         "stop",

@@ -14,7 +14,7 @@ from tpu_studio.planner.outlook import HERE
 from tpu_studio.planner.own import OwnRuns
 from tpu_studio.planner.parts import Parts
 from tpu_studio.planner.timing import Timing
-from tpu_studio.wire import places
+from tpu_studio.wire import models, places
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.ownfile import OwnFile
@@ -28,6 +28,11 @@ class Bucket:
     kept_days: int = 0
 
 
+def starter_problem(plan: Plan) -> str:
+    preset = plan.job.model.starts_from
+    return models.starter(preset).problem() if preset else ""
+
+
 @dataclass(frozen=True)
 class Sources:
     """What is known of a plan without waiting; each answers None where it does not know.
@@ -39,6 +44,7 @@ class Sources:
         checked: The answer of the TPU compiler to this very plan.
         bucket: Of the person's bucket at a place.
         own: Runs of before.
+        starter: The problem of the starter weights that it begins from; "": they are here, or it begins from none.
     """
 
     timing: Callable[[Plan], Timing | None] = lambda plan: None
@@ -47,6 +53,7 @@ class Sources:
     checked: Callable[[Plan], Mapping[str, object] | None] = lambda plan: None
     bucket: Callable[[str], Bucket] = lambda place: Bucket()
     own: OwnRuns | None = None
+    starter: Callable[[Plan], str] = starter_problem
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def plan_job(draft: Draft, sources: Sources, now: float, *, advise: bool = True)
     if seen := sources.model(bare):
         known = replace(known, model_facts={**known.model_facts, **seen})
         bare = make_plan(draft.job, draft.look, known, now=now, advise=False)
-    known = replace(known, picture_s=sources.picture_s(bare))
+    known = replace(known, picture_s=sources.picture_s(bare), starter=sources.starter(bare))
     if draft.place.on_this_computer:
         known = replace(known, timing=sources.timing(bare))
     if not draft.place.local:

@@ -7,6 +7,7 @@ from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 
 _SAFE = "Nothing was charged. Your runs and models are untouched."
 _NAMES = {"tpu-compiler": "TPU compiler", "tf-tpu-compiler": "TPU compiler for TensorFlow"}
+_NAMES |= {"starter-weights": "folder of starter weights"}
 
 
 def _needed(f: Facts) -> str:

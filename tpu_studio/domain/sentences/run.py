@@ -293,6 +293,11 @@ ERRORS: dict[str, Entry] = {
         "Look at the list of runs.",
     ),
     "checkpoints-damaged": REASONS[Reason.CHECKPOINT_CORRUPT],
+    "base-differs": Sentence(
+        "The run began from other starter weights than those installed now",
+        "Its copies fit only the weights that it began from; they stay as they are.",
+        "Go on with the version of TPU Studio that began it, or start the job anew.",
+    ),
     "no-checkpoint": lambda f: Sentence(
         f"{_run(f)} has no saved copy to go on from",
         f"It ended before the first one. {_UNCHANGED}",

@@ -6,15 +6,18 @@
     engine.python()                     the interpreter a trainer is started with
     compiler(engine_root())             the same for the TPU compiler, in a folder of its own beside it
     tf_compiler(engine_root())          the same for what lowers TensorFlow for a TPU
+    StarterWeights(engine)              the same for weights that models can begin from
 
 Used by the computer place (to start trainers), the Settings page and the `engine` verb. The window's own
 process never imports a framework. Why it is built this way: docs/decisions/0001-engine-environment.md.
 """
 
-from tpu_studio.local.engine.engine import Engine, compiler, engine_root, extra, tf_compiler
+from tpu_studio.local.engine.engine import Engine, compiler, extra, tf_compiler
 from tpu_studio.local.engine.progress import Cancelled, Progress, ProgressSink, Step
 from tpu_studio.local.engine.spec import EngineSpec
 from tpu_studio.local.engine.state import EngineState, Status
+from tpu_studio.local.engine.weights import StarterWeights
+from tpu_studio.wire.homes import engine_root
 
 __all__ = [
     "Cancelled",
@@ -23,6 +26,7 @@ __all__ = [
     "EngineState",
     "Progress",
     "ProgressSink",
+    "StarterWeights",
     "Status",
     "Step",
     "compiler",

@@ -28,17 +28,10 @@ from tpu_studio.local.engine.pythons import SystemPython, find_python
 from tpu_studio.local.engine.spec import COMPILER, EXTRAS, TF_COMPILER, EngineSpec, shipped_spec
 from tpu_studio.local.engine.state import EngineState, Paths, installed_versions, read_state, write_record
 from tpu_studio.wire.errors import NotReady, StudioError
-from tpu_studio.wire.homes import home_folder
 
 _SELF_TEST_S = 600.0  # the first import compiles thousands of files: 3 to 13 s on two busy cores
 _VENV_BYTES = 50_000_000  # venv hides the reason when it fails for want of room
 _LOCK_PATIENCE_S = 1.0  # a glance by `state()` elsewhere holds the lock for an instant
-
-
-def engine_root() -> Path:
-    """`TPU_STUDIO_ENGINE`, or `engine` in the home folder; absolute, need not exist."""
-    moved = os.environ.get("TPU_STUDIO_ENGINE")
-    return Path(os.path.expanduser(moved)).absolute() if moved else home_folder() / "engine"
 
 
 def compiler(root: Path) -> Engine:
@@ -66,7 +59,7 @@ class Engine:
 
     def state(self) -> EngineState:
         """Where the engine stands; a few milliseconds, starts nothing."""
-        if self._somebody_installs():
+        if self.somebody_installs():
             return EngineState("installing")
         return read_state(self.paths, read_lock(self._spec.lock))
 
@@ -105,7 +98,7 @@ class Engine:
                 engine-self-test-failed, engine-busy, engine-in-use.
             StudioError: engine-cancelled.
         """
-        with self._alone() as guard:
+        with self.alone() as guard:
             job = _Job(self.paths, self._spec, progress, cancelled, guard, wheels)
             state = read_state(self.paths, job.lock)
             if state.is_ready:
@@ -121,7 +114,7 @@ class Engine:
         Returns:
             The packages that were replaced (empty: nothing was wrong). Raises as `install`.
         """
-        with self._alone() as guard:
+        with self.alone() as guard:
             job = _Job(self.paths, self._spec, progress, cancelled, guard, wheels)
             _refuse_while_in_use(self.paths)
             damaged = job.damaged()
@@ -144,14 +137,14 @@ class Engine:
         """Delete the engine; pip's cache stays. Raises NotReady: engine-busy, engine-in-use."""
         if not self.root.exists():
             return
-        with self._alone():
+        with self.alone():
             _refuse_while_in_use(self.paths)
             self.paths.record.unlink(missing_ok=True)
             for folder in (self.paths.main, self.paths.previous, self.paths.temporary, self.paths.wheels):
                 delete_folder(folder)
             self.paths.log.unlink(missing_ok=True)
 
-    def _somebody_installs(self) -> bool:
+    def somebody_installs(self) -> bool:
         try:
             with open(self.paths.lock, "rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -162,7 +155,7 @@ class Engine:
         return False
 
     @contextmanager
-    def _alone(self) -> Iterator[int]:
+    def alone(self) -> Iterator[int]:
         """Hold the engine's lock; clean up after an installer that died; name what the disk refuses."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)

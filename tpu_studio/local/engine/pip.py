@@ -55,6 +55,11 @@ class Pip:
         """Raises NotReady: engine-offline, engine-no-disk, engine-install-failed; StudioError: engine-cancelled."""
         self._bring(sorted(self.lock.packages))
 
+    def fetch_all(self) -> None:
+        """Have every file in our folder, and install nothing. Raises as `install_all`."""
+        names = sorted(self.lock.packages)
+        self._fetch(names, _Count(self, names))
+
     def reinstall(self, names: Sequence[str]) -> None:
         """Replace damaged packages; until pip is through they do not count as installed."""
         for info in self.paths.main.glob("lib/python3.*/site-packages/*.dist-info"):

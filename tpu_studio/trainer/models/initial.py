@@ -17,6 +17,7 @@ import numpy as np
 from tpu_studio.wire import frameworks
 
 Scale = Callable[[str, Sequence[int]], float]
+_draws = True
 
 
 def fill(model: Any, seed: int, scale: Scale) -> None:
@@ -25,6 +26,8 @@ def fill(model: Any, seed: int, scale: Scale) -> None:
     Args:
         scale: Path and shape of a weight → its standard deviation.
     """
+    if not draws():
+        return
     for weight in model.trainable_weights:
         if weight.path.rsplit("/", 1)[-1] in ("kernel", "embeddings"):
             drawn = stream(seed, weight.path).standard_normal(tuple(weight.shape), dtype=np.float32)
@@ -38,22 +41,24 @@ def without_weights() -> Iterator[None]:
     import keras
     from keras.src.backend.common.variables import Variable as Base
 
-    global fill
-    drawing, initialize = fill, Base._initialize_with_initializer
+    global _draws
+    initialize = Base._initialize_with_initializer
 
     def zeros(self: Any, initializer: object) -> None:
         self._initialize(self._convert_to_tensor(np.zeros(self._shape, np.float32), dtype=self._dtype))
 
-    def leave(model: object, seed: int, scale: Scale) -> None:
-        pass
-
-    fill = leave
+    _draws = False
     if frameworks.by_id(keras.backend.backend()).is_traced:
         Base._initialize_with_initializer = zeros
     try:
         yield
     finally:
-        fill, Base._initialize_with_initializer = drawing, initialize
+        _draws, Base._initialize_with_initializer = True, initialize
+
+
+def draws() -> bool:
+    """Whether models that are built now get their weights."""
+    return _draws
 
 
 def stream(seed: int, name: str) -> np.random.Generator:

@@ -1,0 +1,60 @@
+"""Starter weights into a model, and the two halves of a model that begins from them.
+
+`fill` gives every weight but the answer's what the published file has, read after its hash was checked; which is which
+the family's builder says (`starters`). `halves` cuts a model where its family says that features end: what stands
+before may stay as it is, and what stands behind learns.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import keras
+import numpy as np
+
+from tpu_studio.trainer.models import initial
+from tpu_studio.wire import families, models
+from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.plan import Plan
+
+
+def fill(model: Any, plan: Plan) -> None:
+    """Nothing where the plan begins from nothing, or where models are built for their shapes alone.
+
+    Raises:
+        ModelError: ``starter-missing``, ``starter-damaged``.
+    """
+    if not plan.job.model.starts_from or not initial.draws():
+        return
+    tensors = _read(plan)
+    builder = import_module(f"{__package__}.{_family(plan).builder}")
+    weights = {weight.path: weight for weight in model.weights}
+    for path, name, turned in builder.starters():
+        weights[path].assign(np.transpose(tensors[name], turned))
+
+
+def halves(model: Any, plan: Plan) -> tuple[keras.Model, keras.Model]:
+    """What makes features of an example, and what makes the answer of features; their layers are *model*'s own."""
+    features = model.get_layer(_family(plan).features).output
+    return keras.Model(model.inputs, features, name="backbone"), keras.Model(features, model.output, name="head")
+
+
+def sha256_of(plan: Plan) -> str:
+    """Of the weights that it begins from; "" where there are none."""
+    preset = plan.job.model.starts_from
+    return models.starter(preset).sha256 if preset else ""
+
+
+def _family(plan: Plan) -> families.Family:
+    return families.by_id(models.spec(plan.job.model.id).family)
+
+
+def _read(plan: Plan) -> dict[str, Any]:
+    from safetensors.numpy import load_file
+
+    preset = plan.job.model.starts_from
+    starter = models.starter(preset)
+    if problem := starter.problem():
+        raise ModelError(problem, preset=preset, path=str(starter.path))
+    return dict(load_file(starter.path))

