@@ -163,7 +163,7 @@ def figure(name: str, ours: list[Measured], peer: list[Measured], which: int, go
 
 
 def engine_python() -> Path:
-    from tpu_studio.local.engine.engine import engine_root
+    from tpu_studio.local.engine import engine_root
     from tpu_studio.local.engine.state import Paths
 
     python = Paths(engine_root()).python

@@ -106,7 +106,7 @@ class Server:
     """A process in the engine that makes batches for a round when asked, held to its cores."""
 
     def __init__(self, role: str, folder: Path, processes: int, cores: list[int]) -> None:
-        from tpu_studio.local.engine.engine import engine_root
+        from tpu_studio.local.engine import engine_root
         from tpu_studio.local.engine.state import Paths
 
         python, file = str(Paths(engine_root()).python), str(Path(__file__).resolve())

@@ -157,7 +157,7 @@ class Engine:
     """A process of the training engine that measures what it is told to, one line a time."""
 
     def __init__(self, plan: Path, side: str) -> None:
-        from tpu_studio.local.engine.engine import engine_root
+        from tpu_studio.local.engine import engine_root
         from tpu_studio.local.engine.state import Paths
 
         argv = [str(Paths(engine_root()).python), str(Path(__file__).resolve()), "--child", side, str(plan)]

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def engine_python() -> Path:
     """The engine's interpreter; skips the test, and says so, where there is none."""
-    from tpu_studio.local.engine.engine import engine_root
+    from tpu_studio.local.engine import engine_root
     from tpu_studio.local.engine.state import Paths
 
     python = Paths(engine_root()).python

@@ -24,12 +24,13 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return ask
 
 
-def test_the_compilers_are_listed_beside_the_engine(ask: Any, tmp_path: Path) -> None:
+def test_the_compilers_and_the_starter_weights_are_listed_beside_the_engine(ask: Any, tmp_path: Path) -> None:
     code, told, _ = ask()
     assert code == 4
     assert {name: one["status"] for name, one in told["extras"].items()} == {
         "tpu-compiler": "missing",
         "tf-tpu-compiler": "missing",
+        "starter-weights": "missing",
     }
     assert told["extras"]["tf-tpu-compiler"]["path"] == str(tmp_path / "engine" / "tf-tpu-compiler")
 
@@ -45,3 +46,10 @@ def test_nothing_is_fetched_before_its_licence_is_accepted(ask: Any, tmp_path: P
 def test_removing_what_is_not_there_is_no_error(ask: Any) -> None:
     code, told, _ = ask("--remove", "--with", "tf-tpu-compiler")
     assert (code, told["status"]) == (0, "missing")
+
+
+def test_starter_weights_say_whose_they_are_and_need_the_engine_to_be_fetched(ask: Any, tmp_path: Path) -> None:
+    code, told, said = ask("--install", "--with", "starter-weights")
+    assert (code, told["error"]["id"]) == (4, "engine-not-ready")
+    assert "18.8 MB" in said and "Apache-2.0" in said and "ML Illustrated" in said
+    assert not (tmp_path / "engine").exists()
