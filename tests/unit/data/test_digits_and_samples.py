@@ -15,7 +15,7 @@ from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
 from tpu_studio.wire.resources import resource_path
 
-EXAMPLES = ("digits", "sign-digits", "diamonds", "shakespeare", "gpt-124m", "your-own-model")
+EXAMPLES = ("digits", "sign-digits", "few-photos", "diamonds", "shakespeare", "gpt-124m", "your-own-model")
 
 
 def example(name: str) -> Job:

@@ -75,7 +75,9 @@ def test_every_package_that_is_shipped_or_fetched_has_its_licence() -> None:
     listed = json.loads((ROOT / "resources" / "licences.json").read_text("utf-8"))["sets"]
     files = {
         "app": ["constraints/app.txt"],
-        "engine": [f"resources/engine/{one}lock.txt" for one in ("", "tpu-compiler.", "tf-tpu-compiler.")],
+        "engine": [
+            f"resources/engine/{one}lock.txt" for one in ("", "tpu-compiler.", "tf-tpu-compiler.", "starter-weights.")
+        ],
         "machines": [f"resources/vm/{one}.lock.txt" for one in ("jax", "tensorflow")],
     }
     for key, paths in files.items():

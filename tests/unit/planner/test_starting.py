@@ -1,0 +1,127 @@
+"""A model that begins from starter weights: what is planned for it, what it costs while most of it stays as it is, and
+when it cannot be begun."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.fakes.looks import HANDS, LAPTOP, NOW, PLAYS, counted, job
+from tests.fakes.making import estimate_of, make_plan
+from tpu_studio.planner.facts import facts_of
+from tpu_studio.planner.known import Known
+from tpu_studio.planner.modelwork import work_of
+from tpu_studio.planner.parts import parts_of
+from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.plan import Plan
+
+STARTER = "starter:efficientnet-lite0"
+PHOTOS = replace(HANDS, examples=300, train=240, validation=60, classes=(("cat", 150), ("dog", 150)), outputs=2)
+
+
+def planned(look: Any = PHOTOS, model: str = "efficientnet-lite0", /, **tables: Any) -> Plan:
+    known = tables.pop("known", {})
+    return make_plan(job(model, look.kind, **tables), look, now=NOW, computer=LAPTOP, **known)
+
+
+def test_a_few_pictures_train_the_last_layer_first_and_then_everything() -> None:
+    plan = planned()
+    training = plan.job.training
+
+    assert plan.job.model.preset == STARTER and plan.job.model.starts_from == STARTER
+    assert training.freeze == "head-first"
+    assert 0 < training.unfreeze_at == round(plan.steps / 2)
+    assert "1.3 million photographs" in plan.reasons["model.preset"]
+    assert plan.reasons["training.unfreeze_at"] == "50% of the steps."
+
+
+@pytest.mark.parametrize(
+    ("tables", "freeze", "unfreeze_at"),
+    [
+        ({"training": {"freeze": "backbone", "steps": 80}}, "backbone", 80),
+        ({"training": {"freeze": "none", "steps": 80}}, "none", 0),
+        ({"training": {"steps": 80, "unfreeze_at": 7}}, "head-first", 7),
+        ({"model": {"preset": "none"}, "training": {"steps": 80}}, "none", 0),
+    ],
+)
+def test_what_the_person_decides_stands(tables: dict[str, Any], freeze: str, unfreeze_at: int) -> None:
+    training = planned(PHOTOS, **tables).job.training
+    assert (training.freeze, training.unfreeze_at) == (freeze, unfreeze_at)
+
+
+def test_many_pictures_train_the_last_layer_alone_on_a_processor() -> None:
+    many = replace(PHOTOS, examples=25_000, train=20_000, validation=5_000)
+    plan = planned(many)
+    assert plan.job.training.freeze == "backbone" and plan.job.training.unfreeze_at == plan.steps
+    assert "20,000 pictures" in plan.reasons["training.freeze"]
+
+
+def test_a_model_without_starter_weights_learns_everything_from_nothing() -> None:
+    plan = planned(PHOTOS, "small-cnn")
+    assert (plan.job.model.preset, plan.job.model.starts_from) == ("none", "")
+    assert (plan.job.training.freeze, plan.job.training.unfreeze_at) == ("none", 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "preset", "id"),
+    [
+        ("efficientnet-lite0", "starter:efficientnet-lite9", "job-not-a-choice"),
+        ("efficientnet-lite0", "hf:somebody/something", "job-not-a-choice"),
+        ("small-cnn", STARTER, "job-preset-of-another"),
+    ],
+)
+def test_a_preset_that_is_not_the_models_is_refused(model: str, preset: str, id: str) -> None:
+    with pytest.raises(JobError) as refused:
+        planned(PHOTOS, model, model={"preset": preset})
+    assert refused.value.id == id
+    assert refused.value.facts["key"] == "model.preset"
+
+
+def test_a_picture_model_does_not_learn_from_text() -> None:
+    assert "model-data-mismatch" in {check.id for check in planned(PLAYS).blocking}
+
+
+@pytest.mark.parametrize("problem", ["starter-missing", "starter-damaged"])
+def test_without_its_weights_it_is_not_begun(problem: str) -> None:
+    (check,) = planned(PHOTOS, known={"starter": problem}).blocking
+    assert check.id == problem
+    assert not planned(PHOTOS, known={"starter": ""}).blocking
+
+
+@pytest.mark.parametrize("place", ["practice", "cloud", "colab"])
+def test_elsewhere_than_on_this_computer_it_says_so_before_anything_is_rented(place: str) -> None:
+    found = {check.id: check for check in planned(PHOTOS, where={"place": place}).blocking}
+    assert found["starter-only-here"].fix == {"where.place": "computer"}
+    assert "starter-only-here" not in {
+        check.id for check in planned(PHOTOS, where={"place": place}, model={"preset": "none"}).blocking
+    }
+
+
+def work(**training: Any) -> Any:
+    asked = job("efficientnet-lite0", "images", training=training)
+    facts = counted(3_331_554, 2.4e9, convolutions=True)
+    parts = parts_of(asked, PHOTOS, Known(computer=LAPTOP))
+    return parts.resolved, work_of(parts.resolved, facts_of(PHOTOS, asked), facts)
+
+
+def test_the_work_while_it_stays_as_it_is_is_once_through_for_each_picture() -> None:
+    """300 pictures once, forward only (a third), over 10 steps of 32: 2.4e9 · 300 / 3 / 320 = 7.5e8 a picture."""
+    _, still = work(freeze="backbone", steps=10, global_batch=32)
+    assert still.flops == pytest.approx(7.5e8)
+    _, whole = work(freeze="none", steps=10, global_batch=32)
+    assert whole.flops == 2.4e9
+    _, both = work(freeze="head-first", unfreeze_at=5, steps=10, global_batch=32)
+    assert both.flops == pytest.approx(1.2e9 + 7.5e8)
+    assert still.activation_bytes < whole.activation_bytes == both.activation_bytes
+
+
+def test_the_estimate_of_the_last_layer_alone_is_far_below_that_of_everything() -> None:
+    known = {"computer": LAPTOP, "model_facts": counted(3_331_554, 2.4e9, convolutions=True)}
+
+    def seconds(freeze: str) -> float:
+        asked = job("efficientnet-lite0", "images", training={"freeze": freeze, "steps": 400, "global_batch": 32})
+        return estimate_of(asked, PHOTOS, **known).training_s.expected
+
+    assert seconds("backbone") < seconds("head-first") / 4 < seconds("none") / 4
