@@ -86,12 +86,12 @@ AXES = (
     ),
     Axis(
         "family",
-        frozenset({"mlp", "cnn", "gpt", "file"}),
+        frozenset({"mlp", "cnn", "efficientnet", "gpt", "file"}),
         ("wire/families.py", "wire/kinds.py", "trainer/models/", "planner/modelwork.py"),
         ("family", "model"),
         frozenset({"file"}),
         foreign={  # names of published throughputs; a key of the job
-            **dict.fromkeys(("mlp", "cnn", "gpt"), ("planner/throughput/families.py",)),
+            **dict.fromkeys(("mlp", "cnn", "efficientnet", "gpt"), ("planner/throughput/families.py",)),
             "file": ("local/preflight.py",),
         },
     ),

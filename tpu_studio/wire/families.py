@@ -193,7 +193,7 @@ _FAMILIES = (
     Family(
         "efficientnet",
         "image",
-        "cnn",
+        "efficientnet",
         compile_s=12.0,
         steps_per_epoch=8,
         batch_least=16,

@@ -16,11 +16,13 @@ def test_a_model_names_only_what_is_declared(model: families.ModelSpec) -> None:
 
 
 @pytest.mark.parametrize("family", families.all_families(), ids=lambda family: family.id)
-def test_each_family_has_its_formula_its_rules_and_its_published_one(family: families.Family) -> None:
-    assert (family.id in _FORMULAS) != family.own
+def test_each_family_has_its_rules_and_its_published_one(family: families.Family) -> None:
+    assert not (family.own and family.id in _FORMULAS)
     assert family.throughput is None or family.throughput in published.FAMILIES
     assert family.reads_tokens or family.epochs[-1][0] == families.ALL
     assert family.batch_least <= family.batch_most and family.icon
+    begins = any(model.starter for model in family.models)
+    assert begins == bool(family.features and family.head_rate) and 0 < family.rate_after <= 1
 
 
 @pytest.mark.parametrize("kind", kinds.all_kinds(), ids=lambda kind: kind.id)

@@ -295,7 +295,7 @@ ERRORS: dict[str, Entry] = {
     "checkpoints-damaged": REASONS[Reason.CHECKPOINT_CORRUPT],
     "base-differs": Sentence(
         "The run began from other starter weights than those installed now",
-        "Its copies fit only the weights that it began from; they stay as they are.",
+        "Its copies fit only the weights that it began from; they stay as they are. Nothing was charged.",
         "Go on with the version of TPU Studio that began it, or start the job anew.",
     ),
     "no-checkpoint": lambda f: Sentence(
