@@ -21,6 +21,8 @@ from tpu_studio.viewmodels.shell import PlanRequest
 from tpu_studio.wire import ownpython, places
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tpu_studio.app.compose import Services
     from tpu_studio.app.studio import Studio
     from tpu_studio.viewmodels.run import RunViewModel
@@ -241,6 +243,7 @@ class PlanHolder(Holder):
             studio.shell.notify("The report is written", str(path), tone="ok")
 
         self.model.reported = reported
+        self.model.open_weights = lambda then: self._ask_for_weights(services, then)
         self.model.write_pdf = planpdf.write
         page = PlanPage(self.model)
         page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())
@@ -251,6 +254,19 @@ class PlanHolder(Holder):
         page.outlives = self._outlives
         page.armed = lambda: studio.armed.state.value.sentence
         QTimer.singleShot(0, self, lambda: self._put_plan(page))  # in an event of its own: both take a while
+
+    def _ask_for_weights(self, services: Services, then: Callable[[], None]) -> None:
+        from tpu_studio.domain import figures
+        from tpu_studio.gui.engine.dialog import EngineDialog, Words
+        from tpu_studio.local.engine import StarterWeights
+        from tpu_studio.viewmodels.engine import EngineViewModel
+
+        model, weights = EngineViewModel(self._studio.tasks), StarterWeights(services.engine)
+        model.connect(weights)
+        size = figures.size(weights.spec.installed_bytes)
+        sentence = " ".join((f"They take {size}. Nothing of yours is sent anywhere.", *weights.spec.licences))
+        words = Words("Fetch the starter weights?", sentence, "Fetch them", "The starter weights are on their way")
+        EngineDialog.open_over(self._studio.window, model, then, words)
 
     def _outlives(self, plan: Plan) -> str:
         from tpu_studio.viewmodels.review import longest_s

@@ -120,6 +120,10 @@ class PlanViewModel(Editing, Starting):
         self._see_data(anew=True)
         self._plan()
 
+    def fetch_weights(self) -> None:
+        """Ask whether the starter weights may be fetched; the plan is made anew when they are there."""
+        self.open_weights(self._plan)
+
     def stop_looking(self) -> None:
         self._looks.stop()
 

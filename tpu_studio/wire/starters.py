@@ -15,6 +15,7 @@ from typing import Literal
 from tpu_studio.wire import homes
 
 PREFIX = "starter:"
+PROBLEMS = ("starter-missing", "starter-damaged")  # that fetching them mends
 NONE = "none"  # of `model.preset`: it begins from nothing
 
 

@@ -7,6 +7,7 @@ run starts when it is ready, and Home and Settings show the progress.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
@@ -18,10 +19,26 @@ from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.engine import EngineView, EngineViewModel
 
 
+@dataclass(frozen=True)
+class Words:
+    """Of something else that is fetched beside the engine, in place of the engine's own: before, and meanwhile."""
+
+    title: str
+    sentence: str
+    go: str
+    working: str
+
+
 class EngineDialog(Sheet):
-    def __init__(self, over: QWidget, model: EngineViewModel, then: Callable[[], None] | None = None) -> None:
-        super().__init__(over, "Create the training engine first?", "", width=540)
-        self._model, self._then = model, then
+    def __init__(
+        self,
+        over: QWidget,
+        model: EngineViewModel,
+        then: Callable[[], None] | None = None,
+        words: Words | None = None,
+    ) -> None:
+        super().__init__(over, words.title if words else "Create the training engine first?", "", width=540)
+        self._model, self._then, self._words = model, then, words
         self._asked = False
         self.progress = EngineProgress()
         self.problem = Note("", "", "bad", action="Copy the details")
@@ -36,8 +53,10 @@ class EngineDialog(Sheet):
         self._drain = Drain(self, model.tick, 200)
 
     @staticmethod
-    def open_over(over: QWidget, model: EngineViewModel, then: Callable[[], None] | None = None) -> EngineDialog:
-        dialog = EngineDialog(over, model, then)
+    def open_over(
+        over: QWidget, model: EngineViewModel, then: Callable[[], None] | None = None, words: Words | None = None
+    ) -> EngineDialog:
+        dialog = EngineDialog(over, model, then, words)
         dialog.open()
         return dialog
 
@@ -57,8 +76,13 @@ class EngineDialog(Sheet):
         if view.problem is not None:
             self.problem.set_words(view.problem.title, view.problem.text)
         command, words = view.remedy
-        titles = {"broken": "Repair the training engine first?", "outdated": "Update the training engine first?"}
         working = bool(view.doing)
+        if self._words is not None:
+            self.title.setText(self._words.working if working else self._words.title)
+            self.sentence.setText(self._words.sentence)
+            self._draw_answers(view, self._words.go if command else "")
+            return
+        titles = {"broken": "Repair the training engine first?", "outdated": "Update the training engine first?"}
         self.title.setText(
             "The training engine is on its way"
             if working
@@ -69,11 +93,15 @@ class EngineDialog(Sheet):
             told += " Your run starts by itself when it is ready."
         self.sentence.setText(told)
         self.sentence.setVisible(bool(told))
+        self._draw_answers(view, words if command else "")
+
+    def _draw_answers(self, view: EngineView, go: str) -> None:
+        working = bool(view.doing)
         self.stop.setVisible(working)
         self.stop.setEnabled(not view.cancelling)
         self.away.setText("Go on in the background" if working else "Not now")
-        self.go.setVisible(bool(command) and not working)
-        self.go.setText("Try again" if view.problem else words)
+        self.go.setVisible(bool(go) and not working)
+        self.go.setText("Try again" if view.problem else go)
         self._later()
 
     def _copy(self) -> None:

@@ -16,6 +16,7 @@ from tpu_studio.gui.kit.theme import Themed, ink, theme
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.wire import starters
 from tpu_studio.wire.plan import Check
 
 LEVELS: dict[str, NoteKind] = {"error": "bad", "warning": "warn", "info": "neutral"}
@@ -67,9 +68,12 @@ class TallNote(Themed, QFrame):
 def note_of(check: Check, model: PlanViewModel) -> TallNote:
     """A check as a note, its repair as the button."""
     said = say_check(check.id, check.title, check.facts)
-    text = " ".join(part for part in (said.meaning, "" if check.fix else said.action) if part)
-    action = planwords.fix_words(check.fix) if check.fix else ""
+    fetches = check.id in starters.PROBLEMS
+    text = " ".join(part for part in (said.meaning, "" if check.fix or fetches else said.action) if part)
+    action = planwords.fix_words(check.fix) if check.fix else "Fetch…" if fetches else ""
     note = TallNote(said.title, text, LEVELS.get(check.level, "neutral"), action)
     if check.fix:
         note.acted.connect(lambda: model.apply(dict(check.fix or {})))
+    elif fetches:
+        note.acted.connect(model.fetch_weights)
     return note
