@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from tpu_studio.data.paths import check_ordinary, data_path, path_error
 from tpu_studio.data.readers import reader_of
-from tpu_studio.wire import kinds, owncode
+from tpu_studio.wire import kinds, models, owncode, starters
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job
@@ -37,18 +37,22 @@ _READ = 1 << 20
 
 
 def bundle(plan: Plan, model: bytes | None = None) -> bytes:
-    """The archive: ``plan.json``, ``tpu_studio/`` as sources with the lock of packages, ``model/model.py``.
+    """The archive: ``plan.json``, ``tpu_studio/`` as sources with the lock of packages, ``model/model.py``, the starter
+    weights that it begins from.
 
     Args:
         model: The person's own file, where it does not lie on this computer; as agreed to, like the one that does.
 
     Raises:
-        ModelError: ``model-file-missing``, ``model-no-consent``: the file is not the one that was agreed to.
+        ModelError: ``model-file-missing``, ``model-no-consent``: the file is not the one that was agreed to;
+            ``starter-missing``, ``starter-damaged``.
         FileNotFoundError: The installation is incomplete.
     """
     files = [("plan.json", plans.dumps(plan)), *_program(plan.job)]
     if plan.job.model.is_own:
         files.append(("model/model.py", _agreed(plan, model) if model is not None else _own_model(plan)))
+    if preset := plan.job.model.starts_from:
+        files.append(_starter(preset))
     raw = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0, filename="") as packed,
@@ -71,6 +75,13 @@ def _program(job: Job) -> Iterator[tuple[str, bytes]]:
         yield f"tpu_studio/resources/vm/{lock.name}", lock.read_bytes()
     if kinds.by_id(job.data.kind).is_built_in:
         yield "tpu_studio/resources/samples/digits/digits.csv.gz", _digits()
+
+
+def _starter(preset: str) -> tuple[str, bytes]:
+    starter = models.starter(preset)
+    if problem := starter.problem():
+        raise ModelError(problem, preset=preset, path=str(starter.path))
+    return "/".join(("tpu_studio", *starters.BROUGHT, starter.file)), starter.path.read_bytes()
 
 
 def _digits() -> bytes:

@@ -122,16 +122,19 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
         yield Check(str(problem), "error", say_finding(str(problem), why).title, None, why)
 
 
-def of_starter(resolved: Resolved, problem: str) -> Iterator[Check]:
+def of_starter(resolved: Resolved, rented: Rented | None, problem: str) -> Iterator[Check]:
     """Whether the weights that the model begins from are here, and are trained with where it runs."""
-    preset = resolved.job.model.starts_from
+    preset, place = resolved.job.model.starts_from, places.by_id(resolved.job.where.place)
     if not preset:
         return
     facts = {"preset": preset, "model": resolved.job.model.id}
-    if not places.by_id(resolved.job.where.place).local:
-        id, fix = "starter-only-here", {"where.place": places.default().id}
+    if place.notebook:
+        id, fix = "starter-not-in-notebook", {"where.place": places.default().id}
         yield Check(id, "error", say_finding(id, facts).title, fix, facts)
-    elif problem:
+    elif rented is not None and rented.slice.vms > 1:
+        id, fix = "starter-one-machine", {"where.accelerator": AUTO}
+        yield Check(id, "error", say_finding(id, facts).title, fix, facts)
+    if problem:
         yield Check(problem, "error", say_finding(problem, facts).title, None, facts)
 
 

@@ -165,7 +165,7 @@ def _checks(parts: Parts, limits: Limits) -> list[Check]:
     for group in (
         checks.of_model_and_data(job, question.facts),
         checks.of_own_model(job, known.model_facts, known.consent),
-        checks.of_starter(resolved, known.starter),
+        checks.of_starter(resolved, sized.rented, known.starter),
         checks.of_work(job, sized.work, known.consent, measured=parts.estimate.measured),
         checks.of_settings(resolved, question.facts, sized.devices, float(rates)),
         checks.of_place(resolved, sized.rented),

@@ -15,6 +15,8 @@ from typing import Literal
 from tpu_studio.wire import homes
 
 PREFIX = "starter:"
+BROUGHT = ("resources", homes.STARTER_WEIGHTS)  # in the package, on a rented machine
+_BROUGHT = Path(__file__).resolve().parent.parent.joinpath(*BROUGHT)
 PROBLEMS = ("starter-missing", "starter-damaged")  # that fetching them mends
 NONE = "none"  # of `model.preset`: it begins from nothing
 
@@ -49,8 +51,9 @@ class Starter:
 
     @property
     def path(self) -> Path:
-        """Where it is when it is installed."""
-        return homes.starter_weights() / self.file
+        """Where it is when it is installed; on a machine that was brought the program, beside that."""
+        brought = _BROUGHT / self.file
+        return brought if brought.exists() else homes.starter_weights() / self.file
 
     def problem(self) -> Literal["", "starter-missing", "starter-damaged"]:
         """Why it cannot be begun from; "" when the file is there as it was published. The file is read once."""

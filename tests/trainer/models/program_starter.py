@@ -15,13 +15,14 @@ import numpy as np
 from tests.fakes.light_engine import trust_starters
 
 
-def make(folder: Path) -> dict[str, int]:
+def make(folder: Path) -> dict[str, float]:
     from safetensors.numpy import save_file
 
     from tpu_studio.trainer.models import efficientnet
     from tpu_studio.wire.models import starter
 
-    shapes = {weight.path: tuple(weight.shape) for weight in _untrained().weights}
+    model = _untrained()
+    shapes = {weight.path: tuple(weight.shape) for weight in model.weights}
     rng, tensors = np.random.default_rng(7), {}
     for path, name, turned in efficientnet.starters():
         shape = shapes[path]
@@ -32,7 +33,8 @@ def make(folder: Path) -> dict[str, int]:
         tensors[name] = np.ascontiguousarray(np.transpose(drawn.astype(np.float32), np.argsort(turned)))
     folder.mkdir(parents=True)
     save_file(tensors, folder / starter("starter:efficientnet-lite0").file)
-    return {"tensors": len(tensors)}
+    learn = sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
+    return {"tensors": len(tensors), "params": learn, "spread": float(np.std(model(_pictures(model))))}
 
 
 def filled(plan_file: Path) -> dict[str, object]:
@@ -52,7 +54,7 @@ def filled(plan_file: Path) -> dict[str, object]:
     same = [np.array_equal(weights.pop(path), tensors[name].transpose(turned)) for path, name, turned in
             efficientnet.starters()]  # fmt: skip
     backbone, head = starting.halves(model, plan)
-    pictures = np.random.default_rng(0).integers(0, 256, (3, *model.input_shape[1:])).astype(np.uint8)
+    pictures = _pictures(model)
     whole, cut = np.array(model(pictures, training=False)), np.array(head(backbone(pictures, training=False)))
     return {
         "same": all(same),
@@ -68,6 +70,10 @@ def opened(run: Path) -> dict[str, object]:
 
     model = keras.saving.load_model(run / "result" / "model.keras", safe_mode=True)
     return {"input": model.input_shape, "output": model.output_shape, "weights": len(model.weights)}
+
+
+def _pictures(model):  # type: ignore[no-untyped-def]
+    return np.random.default_rng(0).integers(0, 256, (3, *model.input_shape[1:])).astype(np.uint8)
 
 
 def _untrained():  # type: ignore[no-untyped-def]

@@ -22,6 +22,7 @@ from tpu_studio.data.convert import convert
 from tpu_studio.data.fingerprints import fingerprint_of
 from tpu_studio.trainer.guardian.vm import config as vm_config
 from tpu_studio.trainer.guardian.vm.unpack import unpack
+from tpu_studio.wire import models
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import CloudRefused, DataError, ModelError
 from tpu_studio.wire.job import Job, parse, set_values
@@ -66,6 +67,28 @@ def test_the_bundle_holds_the_trainer_and_the_plan_and_nothing_else() -> None:
 
 def test_the_same_plan_gives_the_same_bytes() -> None:
     assert bundle(plan()) == bundle(plan())
+
+
+def test_starter_weights_travel_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TPU_STUDIO_ENGINE", str(tmp_path))
+    made = plan()
+    begins = replace(made, job=made.job.with_values({"model.preset": "starter:efficientnet-lite0"}))
+    with pytest.raises(ModelError) as missing:
+        bundle(begins)
+    assert missing.value.id == "starter-missing"
+
+    starter = models.starter("starter:efficientnet-lite0")
+    starter.path.parent.mkdir()
+    starter.path.write_bytes(b"torn")
+    with pytest.raises(ModelError) as damaged:
+        bundle(begins)
+    assert damaged.value.id == "starter-damaged"
+
+    whole = replace(starter, sha256=hashlib.sha256(b"torn").hexdigest(), size_bytes=4)
+    monkeypatch.setattr(models, "starter", lambda preset: whole)
+    held = names_in(bundle(begins))
+    assert held["tpu_studio/resources/starter-weights/efficientnet-lite0.safetensors"] == b"torn"
+    assert "starter-weights" not in " ".join(names_in(bundle(made)))
 
 
 def test_a_model_of_ones_own_travels_only_as_it_was_agreed_to(tmp_path: Path) -> None:

@@ -90,13 +90,25 @@ def test_without_its_weights_it_is_not_begun(problem: str) -> None:
     assert not planned(PHOTOS, known={"starter": ""}).blocking
 
 
-@pytest.mark.parametrize("place", ["practice", "cloud", "colab"])
-def test_elsewhere_than_on_this_computer_it_says_so_before_anything_is_rented(place: str) -> None:
-    found = {check.id: check for check in planned(PHOTOS, where={"place": place}).blocking}
-    assert found["starter-only-here"].fix == {"where.place": "computer"}
-    assert "starter-only-here" not in {
-        check.id for check in planned(PHOTOS, where={"place": place}, model={"preset": "none"}).blocking
-    }
+@pytest.mark.parametrize("place", ["computer", "practice", "cloud"])
+def test_it_trains_on_this_computer_and_on_rented_machines(place: str) -> None:
+    assert not planned(PHOTOS, where={"place": place}).blocking
+    assert planned(PHOTOS, where={"place": place}).job.training.freeze == "head-first"
+
+
+@pytest.mark.parametrize(
+    ("where", "id", "fix"),
+    [
+        ({"place": "colab"}, "starter-not-in-notebook", {"where.place": "computer"}),
+        ({"place": "cloud", "accelerator": "v5litepod-16"}, "starter-one-machine", {"where.accelerator": "auto"}),
+    ],
+)
+def test_where_it_cannot_be_trained_says_so_before_anything_is_rented(
+    where: dict[str, str], id: str, fix: dict[str, str]
+) -> None:
+    found = {check.id: check for check in planned(PHOTOS, where=where).blocking}
+    assert found[id].fix == fix
+    assert id not in {check.id for check in planned(PHOTOS, where=where, model={"preset": "none"}).blocking}
 
 
 def work(**training: Any) -> Any:

@@ -67,10 +67,15 @@ CHECKS |= {
         f"The file was changed, or arrived in part, so it is not used. {NOTHING_CHARGED}",
         _INSTALL.replace("Install them", "Fetch them anew"),
     ),
-    "starter-only-here": Sentence(
-        "Starter weights train on this computer only, in this version",
-        f"They are not brought to other machines yet. {NOTHING_CHARGED}",
-        'Choose this computer, or set model.preset to "none" to begin from nothing there.',
+    "starter-not-in-notebook": Sentence(
+        "Starter weights are not brought into a notebook, in this version",
+        f"They would make the file that you open there thirty times as large. {NOTHING_CHARGED}",
+        'Choose this computer or a rented TPU, or set model.preset to "none" to begin from nothing there.',
+    ),
+    "starter-one-machine": Sentence(
+        "From starter weights one machine trains, in this version",
+        f"This TPU is several machines, each of which would have to see the same features. {NOTHING_CHARGED}",
+        'Choose a TPU of one machine, or set model.preset to "none" to begin from nothing.',
     ),
 }
 
