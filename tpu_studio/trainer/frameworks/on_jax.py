@@ -136,6 +136,8 @@ def count_model(model: Any, recipe: Recipe, example: Example, batch: int) -> dic
 def compiled(model: Any) -> Callable[[object], object]:
     import jax
 
+    if jax.default_backend() == "cpu":
+        quicken(model)
     weights = [variable.value for variable in model.trainable_variables]
     others = [variable.value for variable in model.non_trainable_variables]
     run = jax.jit(lambda weights, others, x: model.stateless_call(weights, others, x, training=False)[0])

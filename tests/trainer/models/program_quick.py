@@ -1,0 +1,54 @@
+"""Run in the engine with JAX: depthwise convolutions as Keras has them and as they are quicker, and their gradients."""
+
+from __future__ import annotations
+
+import json
+
+import jax
+import keras
+import numpy as np
+
+from tpu_studio.trainer.models import quick
+
+CASES = {
+    "3 at 1": ((13, 12, 5), {"kernel_size": 3, "strides": 1}),
+    "3 at 2, even": ((12, 16, 4), {"kernel_size": 3, "strides": 2}),
+    "3 at 2, odd": ((13, 7, 4), {"kernel_size": 3, "strides": 2}),
+    "5 at 2": ((14, 14, 3), {"kernel_size": 5, "strides": 2}),
+    "5 on less than 5": ((2, 3, 3), {"kernel_size": 5, "strides": 1}),
+    "4 by 2 at 3": ((17, 9, 2), {"kernel_size": (4, 2), "strides": 3}),
+    "kept: valid": ((9, 9, 2), {"kernel_size": 3, "padding": "valid"}),
+    "kept: two a channel": ((9, 9, 2), {"kernel_size": 3, "depth_multiplier": 2}),
+    "kept: with gaps": ((9, 9, 2), {"kernel_size": 3, "dilation_rate": 2}),
+    "kept: with an offset": ((9, 9, 2), {"kernel_size": 3, "use_bias": True}),
+}
+
+
+def main() -> None:
+    found = {}
+    for name, (shape, options) in CASES.items():
+        inputs = keras.Input(shape)
+        layer = keras.layers.DepthwiseConv2D(**{"padding": "same", "use_bias": False, **options})
+        model = keras.Model(inputs, layer(inputs))
+        x = np.random.default_rng(1).standard_normal((3, *shape)).astype("float32")
+        weights = [variable.value for variable in model.trainable_variables]
+
+        def of(weights, x, model=model):  # type: ignore[no-untyped-def]
+            return model.stateless_call(weights, [], x)[0]
+
+        def loss(weights, x, of=of):  # type: ignore[no-untyped-def]
+            return (of(weights, x) ** 2).sum()
+
+        config, before = model.to_json(), (of(weights, x), *jax.tree.leaves(jax.grad(loss, (0, 1))(weights, x)))
+        quick.quicken(model)
+        quick.quicken(model)  # a layer may be in two models
+        after = (of(weights, x), *jax.tree.leaves(jax.grad(loss, (0, 1))(weights, x)))
+        found[name] = {
+            "far": max(float(abs(a - b).max() / abs(a).max()) for a, b in zip(before, after, strict=True)),
+            "convolutions": str(jax.make_jaxpr(of)(weights, x)).count("conv_general_dilated"),
+            "same_file": model.to_json() == config,
+        }
+    print(json.dumps(found))
+
+
+main()
