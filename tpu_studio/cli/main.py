@@ -38,6 +38,7 @@ VERBS = {
     "estimate": "estimating",
     "explain": "explaining",
     "compare": "comparing",
+    "models": "models",
     "engine": "engine",
     "predict": "predicting",
     "doctor": "doctor",

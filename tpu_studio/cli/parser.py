@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tpu_studio import __version__
-from tpu_studio.wire import places
+from tpu_studio.wire import kinds, places
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.numerals import readings, spelled
 
@@ -246,6 +246,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a log or an error text; without one, or “-”, what comes by a pipe (stdin)",
     )
+
+    models = verb(
+        "models",
+        "The models that come with TPU Studio: what each learns from, its options, and what it can begin from.",
+        "tpu-studio models --kind images",
+    )
+    models.add_argument("--kind", choices=kinds.IDS, help="only those that learn from this kind of data")
 
     engine = verb(
         "engine",

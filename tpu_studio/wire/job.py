@@ -144,6 +144,7 @@ def set_values(job: Job, changes: Mapping[str, object]) -> Job:
     """*job* with `table.key` → value changed; None takes a key back to its default.
 
     Setting ``training.epochs`` removes ``training.steps`` and the reverse; ``model.name`` and ``model.file`` likewise.
+    Another model begins from what it knows itself.
 
     Raises:
         JobError: As `parse`.
@@ -159,6 +160,9 @@ def set_values(job: Job, changes: Mapping[str, object]) -> Job:
             continue
         values[path] = check(key, value)
         given.add(path)
+        if path == "model.name" and "model.preset" not in changes:  # it was another model's
+            values["model.preset"] = BY_PATH["model.preset"].default
+            given.discard("model.preset")
         for one, other in _EITHER:
             for mine, rival in ((one, other), (other, one)):
                 if path == mine and rival not in changes:

@@ -15,6 +15,7 @@ from tpu_studio.planner.known import Known
 from tpu_studio.planner.modelwork import work_of
 from tpu_studio.planner.parts import parts_of
 from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
 
 STARTER = "starter:efficientnet-lite0"
@@ -77,6 +78,14 @@ def test_a_preset_that_is_not_the_models_is_refused(model: str, preset: str, id:
         planned(PHOTOS, model, model={"preset": preset})
     assert refused.value.id == id
     assert refused.value.facts["key"] == "model.preset"
+
+
+def test_another_model_does_not_keep_the_preset_of_the_one_before() -> None:
+    asked = job("efficientnet-lite0", "images", model={"preset": STARTER})
+    changed = set_values(asked, {"model.name": "small-cnn"})
+    assert (changed.model.preset, "model.preset" in changed.given) == ("auto", False)
+    both = set_values(asked, {"model.name": "efficientnet-lite0", "model.preset": "none"})
+    assert both.model.preset == "none"
 
 
 def test_a_picture_model_does_not_learn_from_text() -> None:

@@ -1,0 +1,56 @@
+"""``models``: the models that come with TPU Studio, what each learns from, its options, and what it can begin from."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import asdict
+
+from tpu_studio.cli.output import Output
+from tpu_studio.cli.parser import Arguments
+from tpu_studio.wire import starters
+from tpu_studio.wire.families import ModelSpec
+from tpu_studio.wire.models import MODELS
+
+
+def models(arguments: Arguments, output: Output) -> int:
+    chosen = [model for model in MODELS if arguments.kind in (None, *model.takes)]
+    output.answer({"models": [as_json(model) for model in chosen]}, "\n\n".join(map(_words, chosen)))
+    return 0
+
+
+def as_json(model: ModelSpec) -> dict[str, object]:
+    return {
+        "name": model.name,
+        "title": model.title,
+        "family": model.family,
+        "help": model.help,
+        "takes": list(model.takes),
+        "tasks": list(model.tasks),
+        "options": [asdict(option) for option in model.options],
+        "starter": _starter(model),
+    }
+
+
+def _starter(model: ModelSpec) -> dict[str, object] | None:
+    one = model.starter
+    if one is None:
+        return None
+    return {
+        "preset": starters.PREFIX + model.name,
+        "installed": not one.problem(),
+        "problem": one.problem(),
+        "size_bytes": one.size_bytes,
+        "learned_from": one.learned_from,
+        "licence": one.licence,
+        "owner": one.owner,
+        "upstream": one.upstream,
+    }
+
+
+def _words(model: ModelSpec) -> str:
+    lines = [f"{model.name}: {model.title}", *textwrap.wrap(model.help, 100)]
+    lines.append(f"Learns from {', '.join(model.takes)}; options: {', '.join(one.name for one in model.options)}.")
+    if model.starter is not None:
+        begin = "installed" if not model.starter.problem() else "tpu-studio engine --install --with starter-weights"
+        lines.append(f"Begins from {model.starter.learned_from}, {model.starter.licence} ({begin}).")
+    return "\n    ".join(lines)
