@@ -47,11 +47,18 @@ STAGES = (
 
 
 def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
+    with initial.to_fill():
+        model = _built(shapes, options, seed, learns=not plan.job.model.starts_from)
+    initial.fill(model, seed, _scale)
+    return model
+
+
+def _built(shapes: Shapes, options: Mapping[str, Any], seed: int, *, learns: bool) -> keras.Model:
+    """*learns*: normalisation does."""
     inputs = keras.Input(shapes.input, dtype=shapes.dtype, name="input")
     x = keras.layers.Rescaling(255.0 / shapes.white / SPREAD, offset=-CENTRE / SPREAD, name="scale")(inputs)
     if shapes.input[-1] == 1:
         x = keras.layers.Concatenate(name="colours")([x, x, x])
-    learns = not plan.job.model.starts_from
     x = _convolved(x, "stem", STEM, 3, 2, learns)
     number = 0
     for stage in STAGES:
@@ -63,9 +70,7 @@ def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> 
     if options["dropout"]:
         x = keras.layers.Dropout(options["dropout"], seed=initial.seed_of(seed, "dropout"), name="dropout")(x)
     outputs = keras.layers.Dense(shapes.outputs, dtype="float32", name="answer")(x)
-    model = keras.Model(inputs, outputs, name="efficientnet_lite0")
-    initial.fill(model, seed, _scale)
-    return model
+    return keras.Model(inputs, outputs, name="efficientnet_lite0")
 
 
 def starters() -> Iterator[tuple[str, str, tuple[int, ...]]]:
