@@ -9,6 +9,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,25 +101,39 @@ def test_every_published_tensor_has_its_place_and_the_norms_stay_as_they_are(
     }
 
 
+@pytest.fixture(scope="session")
+def uninterrupted(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Training]]:
+    """``uninterrupted(framework)``: its home, and a training there that nobody killed; one for each framework."""
+    made: dict[str, tuple[Path, Training]] = {}
+
+    def of(framework: str) -> tuple[Path, Training]:
+        if framework not in made:
+            home = tmp_path_factory.mktemp(framework)
+            made[framework] = home, ground.train(put(home / "whole", ground.plan(framework=framework)))
+        return made[framework]
+
+    return of
+
+
+@pytest.mark.parametrize("killed_at", [4, 16], ids=["before", "after"])
 @pytest.mark.parametrize("framework", ["tensorflow", "jax"])
 def test_killed_on_either_side_of_the_unfreezing_it_goes_on_bit_for_bit(
-    ground: Ground, tmp_path: Path, framework: str
+    ground: Ground, uninterrupted: Callable[[str], tuple[Path, Training]], framework: str, killed_at: int
 ) -> None:
-    plan = ground.plan(framework=framework)
-    whole = ground.train(put(tmp_path / "whole", plan))
+    home, whole = uninterrupted(framework)
     assert sorted(curve(whole)) == list(range(1, STEPS + 1))
 
-    for name, killed_at in (("before", 4), ("after", 16)):
-        with ground.training(put(tmp_path / name, plan)) as killed:
-            killed.until(lambda event, at=killed_at: event["kind"] == "checkpoint" and event["step"] >= at)
-            killed.kill()
-        resumed = ground.train(tmp_path / name, 2)
+    run = put(home / f"killed-{killed_at}", ground.plan(framework=framework))
+    with ground.training(run) as killed:
+        killed.until(lambda event: event["kind"] == "checkpoint" and event["step"] >= killed_at)
+        killed.kill()
+    resumed = ground.train(run, 2)
 
-        step = resumed.kinds("resume")[0]["step"]
-        assert step <= UNFREEZE_AT if name == "before" else step >= 16
-        for metric in ("loss", "grad_norm", "val_loss", "learning_rate"):
-            assert curve(killed, resumed, name=metric) == curve(whole, name=metric), (name, metric)
-    assert len(list((tmp_path / "features").iterdir())) == 1  # of three runs on the same data
+    step = resumed.kinds("resume")[0]["step"]
+    assert step <= UNFREEZE_AT if killed_at < UNFREEZE_AT else step >= killed_at
+    for metric in ("loss", "grad_norm", "val_loss", "learning_rate"):
+        assert curve(killed, resumed, name=metric) == curve(whole, name=metric), metric
+    assert len(list((home / "features").iterdir())) == 1  # of all runs on the same data
 
 
 def test_copies_hold_what_learns_and_the_hash_of_what_does_not(ground: Ground, tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def test_fetching_is_asked_with_whose_they_are_and_goes_on_with_the_plan(qtbot: 
         "They are Somebody's.",
         "Fetch them",
     )
+    assert dialog.sentence.isVisible()
     qtbot.mouseClick(dialog.go, Qt.MouseButton.LeftButton)
     assert dialog.title.text() == "The weights are on their way" and dialog.stop.isVisible()
     tasks.finish_all()

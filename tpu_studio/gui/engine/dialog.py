@@ -80,6 +80,7 @@ class EngineDialog(Sheet):
         if self._words is not None:
             self.title.setText(self._words.working if working else self._words.title)
             self.sentence.setText(self._words.sentence)
+            self.sentence.setVisible(True)
             self._draw_answers(view, self._words.go if command else "")
             return
         titles = {"broken": "Repair the training engine first?", "outdated": "Update the training engine first?"}
