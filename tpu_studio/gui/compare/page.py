@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QScrollArea, QVBoxLayout, QWidget
 
 from tpu_studio.gui.bridge import Drain
@@ -32,6 +32,7 @@ from tpu_studio.wire import metrics
 
 READ_MS = 2000
 _PLOT = 340
+_WHERE_FROM, _NAMES, _FIGURES = 900, 170, 105
 _ASKS = "Which is better, by how much, and is it more than chance?"
 _COURSE: dict[str, Scale] = {"examples_per_s": COUNT, "usd": MONEY}
 
@@ -43,7 +44,7 @@ class ComparePage(QWidget):
         super().__init__(parent)
         self.model, self._runs, self._shell = model, runs, shell
         self._drawn: tuple[str, str] | None = None
-        self._columns: tuple[str, ...] = ()
+        self._columns: tuple[tuple[str, ...], bool] = (), False
         self.plot: Plot | None = None
         self.table: Table | None = None
 
@@ -144,14 +145,16 @@ class ComparePage(QWidget):
         self._draw_curves(view)
 
     def _draw_table(self, view: CompareView) -> None:
-        if self.table is None or view.columns != self._columns:
+        columns = view.columns[: self._room(len(view.columns))]
+        where = [Column("Where", 200)] if self._shows_where else []
+        if self.table is None or (columns, bool(where)) != self._columns:
             if self.table is not None:
                 self.sheet.body.removeWidget(self.table)
                 self.table.hide()
                 self.table.deleteLater()
-            self._columns = view.columns
-            wide = [Column(title, 118, "number") for title in view.columns]
-            self.table = Table([Column("Run"), Column("Where", 200), *wide], name="Runs", all_rows=True)
+            self._columns = columns, bool(where)
+            wide = [Column(title, 118, "number") for title in columns]
+            self.table = Table([Column("Run"), *where, *wide], name="Runs", all_rows=True)
             self.table.opened.connect(self._open)
             self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             self.table.customContextMenuRequested.connect(self._menu)
@@ -163,21 +166,36 @@ class ComparePage(QWidget):
                     row.run,
                     [
                         Cell(row.name, swatch=_tone(row.colour), strong=True, words=_spoken(row.name, row.goes_on)),
-                        row.place,
+                        *([row.place] if where else []),
                         *(
                             Cell(text, pill="ok", icon="award") if place in row.best else Cell(text)
-                            for place, text in enumerate(row.cells)
+                            for place, text in enumerate(row.cells[: len(columns)])
                         ),
                     ],
                 )
                 for row in view.rows
             ]
         )
-        left = view.more_settings
+        left = view.more_settings + len(view.columns) - len(columns)
         self.more.setText(
-            f"{left} more {'setting differs' if left == 1 else 'settings differ'}: Save the table has all."
+            f"{left} more {'column' if left == 1 else 'columns'}, of settings that differ: “Save the table” has all."
         )
         self.more.setVisible(left > 0)
+
+    @property
+    def _shows_where(self) -> bool:
+        return self.width() >= px(_WHERE_FROM)
+
+    def _room(self, wanted: int) -> int:
+        """For how many columns of figures there is room beside the names, three at least."""
+        free = self.width() - 2 * Space.page - px(_NAMES) - (px(200) if self._shows_where else 0)
+        return max(3, min(wanted, free // px(_FIGURES)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        view = self.model.state.value
+        if view.rows and (view.columns[: self._room(len(view.columns))], self._shows_where) != self._columns:
+            self._draw_table(view)
 
     def _draw_curves(self, view: CompareView) -> None:
         if not view.measure:
