@@ -10,9 +10,9 @@ from tpu_studio.domain.explaining.logtext import discreet_line
 from tpu_studio.domain.explaining.rules import MONEY, Rule, rules
 
 LINES = 3  # of each cause
-_LOOKED_AT = 200  # places of a sign; a log may say the same a million times
+_LOOKED_AT = 100  # places of a sign; a log may say the same a million times
 _CONTEXT = 2  # lines after a sign that a pattern may reach into
-_WIDEST = 4000  # letters of such a stretch
+_WIDEST = 1000  # letters of such a stretch, before the sign and from there on
 _SHORT = 200_000  # letters; a longer log is searched without its repetitions
 _ALIKE = 5
 _LONG = 20_000  # letters of a line

@@ -17,6 +17,8 @@ from tpu_studio.wire.resources import resource_path
 
 FORMAT = 1
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_CLASSES = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.S)
+_ENDLESS = re.compile(r"[*+]|\{[0-9]+,\}")
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ def _rule(entry: Mapping[str, Any], needs: set[str]) -> Rule:
     if "why" in values:
         values |= {"title": values.pop("why")}
     for key in {"pattern", "reads"} & set(values):
+        if _ENDLESS.search(_CLASSES.sub("", values[key])):
+            raise ValueError(f"rule {name}: a repetition without end, which takes minutes where somebody wants it to")
         values[key] = re.compile(values[key], re.I | re.S)
     if "figures" in values and "reads" not in values:
         values["reads"] = values.get("pattern")

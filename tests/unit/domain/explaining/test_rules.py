@@ -68,11 +68,19 @@ def _raw(**changes: Any) -> dict[str, Any]:
         {"strange": 1},
         {"money": "perhaps"},
         {"figures": "{used} of it", "reads": "(?P<other>x)"},
+        {"pattern": "some .* sign"},
+        {"pattern": r"network\w+ sign"},
+        {"reads": "(?P<used>[^ +]{2,}) of it"},
     ],
 )
 def test_a_rule_that_is_wrong_is_refused_by_name(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"rule (some-cause|No Slug)"):
         read_rules(_raw(**changes))
+
+
+def test_a_star_among_letters_or_as_itself_repeats_nothing() -> None:
+    (one,) = read_rules(_raw(pattern=r"some [*+a] \* \+ [^]*] sign{1,3}"))
+    assert one.pattern is not None
 
 
 def test_another_format_is_refused() -> None:
