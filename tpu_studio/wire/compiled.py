@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 NOTICE = "compiled-carried"
 """Of the guardian, with the facts ``object``, ``sha256``, ``bytes``, ``programs``."""
@@ -22,7 +21,7 @@ def object_name(prefix: str, sha256: str) -> str:
     return f"{prefix}compiled/{sha256}.tar"
 
 
-def piece_of(facts: object, prefix: str = "runs/") -> dict[str, Any] | None:
+def piece_of(facts: object, prefix: str = "runs/") -> dict[str, object] | None:
     """``compiled`` of ts-config out of what a machine told; None where that names no such object below *prefix*."""
     if not isinstance(facts, Mapping):
         return None

@@ -24,7 +24,7 @@ MOST_BYTES = 1 << 31
 NUMPY = {"F32": "<f4", "I64": "<i8"}
 STORAGES = {"torch FloatStorage": ("F32", 4), "torch LongStorage": ("I64", 8)}
 DICT, TENSOR = "collections OrderedDict", "torch._utils _rebuild_tensor_v2"
-_CONSTANTS: Mapping[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
+_CONSTANTS: Mapping[str, object] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 _VALUES = frozenset({"BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE"})
 _MARK = object()
 
@@ -183,7 +183,7 @@ def _since_mark(stack: list[Any]) -> list[Any]:
     return items
 
 
-def _of(value: Any, kind: type) -> Any:
+def _of(value: object, kind: type) -> Any:
     if type(value) is not kind:
         raise Refused(f"it changes a {type(value).__name__}")
     return value
@@ -220,5 +220,5 @@ def _storage(told: Any) -> _Storage:
     return _Storage(kind, size, key, length)
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     return type(value) is int and 0 <= value <= MOST_BYTES

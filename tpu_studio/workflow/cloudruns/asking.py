@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tpu_studio.domain.catalogue import FLEX_START_MOST_S, catalogue
 from tpu_studio.wire import loans
@@ -96,8 +95,8 @@ def config(
     stops: list[str] | None,
     now: float,
     queue: str = "",
-    compiled: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    compiled: Mapping[str, object] | None = None,
+) -> dict[str, object]:
     """The ts-config of docs/cloud.md; *queue*: in which *stops* stand; *compiled*: programs of an earlier machine."""
     ref, run, slice_ = machine.ref, plan.run, catalogue().slice(plan.accelerator)
     if ref.backend == "tpu":

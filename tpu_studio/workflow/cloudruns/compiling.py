@@ -11,18 +11,18 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.planner.own.likeness import key_of
 from tpu_studio.wire import compiled
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import inner
 from tpu_studio.wire.resources import resource_path
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 
 
-def handed(records: Records, run: Watched) -> Mapping[str, Any] | None:
+def handed(records: Records, run: Watched) -> Mapping[str, object] | None:
     """``compiled`` of the next machine's ts-config: of this run's latest machine that told of any, else of another
     run of the same work. None after a machine that came to no first step: it may have been for what it was handed."""
     if run.state.attempt > 1 and not run.words.guard(run.state.attempt - 1).trained:
@@ -51,8 +51,8 @@ def _file(home: Path, run: Watched) -> Path:
     return home / "compiled" / f"{_key(plan, run.state.pieces or {}, run.side.mailbox.bucket)}.json"
 
 
-def _key(plan: Plan, pieces: Mapping[str, Any], bucket: str) -> str:
-    environment = pieces.get("environment") or {}
+def _key(plan: Plan, pieces: Mapping[str, object], bucket: str) -> str:
+    environment = inner(pieces.get("environment"))
     lock = resource_path("vm", f"{environment.get('lock')}.lock.txt").read_bytes()
     versions = hashlib.sha256(lock).hexdigest()
     data = plan.data.get("fingerprint")

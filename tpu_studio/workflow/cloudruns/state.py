@@ -142,7 +142,7 @@ class Guard:
     since: float = 0.0
     heard: frozenset[int] = frozenset()
     trained: float = 0.0
-    compiled: Mapping[str, Any] = field(default_factory=dict)
+    compiled: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tpu_studio.trainer.guardian.vm.bucket import Bucket, WrongContent, sha256_of
 from tpu_studio.trainer.guardian.vm.config import Piece
@@ -25,7 +25,7 @@ _LOOKS_APART = 3  # turns of the mailbox between two looks: an entry is written 
 
 
 class Tell(Protocol):
-    def __call__(self, id: str, level: str = "warning", **facts: Any) -> None: ...
+    def __call__(self, id: str, level: str = "warning", **facts: object) -> None: ...
 
 
 class CompiledPrograms:
