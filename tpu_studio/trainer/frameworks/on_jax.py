@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,9 +136,14 @@ def count_model(model: Any, recipe: Recipe, example: Example, batch: int) -> dic
 def compiled(model: Any) -> Callable[[object], object]:
     import jax
 
-    if jax.default_backend() == "cpu":
-        quicken(model)
+    from tpu_studio.trainer.models import quick
+
     weights = [variable.value for variable in model.trainable_variables]
     others = [variable.value for variable in model.non_trainable_variables]
-    run = jax.jit(lambda weights, others, x: model.stateless_call(weights, others, x, training=False)[0])
+
+    @jax.jit
+    def run(weights: Any, others: Any, x: object) -> object:
+        with quick.forward(model) if jax.default_backend() == "cpu" else nullcontext():
+            return model.stateless_call(weights, others, x, training=False)[0]
+
     return lambda x: run(weights, others, x)

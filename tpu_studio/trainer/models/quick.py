@@ -4,15 +4,15 @@ The model keeps Keras's layers, and so does its file: only how the layers of thi
 only what is differentiated. Measured on gpt-nano (docs/training.md):
 
 * Keras takes mean and variance of a normalisation apart, and JAX differentiates both: a tenth of a step.
-* A depthwise convolution goes through XLA's loop for convolutions in groups, three to nine times as long as its own
-  definition: for each place of the kernel one product and one sum over the whole picture.
 * Where a product is differentiated, JAX contracts its first axis. XLA is a fifth to a half quicker with a copy that
   was turned over first, for layers that narrow and for products of attention.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -33,11 +33,24 @@ def quicken(model: Any) -> None:
             layer.call = functools.partial(_normalise, layer, layer.call)
         elif type(layer) is layers.Dense and layer.quantization_mode is None and not layer.lora_enabled:
             layer.call = functools.partial(_dense, layer, layer.call)
-        elif type(layer) is layers.DepthwiseConv2D and _is_plain(layer):
-            layer.call = functools.partial(_depthwise, layer)
         for operation in getattr(layer, "operations", ()):
             if type(operation).__name__ == "Matmul" and not isinstance(operation, layers.Layer):  # Keras's is private
                 operation.call = functools.partial(_multiply, operation.call)
+
+
+@contextlib.contextmanager
+def forward(model: Any) -> Iterator[None]:
+    """What is traced inside runs *model* forward only, and its depthwise convolutions by their definition: for each
+    place of the kernel one product and one sum over the whole picture. XLA's loop for convolutions in groups takes
+    three to nine times as long. Where they are differentiated, to compile that takes longer than it saves."""
+    changed = [one for one in model._flatten_layers() if type(one) is layers.DepthwiseConv2D and _is_plain(one)]
+    for layer in changed:
+        layer.call = functools.partial(_depthwise, layer)
+    try:
+        yield
+    finally:
+        for layer in changed:
+            del layer.call  # its class's again
 
 
 def _normalise(layer: Any, kept: Any, inputs: Tensor) -> Tensor:
