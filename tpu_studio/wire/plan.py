@@ -18,6 +18,7 @@ from tpu_studio.wire.events import is_time
 from tpu_studio.wire.extras import Extras, read_extras
 from tpu_studio.wire.job import ResolvedJob, parse_resolved
 from tpu_studio.wire.jsonfile import NotJson, parse_json
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.planparts import (
     NO_LIMITS,
     NO_MEMORY,
@@ -162,9 +163,20 @@ class Plan:
         tree |= {"table_rows": self.table_rows, "sharded": self.sharded}
         if self.scored_at_once:  # a plan of an older version is written as it was
             tree["scored_at_once"] = self.scored_at_once
-        tree["job"] = self.job.to_json()
+        tree["job"] = _without_younger_keys(self.job.to_json())
         tree["base"] = self.job.base
         return tree
+
+
+def _without_younger_keys(job: dict[str, Any]) -> dict[str, Any]:
+    """*job* of a plan without the keys that are younger than the plan: in a plan all is resolved but a limit of money,
+    so that "auto" stands only where the plan had none (`wire.job.parse_resolved`)."""
+    return {
+        table: {name: value for name, value in held.items() if value != AUTO or f"{table}.{name}" == "limits.money_usd"}
+        if isinstance(held, dict)
+        else held
+        for table, held in job.items()
+    }
 
 
 def from_json(tree: Mapping[str, Any]) -> Plan:

@@ -3,6 +3,7 @@ when it cannot be begun."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from tpu_studio.planner.facts import facts_of
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.modelwork import work_of
 from tpu_studio.planner.parts import parts_of
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
@@ -146,3 +148,14 @@ def test_the_estimate_of_the_last_layer_alone_is_far_below_that_of_everything() 
         return estimate_of(asked, PHOTOS, **known).training_s.expected
 
     assert seconds("backbone") < seconds("head-first") / 4 < seconds("none") / 4
+
+
+def test_a_plan_of_before_is_written_again_as_it_was_and_begins_from_nothing() -> None:
+    """It lacks the keys that came with starter weights."""
+    tree = json.loads(plans.dumps(planned(PHOTOS, "small-cnn")))
+    del tree["job"]["model"]["preset"], tree["job"]["training"]["freeze"], tree["job"]["training"]["unfreeze_at"]
+    before = json.dumps(tree, indent=1, sort_keys=True).encode()
+
+    plan = plans.loads(before)
+    assert plan.job.model.starts_from == ""
+    assert plans.dumps(plan) == before
