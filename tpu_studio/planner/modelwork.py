@@ -15,7 +15,8 @@ from tpu_studio.data.looked import Look
 from tpu_studio.planner import work
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.facts import DataFacts
-from tpu_studio.wire import tasks
+from tpu_studio.wire import starters, tasks
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan
 
@@ -26,7 +27,6 @@ _DEPENDS = (
     "data.sequence_length",
     "data.task",
     "model.name",
-    "model.preset",
     "training.rematerialize",
 )
 
@@ -83,7 +83,13 @@ def model_key(values: Mapping[str, object], options: Mapping[str, object], look:
         consent: sha256 of a person's own file.
     """
     seen = [look.kind, look.input_shape, look.outputs, len(look.classes)]
-    content = [{path: values[path] for path in _DEPENDS}, options, consent if values["model.file"] else "", seen]
+    begins = {"model.preset": values["model.preset"]} if values["model.preset"] not in (starters.NONE, AUTO) else {}
+    content = [
+        {path: values[path] for path in _DEPENDS} | begins,
+        options,
+        consent if values["model.file"] else "",
+        seen,
+    ]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 

@@ -44,6 +44,8 @@ class Key:
         affects: What it changes: the program of a ``step`` (its time, its memory), the ``machine`` that the step runs
             on, or the ``result`` only: which run it is, how long, how well it learns.
         example: The kind of example it is about; None: any.
+        before: What it was before there was such a key, of one that is younger than others: with that value all is as
+            it was, and what was timed then still counts.
         words: What its choices are called.
         title, help: Plain words for the screen; *term* is the field's word for it, *unit* stands in the field.
     """
@@ -64,6 +66,7 @@ class Key:
     group: str = ""
     affects: Affects = "step"
     example: Example | None = None
+    before: object = None
     words: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -86,6 +89,7 @@ def key(
     group: str = "",
     affects: Affects = "step",
     example: Example | None = None,
+    before: object = None,
     words: Mapping[str, str] | None = None,
 ) -> Any:
     """The field of a key, as `Key` describes it; *path*: its text names a file or folder."""
@@ -101,6 +105,7 @@ def key(
         "group": group,
         "affects": affects,
         "example": example,
+        "before": before,
         "words": words or {},
     }
     metadata = {"path": path, "facts": facts}

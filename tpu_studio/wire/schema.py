@@ -44,6 +44,7 @@ class Model:
         help='What it has learned before: "starter:" and the model\'s name, or "none" to begin from nothing.',
         group="learning",
         example="picture",
+        before=starters.NONE,
     )
     options: Mapping[str, object] = key({}, "Model options", help="Sizes of the model; each model has its own.")
 
@@ -234,6 +235,7 @@ class Training(Generic[A]):
         help="Of a model that knows something before: its last layer alone is quick; all of it learns more.",
         group="learning",
         example="picture",
+        before="none",
         words={
             "head-first": "the last layer first, then everything",
             "backbone": "the last layer alone",
@@ -250,6 +252,7 @@ class Training(Generic[A]):
         help="Where the last layer learns first: after so many steps the rest learns too, at a lower rate.",
         group="learning",
         example="picture",
+        before=0,
     )
     on_nan: Literal["stop", "rollback"] = key(
         "stop",
@@ -367,7 +370,16 @@ BY_PATH: dict[str, Key] = {one.path: one for one in KEYS}
 def step_values(values: Mapping[str, object], *, machine: bool = False) -> dict[str, object]:
     """The *values* of a resolved job that a step's time and memory may depend on; with *machine*, where it runs too."""
     kinds_of = ("step", "machine") if machine else ("step",)
-    return {path: value for path, value in values.items() if BY_PATH[path].affects in kinds_of}
+    return {
+        path: value
+        for path, value in values.items()
+        if BY_PATH[path].affects in kinds_of and not _as_before(path, value)
+    }
+
+
+def _as_before(path: str, value: object) -> bool:
+    before = BY_PATH[path].before
+    return before is not None and value in (before, AUTO)
 
 
 def concerns(key: Key, kind: object, task: str = "") -> bool:

@@ -19,6 +19,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.schema import step_values
 
 STARTER = "starter:efficientnet-lite0"
 PHOTOS = replace(HANDS, examples=300, train=240, validation=60, classes=(("cat", 150), ("dog", 150)), outputs=2)
@@ -159,3 +160,14 @@ def test_a_plan_of_before_is_written_again_as_it_was_and_begins_from_nothing() -
     plan = plans.loads(before)
     assert plan.job.model.starts_from == ""
     assert plans.dumps(plan) == before
+
+
+def test_what_was_timed_and_counted_before_there_were_starter_weights_still_counts() -> None:
+    """Keys of work leave out what begins from nothing, as all models did."""
+    plan = planned(PHOTOS, "small-cnn")
+    kept = step_values(plan.job.values)
+    assert not {"model.preset", "training.freeze", "training.unfreeze_at"} & kept.keys()
+
+    begun = step_values(planned(PHOTOS).job.values)
+    assert (begun["model.preset"], begun["training.freeze"]) == (STARTER, "head-first")
+    assert begun["training.unfreeze_at"]
