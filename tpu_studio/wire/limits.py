@@ -8,6 +8,7 @@ The ledger of an attempt is rewritten each minute; after a crash at most a minut
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import events_file, ledger_file
+from tpu_studio.wire.shapes import fits
 
 _DAY_S = 86_400.0
 
@@ -122,4 +124,5 @@ def _events_s(run: Path, attempt: int) -> float:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """None too for what would limit nothing: below zero, without end, NaN."""
+    return float(value) if fits(value, float) and isinstance(value, (int, float)) and 0 <= value < math.inf else None

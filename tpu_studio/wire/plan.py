@@ -7,6 +7,7 @@ what was shown.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -206,15 +207,18 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
                 )
         if not is_time(plain["created"]):
             raise RunError("plan-unreadable", raw="a time that cannot be")
-        ranges: dict[str, Any] = {name: Range(**tree[name]) if tree.get(name) else None for name in _RANGES}
-        checks = tuple(Check(**check) for check in tree["checks"])
+        ranges: dict[str, Any] = {name: _optional(Range, tree.get(name), name) for name in _RANGES}
+        checks = tuple(read_record(Check, check, "checks") for check in tree["checks"])
+        limits, price = read_record(PlanLimits, tree["limits"], "limits"), _optional(PlanPrice, tree["price"], "price")
+        _limit_something("limits", limits)
+        _limit_something("price", price)
         options = tree.get("model_options")
         return Plan(
             job=job,
             checks=checks,
             memory=read_record(PlanMemory, tree["memory"], "memory", missing=NO_MEMORY),
-            price=_optional(PlanPrice, tree["price"], "price"),
-            limits=read_record(PlanLimits, tree["limits"], "limits"),
+            price=price,
+            limits=limits,
             verdict=_optional(PlanVerdict, tree.get("verdict"), "verdict"),
             alternatives=tuple(read_record(Alternative, one, "alternatives") for one in tree.get("alternatives") or ()),
             basis=_basis(tree.get("basis")),
@@ -238,6 +242,13 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
 def _optional(kind: type[T], tree: object, name: str) -> T | None:
     """None where it was not asked for, or an older version did not know it."""
     return None if tree is None or tree == {} else read_record(kind, tree, name)
+
+
+def _limit_something(name: str, record: PlanLimits | PlanPrice | None) -> None:
+    """Raises ValueError: a figure is below zero, without end or no number (NaN), so that nothing ever reaches it."""
+    for field_name, value in asdict(record).items() if record else ():
+        if isinstance(value, (int, float)) and not 0 <= value < math.inf:
+            raise ValueError(f"{name}.{field_name} is {value!r}")
 
 
 def _basis(tree: object) -> Basis | None:

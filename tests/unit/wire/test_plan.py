@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
 
 from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
 from tests.fakes.making import make_plan
+from tests.fakes.skies import cloud_plan
 from tpu_studio.wire import families, models
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import dumps, from_json, loads
 
 
@@ -81,3 +84,40 @@ def test_a_plan_whose_folder_is_no_name_is_unreadable(base: Any) -> None:
     tree = make_plan(job("gpt-nano", "text"), PLAYS, computer=LAPTOP, now=NOW).to_json()
     with pytest.raises(RunError, match="plan-unreadable"):
         from_json({**tree, "base": base})
+
+
+NOWHERE = (math.nan, math.inf, -math.inf, -1.0, -5)
+
+
+@pytest.mark.parametrize("value", NOWHERE)
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("limits", "money_usd"), ("limits", "hours"), ("limits", "idle_minutes"), ("price", "usd_per_hour")],
+)
+def test_a_limit_or_a_price_that_nothing_ever_reaches_is_damage(part: str, name: str, value: float) -> None:
+    """JSON that Python reads has NaN, and no sum of money is ever more than that."""
+    tree = json.loads(dumps(cloud_plan()))
+    tree[part][name] = value
+    with pytest.raises(RunError) as refusal:
+        loads(json.dumps(tree).encode())
+    assert refusal.value.id == "plan-unreadable" and f"{part}.{name}" in str(refusal.value.facts["raw"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("time_s", {"low": "x", "expected": 1, "high": []}),
+        ("time_s", 7),
+        ("checks", [{"id": [], "level": {}, "title": 7}]),
+        ("checks", [7]),
+    ],
+)
+def test_parts_of_other_types_reach_no_page(name: str, value: Any) -> None:
+    with pytest.raises(RunError, match="plan-unreadable"):
+        from_json(json.loads(dumps(cloud_plan())) | {name: value})
+
+
+@pytest.mark.parametrize("value", [*NOWHERE, 10**400])
+def test_a_change_to_such_a_limit_changes_nothing(value: float) -> None:
+    plan = cloud_plan()
+    assert limits_of(plan, [{"verb": "limits", "hours": value, "money_usd": value}]) == limits_of(plan)
