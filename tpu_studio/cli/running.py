@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
-from tpu_studio.domain import chips
+from tpu_studio.domain import chips, figures
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
@@ -86,13 +86,26 @@ def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) 
         return offer
     output.say(f"{plan.run} is to be driven from this computer: {plan.accelerator}, which is charged.")
     output.say(limits_in_words(limits.money_usd, limits.hours))
+    output.say(_price_in_words(offer))
     if path := plan.job.data.path:
         output.say(f"Where its data is not in the bucket yet, it is read here: {Path(plan.job.base, str(path))}")
     if plan.job.model.is_own:
         output.say(f"It runs Python code of its own on the rented machine: {plan.job.model.file}")
     if not arguments.yes and (output.as_json or not output.ask("Take it over?")):
-        raise BadInput("needs-yes", usd=limits.money_usd)
+        raise BadInput("needs-yes", usd=offer.most_usd)
     return offer
+
+
+def _price_in_words(offer: Offer) -> str:
+    """By which price the limit of money is watched, and what the list says where that is more."""
+    told, listed, most = offer.limits.usd_per_hour, offer.listed_usd_per_hour, offer.most_usd
+    by = "Its plan has no price" if told is None else f"Its plan counts {figures.money(told)} an hour"
+    if not offer.is_underpriced:
+        return f"{by}." if listed is not None else f"{by}; what such a machine costs is not known here."
+    return (
+        f"{by}, and Google's list says {figures.money(listed or 0.0)}: a limit of money comes too late. "
+        f"{'Nothing ends it' if most is None else f'It may cost {figures.money(most)}'}."
+    )
 
 
 def limits_in_words(usd: float | None, hours: float | None) -> str:

@@ -40,6 +40,7 @@ from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import frameworks, kinds, loans, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.planparts import PlanPrice, Range
 from tpu_studio.wire.reading import decoding_processes
 
@@ -338,6 +339,16 @@ def usd_of(hours: float, usd_per_hour: float) -> float:
 
 def cents_up(usd: float) -> float:
     return math.ceil(round(usd * 100.0, 6)) / 100.0
+
+
+def listed_usd_per_hour(plan: Plan) -> float | None:
+    """What the machine of *plan* costs an hour in its dearest zone by the list that is known here; None: unknown.
+
+    Raises BadInput: no such machine is known."""
+    known, tier = catalogue_at(plan.place), plan.job.where.tier
+    wanted = known.slice(plan.accelerator)
+    prices = (known.price(wanted.generation, wanted.chips, zone, tier) for zone in plan.job.where.zones)
+    return max((price.usd_per_hour(wanted.chips) for price in prices if price), default=None)
 
 
 def price_of(rented: Rented, given_usd: float | None) -> PlanPrice | None:

@@ -17,6 +17,7 @@ from tpu_studio.cli.output import Output
 from tpu_studio.wire.controls import Control
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.plan import Plan, dumps
+from tpu_studio.wire.planparts import PlanPrice
 from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.cloudruns.offer import Offer
 
@@ -32,10 +33,15 @@ class Bucket:
     """Who takes a run over; *known*: it was agreed to here before; *changes*: of its limits, in the bucket."""
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, place: str, known: bool = False, changes: tuple[Control, ...] = ()
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        place: str,
+        known: bool = False,
+        changes: tuple[Control, ...] = (),
+        plan: Plan | None = None,
     ) -> None:
         self.taken: list[str] = []
-        offer = Offer(dumps(strangers(place)), changes, known)
+        offer = Offer(dumps(plan or strangers(place)), changes, known)
 
         def take(place_: str, address: str, agreed: Offer) -> str:
             assert agreed is offer
@@ -77,6 +83,33 @@ def test_what_is_shown_is_what_the_limits_come_to_and_not_the_plans_alone(
         bucket.watch()
     assert refused.value.facts["usd"] == 777_000.0
     assert "$777,000.00 or 600 hours" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("usd_per_hour", "hours", "most", "words"),
+    [
+        (0.0, 600.0, 5_760.0, "It may cost $5,760"),  # 8 chips at $1.20
+        (0.05, 600.0, 960.0, "It may cost $960"),  # $5 are 100 hours at that price
+        (None, None, None, "Nothing ends it."),
+        (9.6, 600.0, 5.0, "Its plan counts $9.60 an hour."),
+    ],
+)
+def test_a_limit_of_money_that_a_price_in_the_bucket_defeats_is_told_by_the_list_of_this_computer(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    usd_per_hour: float | None,
+    hours: float | None,
+    most: float | None,
+    words: str,
+) -> None:
+    plan = strangers("cloud")
+    limits = replace(plan.limits, money_usd=5.0, hours=hours)
+    price = None if usd_per_hour is None else PlanPrice("", usd_per_hour, "given")
+    bucket = Bucket(monkeypatch, "cloud", plan=replace(plan, limits=limits, price=price))
+    with pytest.raises(BadInput) as refused:
+        bucket.watch()
+    assert refused.value.facts["usd"] == most
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("place", "known"), [("practice", False), ("cloud", True)])

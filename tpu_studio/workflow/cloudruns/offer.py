@@ -6,11 +6,15 @@ whatever comes there meanwhile, or later, counts for nothing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from tpu_studio.planner.rented import listed_usd_per_hour
 from tpu_studio.wire.controls import Control
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.plan import Plan, loads
+
+LISTED_SHARE = 0.9  # of the listed price: an older list, or a reserved price, may have been a little less
 
 
 @dataclass(frozen=True)
@@ -32,3 +36,27 @@ class Offer:
     @property
     def limits(self) -> Limits:
         return limits_of(self.plan, self.changes)
+
+    @property
+    def listed_usd_per_hour(self) -> float | None:
+        """By the price list of this computer; None: unknown."""
+        return listed_usd_per_hour(self.plan)
+
+    @property
+    def is_underpriced(self) -> bool:
+        """Its own price, by which the limit of money is watched, is less than the list's: the limit comes too late."""
+        listed = self.listed_usd_per_hour
+        return listed is not None and (self.limits.usd_per_hour or 0.0) < LISTED_SHARE * listed
+
+    @property
+    def most_usd(self) -> float | None:
+        """What it may come to; None: nothing ends it."""
+        limits = self.limits
+        if not self.is_underpriced:
+            return limits.money_usd
+        by_money = math.inf
+        if limits.money_usd is not None and limits.usd_per_hour:
+            by_money = limits.money_usd / limits.usd_per_hour
+        hours = min(math.inf if limits.hours is None else limits.hours, by_money)
+        most = max(limits.money_usd or 0.0, hours * (self.listed_usd_per_hour or 0.0))
+        return most if math.isfinite(most) else None
