@@ -141,9 +141,9 @@ def compiled(model: Any) -> Callable[[object], object]:
     weights = [variable.value for variable in model.trainable_variables]
     others = [variable.value for variable in model.non_trainable_variables]
 
-    @jax.jit
-    def run(weights: Any, others: Any, x: object) -> object:
+    def forward(weights: Any, others: Any, x: object) -> object:
         with quick.forward(model) if jax.default_backend() == "cpu" else nullcontext():
             return model.stateless_call(weights, others, x, training=False)[0]
 
+    run = jax.jit(forward)
     return lambda x: run(weights, others, x)
