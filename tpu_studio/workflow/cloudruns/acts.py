@@ -327,6 +327,7 @@ class Acts:
             now=now,
             queue=run.side.stops.queue(machine.ref) if stops else "",
             compiled=compiling.handed(self._records, run),
+            compiled_key=compiling.key_of_machine(self._records.home, run.folder.name, machine.attempt),
         )
         metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
         wanted = asking.wanted(

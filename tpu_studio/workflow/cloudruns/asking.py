@@ -96,8 +96,10 @@ def config(
     now: float,
     queue: str = "",
     compiled: Mapping[str, object] | None = None,
+    compiled_key: str = "",
 ) -> dict[str, object]:
-    """The ts-config of docs/cloud.md; *queue*: in which *stops* stand; *compiled*: programs of an earlier machine."""
+    """The ts-config of docs/cloud.md; *queue*: in which *stops* stand; *compiled*: programs of an earlier machine;
+    *compiled_key*: with which this one seals what it tells of its own."""
     ref, run, slice_ = machine.ref, plan.run, catalogue().slice(plan.accelerator)
     if ref.backend == "tpu":
         place = f"{ref.version}/projects/{side.project}/locations/{ref.zone}"
@@ -114,6 +116,7 @@ def config(
     return {
         **{name: pieces[name] for name in PIECES if name in pieces},
         **({"compiled": dict(compiled)} if compiled else {}),
+        **({"compiled_key": compiled_key} if compiled_key else {}),
         "format": 1,
         "run": run,
         "attempt": machine.attempt,

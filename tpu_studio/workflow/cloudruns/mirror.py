@@ -31,6 +31,7 @@ from tpu_studio.wire.plainfiles import (
     open_to_read,
     write_inside,
 )
+from tpu_studio.wire.records import inner
 from tpu_studio.wire.runfolder import (
     OWNER,
     PLAN,
@@ -113,7 +114,8 @@ class Words:
                 guard = replace(guard, preempted=True, warned=guard.warned or _heard(event))
             elif event.kind == "notice" and event.get("id") == compiled.NOTICE and worker == 0:
                 piece = compiled.piece_of(event.get("facts"), prefix_of(self._folder.name))
-                guard = replace(guard, compiled=piece or guard.compiled)
+                if piece:
+                    guard = replace(guard, compiled=piece, compiled_seal=inner(event.get("facts")).get("seal"))
             elif event.kind == "end" and worker == 0:
                 guard = replace(guard, end=event)
             elif event.kind == "metric":

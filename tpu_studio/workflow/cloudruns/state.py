@@ -131,7 +131,8 @@ class Guard:
         since: The node's creation as it tells it; 0: not told.
         heard: Numbers of the control files that it says it has obeyed.
         trained: When it told of the first step; 0: not yet. Whatever is asked for later, it says that it heard it.
-        compiled: What it has carried up of compiled programs (`wire.compiled`); empty: nothing.
+        compiled: What it has carried up of compiled programs (`wire.compiled`); empty: nothing. *compiled_seal*: what
+            shows that it was the machine that told so.
     """
 
     spoke: float = 0.0
@@ -143,6 +144,7 @@ class Guard:
     heard: frozenset[int] = frozenset()
     trained: float = 0.0
     compiled: Mapping[str, object] = field(default_factory=dict)
+    compiled_seal: object = None
 
 
 @dataclass(frozen=True)

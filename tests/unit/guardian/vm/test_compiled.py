@@ -17,6 +17,7 @@ from tpu_studio.trainer.guardian.vm.config import BadConfig, Piece, load
 from tpu_studio.wire import compiled
 
 Machine = Callable[..., Vm]
+KEY = "5e" * 32
 ENTRY = "jit_step-0123456789abcdef-cache"
 
 
@@ -26,7 +27,7 @@ def told(cloud: Cloud, id: str, attempt: int = 1) -> list[dict[str, Any]]:
 
 def carried(cloud: Cloud, machine: Machine, go_on: Path) -> dict[str, Any]:
     """What a first machine told of the program that it compiled."""
-    cloud.config()
+    cloud.config(compiled_key=KEY)
     vm = machine(f"--compiles --steps 20 --at 3:hold={go_on}").boot()
     cloud.wait(lambda: told(cloud, "compiled-carried"))
     go_on.touch()
@@ -39,6 +40,7 @@ def test_what_one_machine_has_compiled_the_next_one_finds(cloud: Cloud, machine:
     piece = compiled.piece_of(facts, PREFIX)
     assert piece is not None
     packed = cloud.objects[facts["object"]]
+    assert compiled.is_sealed(KEY, piece, facts["seal"])
     assert hashlib.sha256(packed).hexdigest() == facts["sha256"] and len(packed) == facts["bytes"]
     assert PROGRAM in packed and facts["programs"] == 1
 

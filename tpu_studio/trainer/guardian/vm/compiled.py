@@ -32,6 +32,7 @@ class CompiledPrograms:
     """Args:
     tell: Puts a notice into the run's events.
     free: Bytes free where *folder* is.
+    key: With which what is told of new programs is sealed (`wire.compiled`).
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class CompiledPrograms:
         folder: Path,
         tell: Tell,
         free: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free,
+        key: str = "",
     ) -> None:
         self._bucket, self._prefix, self._folder, self._tell, self._free = bucket, prefix, folder, tell, free
+        self._key = key
         self._there: set[str] = set()  # names of entries that are in the bucket
         self._seen: dict[str, tuple[int, int]] = {}
         self._turns, self._left = 0, TIMES
@@ -112,7 +115,8 @@ class CompiledPrograms:
         finally:
             archive.unlink(missing_ok=True)
         self._there, self._left = set(names), self._left - 1
-        self._tell(compiled.NOTICE, "info", object=name, sha256=sha256, bytes=size, programs=len(names))
+        seal = compiled.seal(self._key, name, sha256, size)
+        self._tell(compiled.NOTICE, "info", object=name, sha256=sha256, bytes=size, programs=len(names), seal=seal)
 
     def _entries(self) -> dict[str, tuple[int, int]]:
         """Name → size and time of each entry. Raises OSError."""

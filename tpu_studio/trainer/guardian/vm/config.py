@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -93,6 +93,8 @@ class Config:
     own_code: bool
     compiled: Piece | None = None
     """Programs that a machine before this one has compiled."""
+    compiled_key: str = field(default="", repr=False)
+    """With which it seals what it tells of those that it has compiled itself; "": it is not believed."""
 
     @property
     def margin_s(self) -> float:
@@ -161,6 +163,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
         installer=_piece(tree["installer"], "installer") if tree.get("installer") is not None else None,
         own_code=tree.get("trust_code") is True,
         compiled=_compiled(tree.get("compiled")),
+        compiled_key=_matching("compiled_key", tree.get("compiled_key", ""), re.compile(r"([0-9a-f]{64})?")),
     )
 
 

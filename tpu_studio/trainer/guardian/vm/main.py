@@ -326,7 +326,8 @@ class OnDuty:
         argv += ["--data", str(paths[0])] if paths else []
         own = code / "model" / "model.py"
         argv += ["--model-file", str(own)] if config.own_code and own.is_file() else []
-        programs = CompiledPrograms(self._bucket, config.prefix, self._folder / "compiled", self._rented.notice)
+        folder = self._folder / "compiled"
+        programs = CompiledPrograms(self._bucket, config.prefix, folder, self._rented.notice, key=config.compiled_key)
         kept = programs.prepare(config.compiled, config.environment.framework, self._check)
         self._box.compiled = programs
         return argv, {**environment.trainer_environment(ready, code), **kept}
