@@ -12,6 +12,7 @@ from tpu_studio.domain import figures
 if TYPE_CHECKING:
     from tpu_studio.domain.comparison import Comparison, Contender
 
+LONGEST = 60  # letters of a setting
 SHOWN = 6  # settings that differ, in words; JSON has all
 
 
@@ -70,5 +71,5 @@ def _words(found: Comparison) -> str:
 
 def _row(found: Comparison, one: Contender, shown: tuple[str, ...]) -> list[str]:
     measured = [figures.metric(found.metric, found.value(one))] if found.metric else []
-    settings = ["–" if (value := one.settings.get(path)) is None else str(value) for path in shown]
+    settings = ["–" if (value := one.settings.get(path)) is None else str(value)[:LONGEST] for path in shown]
     return [one.run, *measured, figures.duration(one.time_s), figures.money(one.usd), *settings]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Curve, Tasks
 
 COLOURS = 6  # of lines; further ones begin again
+LONGEST = 60  # letters of a setting in a cell; somebody's may have millions, and each is drawn
 SETTINGS = 4  # columns of settings that differ; the rest stands in the table that is saved
 _COURSE = ("examples_per_s", "usd")  # besides what a task measures
 
@@ -288,7 +289,8 @@ def spelled(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return figures.datum(value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    words = f"{value:,}" if isinstance(value, int) else str(value)
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
 
 
 def table_of(found: Comparison) -> str:

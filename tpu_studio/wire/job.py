@@ -219,20 +219,27 @@ def check(key: Key, value: object) -> object:
                 raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="a table")
             return {str(name): inner for name, inner in value.items()}
         case "list":
-            if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+            items = value if isinstance(value, (list, tuple)) else (None,)
+            if not all(isinstance(item, str) and len(item) <= LONGEST_TEXT for item in items):
                 raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="a list of texts")
-            return list(value)
+            return list(items)
         case _:
             if not isinstance(value, str):
                 raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="text")
             if not value.strip():
                 raise JobError("job-empty-text", key=key.path)
+            if (
+                len(value) > LONGEST_TEXT and key.path != "name"
+            ):  # no path is longer, and whoever shows it would break it into lines for ever
+                wanted = f"text of {LONGEST_TEXT:,} letters at most"
+                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted=wanted)
             if "\0" in value:
                 raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="text without zeros")
             return _title(value) or key.default if key.path == "name" else value
 
 
 LONGEST_NAME = 100
+LONGEST_TEXT = 4_096
 
 _EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
 

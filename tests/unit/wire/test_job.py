@@ -42,6 +42,8 @@ def test_what_was_written_out_reads_back_equal():
         (with_("training", epochs=-1), "job-out-of-range", {"key": "training.epochs"}),
         (with_("training", epochs=0), "job-out-of-range", {"key": "training.epochs"}),
         (with_("training", epochs=float("nan")), "job-wrong-type", {}),
+        (with_("data", path="/" + "x" * 4_096), "job-wrong-type", {"wanted": "text of 4,096 letters at most"}),
+        (with_("where", zones=["x" * 4_097]), "job-wrong-type", {"wanted": "a list of texts"}),
         (with_("training", steps=10**400), "job-wrong-type", {"value": "a number of very many digits"}),
         (with_("training", learning_rate=10**400), "job-wrong-type", {"value": "a number of very many digits"}),
         (with_("training", seed=True), "job-wrong-type", {"wanted": "a whole number"}),
