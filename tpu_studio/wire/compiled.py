@@ -12,8 +12,6 @@ import hmac
 import re
 from collections.abc import Mapping
 
-from tpu_studio.wire.records import whole
-
 NOTICE = "compiled-carried"
 """Of the guardian, with the facts ``object``, ``sha256``, ``bytes``, ``programs``, ``seal``."""
 MOST_BYTES = 256 << 20
@@ -25,14 +23,14 @@ def object_name(prefix: str, sha256: str) -> str:
     return f"{prefix}compiled/{sha256}.tar"
 
 
-def seal(key: str, object: str, sha256: str, size: int) -> str:
+def seal(key: str, object: str, sha256: str, size: object) -> str:
     """What only who has the machine's *key* (hex) can say of these programs; "" without a key."""
     return hmac.new(bytes.fromhex(key), f"{object} {sha256} {size}".encode(), "sha256").hexdigest() if key else ""
 
 
 def is_sealed(key: str, piece: Mapping[str, object], told: object) -> bool:
     """Whether *told* is the seal of *piece*, as `piece_of` gives it; nothing is without a key."""
-    wanted = seal(key, str(piece["object"]), str(piece["sha256"]), whole(piece["bytes"]))
+    wanted = seal(key, str(piece["object"]), str(piece["sha256"]), piece["bytes"])
     return (
         bool(wanted) and isinstance(told, str) and hmac.compare_digest(wanted.encode(), told.encode("utf-8", "replace"))
     )

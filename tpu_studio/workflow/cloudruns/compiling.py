@@ -65,7 +65,7 @@ def key_of_machine(home: Path, run: str, attempt: int) -> str:
     return hmac.new(mine, f"{run} {attempt}".encode(), "sha256").hexdigest() if len(mine) == 64 else ""
 
 
-def _sealed(records: Records, run: Watched, attempt: int) -> Mapping[str, Any] | None:
+def _sealed(records: Records, run: Watched, attempt: int) -> Mapping[str, object] | None:
     """What the machine of *attempt* told of its programs; None where nothing shows that it was the machine."""
     guard = run.words.guard(attempt)
     key = key_of_machine(records.home, run.folder.name, attempt) if guard.compiled else ""
