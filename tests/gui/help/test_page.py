@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from tests.gui.studios import OpenStudio
 from tpu_studio.gui.help.cause import CauseCard
-from tpu_studio.gui.help.page import HelpPage
+from tpu_studio.gui.help.page import LONGEST, HelpPage
 from tpu_studio.gui.kit.rows import Note
 
 MEMORY = (
@@ -132,3 +132,13 @@ def drop_file(page: HelpPage, path: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
     drop(page, data)
+
+
+def test_a_long_text_is_pasted_into_the_page_and_does_not_stand_in_the_field(qtbot, page):
+    """One line of a million letters held the window for half a minute in the field."""
+    data = QMimeData()
+    data.setText("x" * 300_000 + "\n" + MEMORY)
+    page.text.insertFromMimeData(data)
+    (card, *_) = answered(qtbot, page)
+    assert "memory" in card.accessibleName()
+    assert len(page.text.toPlainText()) == LONGEST

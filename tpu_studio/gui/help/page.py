@@ -19,7 +19,7 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.helping import HelpView, HelpViewModel
 
 WIDTH = 860
-LONGEST = 200_000  # letters that stand in the field; a longer text is looked at whole and not shown
+LONGEST = 50_000  # letters that stand in the field; a longer text is looked at whole and shown so far
 ASK = (
     "Paste an error text or the last lines of a log here: from this app, a terminal, Colab, Kaggle or gcloud. "
     "Or drop a log file."
@@ -31,6 +31,7 @@ class ErrorText(Themed, QPlainTextEdit):
     """The field for the text. Ctrl+Enter asks; Tab goes on to the next control."""
 
     asked = Signal()
+    too_long = Signal(str)  # what was pasted, and does not stand in it: a line of a million letters takes half a minute
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,6 +45,12 @@ class ErrorText(Themed, QPlainTextEdit):
     def restyle(self) -> None:
         self.setFont(fonts.font("mono"))
         self.setFixedHeight(px(150))
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        if source.hasText() and len(text := source.text()) > LONGEST:
+            self.too_long.emit(text)
+        else:
+            super().insertFromMimeData(source)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & _CONTROL:
@@ -68,6 +75,7 @@ class HelpPage(QWidget):
         self.setAcceptDrops(True)
         self.text = ErrorText()
         self.text.asked.connect(self.ask)
+        self.text.too_long.connect(self.explain_text)
         self.button = Button("Explain", "primary", icon="circle-question-mark")
         self.button.clicked.connect(self.ask)
         self.file = Button("Open a log…", icon="folder-open")
