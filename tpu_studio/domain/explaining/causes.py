@@ -13,10 +13,10 @@ LINES = 3  # of each cause
 _LOOKED_AT = 100  # places of a sign; a log may say the same a million times
 _CONTEXT = 2  # lines after a sign that a pattern may reach into
 _WIDEST = 1000  # letters of such a stretch, before the sign and from there on
-_SHORT = 200_000  # letters; a longer log is searched without its repetitions
+_SHORT = 10_000  # letters; a longer log is searched without its repetitions
 _ALIKE = 5
 _LONG = 20_000  # letters of a line
-_FIGURES = dict.fromkeys(map(ord, "123456789abcdef"), "0")
+_FIGURES = dict.fromkeys(map(ord, "123456789abcdef"), "0")  # decimal, and the hexadecimal of addresses and ids
 
 
 @dataclass(frozen=True)

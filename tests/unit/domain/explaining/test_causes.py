@@ -85,3 +85,9 @@ def test_a_log_made_to_be_searched_for_ever_is_not() -> None:
     words = ("network", "coordinator", "coordinationservice", "storage.", "deadline ", "Cloud API ", "no ")
     lines = [f"{word * (3000 // len(word))} {number}" for word in words for number in range(60)]
     assert explain("\n".join(lines)).to_json().keys() == {"causes", "harmless"}
+
+
+def test_a_word_that_a_log_says_often_hides_no_error_at_its_end() -> None:
+    one = rule("one", signs=["tpu "], pattern="tpu .{0,40}not found")
+    text = "".join(f"step {n}: tpu busy {n % 7}\n" for n in range(900)) + "the tpu of that name was not found\n"
+    assert ids(text, one) == ["one"]
