@@ -9,11 +9,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from tpu_studio.gui.bridge import Drain
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Card, PageHeader
+from tpu_studio.gui.kit.card import Card, PageHeader, Scroll
 from tpu_studio.gui.kit.choose import Segmented
 from tpu_studio.gui.kit.fields import ComboBox
 from tpu_studio.gui.kit.rows import Note
@@ -82,7 +82,6 @@ class ComparePage(QWidget):
         self.empty.acted.connect(lambda: shell.go("runs"))
 
         inside = QWidget()
-        inside.setObjectName("scrolled")
         self.column = QVBoxLayout(inside)
         self.column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
         self.column.setSpacing(Space.l)
@@ -98,15 +97,9 @@ class ComparePage(QWidget):
         ):
             self.column.addWidget(widget)
         self.column.addStretch(1)
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setWidget(inside)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(area)
+        outer.addWidget(Scroll(inside))
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
         self._drain = Drain(self, model.tick, READ_MS)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from tpu_studio.gui.help.cause import CauseCard, HarmlessCard
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Card, PageHeader, clear_layout
+from tpu_studio.gui.kit.card import Card, PageHeader, Scroll, clear_layout
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import Themed, px, soft_px
@@ -110,20 +110,13 @@ class HelpPage(QWidget):
         column.addStretch(1)
         inside.setMaximumWidth(soft_px(WIDTH) + 2 * Space.page)
         holder = QWidget()
-        holder.setObjectName("scrolled")
         middle = QHBoxLayout(holder)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.addWidget(inside, 10)
         middle.addStretch(1)
-        self.area = QScrollArea()
-        self.area.setFrameShape(QFrame.Shape.NoFrame)
-        self.area.setWidgetResizable(True)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.area.setWidget(holder)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.area)
+        outer.addWidget(Scroll(holder))
         self.setFocusProxy(self.text)
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
