@@ -12,8 +12,10 @@ from urllib import error, request
 
 import pytest
 
+from tests.contract.sides import side_of
 from tests.fakes.practices import Start
 from tpu_studio.practice.main import Practice
+from tpu_studio.workflow.cloudruns.ports import CloudSide
 
 __all__ = ["Answer", "Call", "Start", "caller"]
 
@@ -22,6 +24,11 @@ __all__ = ["Answer", "Call", "Start", "caller"]
 def practice(start_practice: Start) -> Practice:
     """One in which everything is ready, nothing goes wrong, and what is granted counts at once."""
     return start_practice(iam_lag_s=0.0)
+
+
+@pytest.fixture
+def side(practice: Practice) -> CloudSide:
+    return side_of(practice)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from google.oauth2.credentials import Credentials
 
 from tests.contract.conftest import Start, caller
-from tests.contract.test_cloud_clients import side_of
+from tests.contract.sides import side_of
 from tests.contract.test_doctor import OFFERS, doctor_of, ready, states
 from tests.fakes.consent import Person
 from tpu_studio.cloud.doctor import names, policies

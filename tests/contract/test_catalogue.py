@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.test_cloud_clients import QUICK
+from tests.contract.sides import QUICK
 from tpu_studio.cli.main import main
 from tpu_studio.cloud.connection import bearer
 from tpu_studio.cloud.endpoints import Endpoints

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_cloud_clients import LABELS, QUICK, REF, WANTED, side_of, until
+from tests.contract.sides import LABELS, QUICK, REF, WANTED, side_of, until
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cli.main import main
 from tpu_studio.cloud.commands import script

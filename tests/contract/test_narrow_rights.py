@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import Start, caller
+from tests.contract.sides import side_of
 from tests.contract.test_account_setup import as_somebody, row, words
-from tests.contract.test_cloud_clients import side_of
 from tests.contract.test_compute import body as compute_body
 from tests.contract.test_doctor import doctor_of, ready
 from tests.fakes.waiting import eventually

@@ -13,7 +13,7 @@ import pytest
 
 import tpu_studio
 from tests.contract.conftest import Start, caller
-from tests.contract.test_cloud_clients import LABELS, QUICK, WANTED
+from tests.contract.sides import LABELS, QUICK, WANTED
 from tpu_studio.cli.main import main
 from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.observing import known, stamp, ways_at

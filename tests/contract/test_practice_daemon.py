@@ -20,7 +20,7 @@ from urllib import request
 import psutil
 import pytest
 
-from tests.contract.test_cloud_clients import WANTED
+from tests.contract.sides import WANTED
 from tests.fakes.disks import fill, small_disk
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import practice_side, runner_account

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.conftest import caller
-from tests.contract.test_cloud_clients import side_of
+from tests.contract.sides import side_of
 from tpu_studio.cloud.doctor.repairs import bucket_body
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.storage import apply_lifecycle

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import caller
-from tests.contract.test_cloud_clients import LABELS, REF, WANTED, side_of, until
+from tests.contract.sides import LABELS, REF, WANTED, side_of, until
 from tpu_studio.practice.main import Practice
 from tpu_studio.workflow.cloudruns.ports import Ref
 

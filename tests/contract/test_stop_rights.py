@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import Start, caller
-from tests.contract.test_cloud_clients import side_of
+from tests.contract.sides import side_of
 from tests.contract.test_cloud_sweep import sweep_on
 from tests.fakes.waiting import eventually
 from tpu_studio.cloud.doctor.names import NOBODY
