@@ -6,12 +6,15 @@
 * A test that leaves a thread behind fails.
 * Waiting for something in the window ends when it is there, or after five minutes: a computer may be busy.
 * Its files are in memory where there is room: thousands of small databases and journals wait for no disk.
-* What JAX has compiled for one process of the suite, it need not compile for the next.
+* What JAX has compiled for one process of the suite, it need not compile for the next, and it optimises little: what
+  runs for seconds is not worth it.
+* The tests themselves, thousands of objects, are not looked through for garbage again and again.
 * With several workers each begins with its share of the slow files; what it takes from another's end is quick.
 """
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import shutil
@@ -59,6 +62,14 @@ def keep_what_jax_compiles(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(kept, ignore_errors=True))
     os.environ["JAX_COMPILATION_CACHE_DIR"] = kept
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"  # Keras has JAX compile hundreds of small programs
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A sixth of the time of a quick test went into looking through all the others."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
 
 
 @pytest.hookimpl(trylast=True)

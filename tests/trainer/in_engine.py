@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+QUICKLY_COMPILED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+"""For TensorFlow's XLA what JAX_DISABLE_MOST_OPTIMIZATIONS is for JAX's (tests/conftest.py)."""
 
 
 def engine_python() -> Path:
@@ -31,6 +33,7 @@ def environment(backend: str) -> dict[str, str]:
         "JAX_PLATFORMS": "cpu",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "",
+        "XLA_FLAGS": os.environ.get("XLA_FLAGS", QUICKLY_COMPILED),
     }
 
 

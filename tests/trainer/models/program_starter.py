@@ -1,7 +1,8 @@
 """Run in the engine: weights as a published file would have them, drawn by chance, and what becomes of them.
 
-`make FOLDER` writes such a file into FOLDER; `filled PLAN` builds the model of PLAN from it and prints whether each
-weight is there and which weights learn; `opened RUN` opens the result of a run as anybody would, with Keras alone.
+`make FOLDER` writes such a file into FOLDER, `shortened FOLDER` that of a short network; `filled PLAN` builds the model
+of PLAN from it and prints whether each weight is there and which weights learn; `opened RUN` opens the result of a run
+as anybody would, with Keras alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fakes.light_engine import trust_starters
+from tests.fakes.light_engine import shorten_starters, trust_starters
 
 
 def make(folder: Path) -> dict[str, float]:
@@ -35,6 +36,11 @@ def make(folder: Path) -> dict[str, float]:
     save_file(tensors, folder / starter("starter:efficientnet-lite0").file)
     learn = sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
     return {"tensors": len(tensors), "params": learn, "spread": float(np.std(model(_pictures(model))))}
+
+
+def shortened(folder: Path) -> dict[str, float]:
+    shorten_starters()
+    return make(folder)
 
 
 def filled(plan_file: Path) -> dict[str, object]:
@@ -87,4 +93,8 @@ def _untrained():  # type: ignore[no-untyped-def]
 
 
 if __name__ == "__main__":
-    print(json.dumps({"make": make, "filled": filled, "opened": opened}[sys.argv[1]](Path(sys.argv[2]))))
+    print(
+        json.dumps(
+            {"make": make, "shortened": shortened, "filled": filled, "opened": opened}[sys.argv[1]](Path(sys.argv[2]))
+        )
+    )
