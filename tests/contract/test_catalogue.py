@@ -16,9 +16,10 @@ from tpu_studio.cloud.connection import bearer
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.offers import read
 from tpu_studio.cloud.session import Api
-from tpu_studio.domain import catalogue as catalogues
-from tpu_studio.domain.catalogue import catalogue, catalogue_at
+from tpu_studio.domain import renewed
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.offers import Area, Offers
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.places import reaching, renewing
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
@@ -31,7 +32,7 @@ ZONES = sorted({zone.zone for one in catalogue().offered() for zone in one.zones
 @pytest.fixture(autouse=True)
 def nothing_stays() -> Iterator[None]:
     yield
-    catalogues.forget_renewed()
+    renewed.forget_renewed()
 
 
 def lists_of(practice: Practice, before: Offers | None = None, token: str = "", **more: object) -> Offers:
@@ -113,7 +114,7 @@ def test_the_command_renews_keeps_and_tells(
     zone = next(one for one in v5e["zones"] if one["zone"] == "us-west4-a")
     assert (zone["source"], zone["date"]) == ("account", day.isoformat())
     assert v5e["figures"]["hbm"]["source"] == "v5e_doc"  # memory stands in no list of Google's
-    catalogues.forget_renewed()
+    renewed.forget_renewed()
     kept = renewing.kept("practice", tmp_path)  # as a later start finds it
     assert kept.offers is not None and kept.priced.live == day
     assert next(z for z in catalogue_at("practice").generation("v5e").zones if z.zone == "us-west4-a").as_of

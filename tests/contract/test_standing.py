@@ -13,7 +13,7 @@ from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tests.fakes.making import make_plan
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin.accounts import Account, Accounts
-from tpu_studio.domain.catalogue import catalogue_at, forget_renewed
+from tpu_studio.domain.renewed import catalogue_at, forget_renewed
 from tpu_studio.domain.standing import standing_of
 from tpu_studio.places import renewing, standing
 from tpu_studio.places.accounts import Side

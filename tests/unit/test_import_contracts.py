@@ -23,6 +23,7 @@ BREAKS = {
     "The command line never loads Qt": ("cli/broken.py", "import tpu_studio.gui"),
     "The window reaches places and stores through view-models": ("gui/broken.py", "import tpu_studio.store"),
     "The trainer knows wire and data only": ("trainer/broken.py", "import tpu_studio.planner"),
+    "The planner's catalogue is an argument": ("planner/broken.py", "import tpu_studio.domain.renewed"),
     "Frameworks stay in the trainer": ("data/broken.py", "import tensorflow"),
     "The wire and the guardian need the standard library only": ("trainer/guardian/broken.py", "import numpy"),
 }

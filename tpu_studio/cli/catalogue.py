@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.domain import offers as offered
-from tpu_studio.domain.catalogue import Catalogue, catalogue, catalogue_at
+from tpu_studio.domain.catalogue import Catalogue, catalogue
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.domain.sentences import say
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.planning import note, prepare, runs_on
 from tpu_studio.cli.studio import studio
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, NotReady
 from tpu_studio.wire.job import parse_setting
@@ -57,7 +58,7 @@ def check(arguments: Arguments, output: Output) -> int:
                     )
             except NotReady as error:
                 output.say(f"Shapes and operations were not checked: {error.id}.")
-            made = with_compiler(made, answer)
+            made = with_compiler(made, answer, catalogue_at(made.place))
     text = as_text(made, answer)
     words = own_words(answer)
     if words and arguments.words:
@@ -96,7 +97,7 @@ def to_json(made: Plan, answer: Mapping[str, object]) -> dict[str, object]:
         ],
         "largest_batch": largest,
         **bounds(made),
-        "programs": mfu_bounds(made, inner(compiled.get("programs"))),
+        "programs": mfu_bounds(made, inner(compiled.get("programs")), catalogue_at(made.place)),
         "compile_s": compiled.get("seconds"),
         "flops": compiled.get("flops"),
         "bytes_accessed": compiled.get("bytes_accessed"),
@@ -120,7 +121,8 @@ def as_text(made: Plan, answer: Mapping[str, object]) -> str:
     parts = memory.parts
     if memory.compiled and made.fits:
         rows.append(["Of it", ", ".join(f"{name} {figures.size(size)}" for name, size in parts.items() if size)])
-    train = mfu_bounds(made, inner(inner(answer.get("compiled")).get("programs"))).get("train", {})
+    programs = inner(inner(answer.get("compiled")).get("programs"))
+    train = mfu_bounds(made, programs, catalogue_at(made.place)).get("train", {})
     if bound := items(train.get("mfu_bound")):
         rows.append(["MFU", f"{bound[0]:.0%} to {bound[1]:.0%} at most, by the program's own FLOPs and bytes"])
     if (seconds := inner(answer.get("compiled")).get("seconds")) is not None:

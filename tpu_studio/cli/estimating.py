@@ -35,7 +35,7 @@ def estimate(arguments: Arguments, output: Output) -> int:
         from tpu_studio.planner.own import of_workload
 
         with studio() as services:
-            answer, lesson = of_workload(services.own_runs(), workload, answer)
+            answer, lesson = of_workload(services.own_runs(), workload, answer, known)
         output.say(lesson.words if lesson else "None of your own runs on real TPUs is like it.")
     for notice in answer.notices:
         said = say_notice(notice.id, notice.facts)

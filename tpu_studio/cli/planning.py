@@ -13,6 +13,7 @@ from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import ask
+from tpu_studio.domain.renewed import catalogues
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
@@ -163,6 +164,7 @@ class _Steps:
     def plan(self, *, advise: bool = True) -> Planning:
         """With all that is known by now."""
         sources = Sources(
+            catalogues(),
             timing=self._timing,
             model=lambda plan: self._seen or self._services.stopwatch.counted(plan),
             picture_s=lambda plan: self._picture_s,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -204,12 +204,8 @@ def chips(count: int) -> str:
 
 
 def title_of(accelerator: str) -> str:
-    """As a person reads a slice, `v5e · 8 chips`; a name that nobody knows stays what it is."""
-    try:
-        part = catalogue().slice(accelerator)
-    except BadInput:
-        return accelerator
-    return f"{part.generation} · {chips(part.chips)}"
+    """`Catalogue.title_of` by what came with the program, for words about a plan that is made already."""
+    return catalogue().title_of(accelerator)
 
 
 def region_of(zone: str) -> str:
@@ -310,6 +306,14 @@ class Catalogue:
                 for each in (name, by_chips, name.replace(" ", "-")):
                     found.setdefault(each, part)
         return found
+
+    def title_of(self, accelerator: str) -> str:
+        """As a person reads a slice, `v5e · 8 chips`; a name that nobody knows stays what it is."""
+        try:
+            part = self.slice(accelerator)
+        except BadInput:
+            return accelerator
+        return f"{part.generation} · {chips(part.chips)}"
 
     def lenders(self, part: Slice) -> tuple[str, ...]:
         """Who lends it to us, as ``where.backend`` spells it, the usual one first; Compute Engine one machine only."""
@@ -456,25 +460,24 @@ def catalogue() -> Catalogue:
     return Catalogue()
 
 
-_priced: dict[str, Catalogue] = {}
-_renewed: dict[str, dict[str, Mapping[str, object]]] = {}
+@dataclass(frozen=True)
+class Catalogues:
+    """What plans are made with: a value, so that the same arguments give the same plan.
+
+    Attributes:
+        shipped: Came with the program.
+        renewed: By place: what Google told of prices and offers that count there.
+    """
+
+    shipped: Catalogue
+    renewed: Mapping[str, Catalogue] = field(default_factory=dict)
+
+    def at(self, place: str) -> Catalogue:
+        return self.renewed.get(place) or self.shipped
 
 
-def catalogue_at(place: str) -> Catalogue:
-    """The catalogue with what Google told of prices and offers that count at *place*."""
-    return _priced.get(place) or catalogue()
-
-
-def use(place: str, files: Mapping[str, Mapping[str, object] | None]) -> None:
-    """From now on *place* has these files of the catalogue; None: the one that came with the program again."""
-    kept = {name: file for name, file in {**_renewed.get(place, {}), **files}.items() if file is not None}
-    _renewed[place], _priced[place] = kept, Catalogue(kept)
-
-
-def forget_renewed() -> None:
-    """Every place has the catalogue that came with the program."""
-    _renewed.clear()
-    _priced.clear()
+SHIPPED = Catalogues(catalogue())
+"""As nobody has read anything yet."""
 
 
 def _nearest(wanted: str, names: list[str]) -> str:

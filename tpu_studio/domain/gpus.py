@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.catalogue import Catalogue
 from tpu_studio.wire.records import read
 
 
@@ -22,6 +22,6 @@ class Gpu:
     on_demand_usd_per_hour: float | None
 
 
-@cache
-def all_gpus() -> tuple[Gpu, ...]:
-    return tuple(read(Gpu, one, "gpu") for one in catalogue().file("gpus")["gpus"])
+@lru_cache(maxsize=8)
+def gpus_of(known: Catalogue) -> tuple[Gpu, ...]:
+    return tuple(read(Gpu, one, "gpu") for one in known.file("gpus")["gpus"])

@@ -15,7 +15,7 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import gcloud, secrets
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import Client
-from tpu_studio.domain.catalogue import catalogue_at
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.places.standing import folder_of
 from tpu_studio.wire import places
 from tpu_studio.workflow.account.ports import Allowance

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from tpu_studio.domain.catalogue import Catalogue, use
+from tpu_studio.domain.catalogue import Catalogue
+from tpu_studio.domain.renewed import use
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import CloudUnclear, StudioError
 from tpu_studio.wire.runfolder import write_atomically

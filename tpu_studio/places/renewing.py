@@ -14,8 +14,9 @@ from datetime import date
 from pathlib import Path
 
 from tpu_studio.domain import offers as offered
-from tpu_studio.domain.catalogue import catalogue, use
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.offers import Changes, Offers
+from tpu_studio.domain.renewed import use
 from tpu_studio.places.pricing import Priced
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tpu_studio.domain.catalogue import use
+from tpu_studio.domain.renewed import use
 from tpu_studio.domain.standing import FILE
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError

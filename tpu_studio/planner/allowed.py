@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tpu_studio.domain.catalogue import Catalogue, catalogue_at, chips, region_of, title_of
+from tpu_studio.domain.catalogue import Catalogue, chips, region_of
 from tpu_studio.domain.quota import use_of_slice
 from tpu_studio.domain.standing import Standing, standing_of
 from tpu_studio.planner.areas import areas, read_on
@@ -19,7 +19,7 @@ _TIERS = (loans.usual().word, loans.spare().word)
 
 
 def checks(rented: Rented, place: str) -> Iterator[Check]:
-    known = catalogue_at(place)
+    known = rented.known
     standing = standing_of(known)
     if rented.problem or not rented.zones or rented.backend == "compute-engine":  # that one has limits of its own
         return
@@ -36,7 +36,7 @@ def checks(rented: Rented, place: str) -> Iterator[Check]:
                 "limit": most,
                 "zones": list(rented.zones),
                 "tier": tier,
-                "accelerator": title_of(part.accelerator_type),
+                "accelerator": rented.title,
                 "use": use_of_slice(part),
                 "read": read_on(standing),
             },

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from tpu_studio.domain.catalogue import FLEX_START_MOST_S, catalogue, region_of, title_of
+from tpu_studio.domain.catalogue import FLEX_START_MOST_S, region_of, title_of
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
@@ -248,7 +248,7 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
                 "error",
                 "This TPU cannot be had like that",
                 {"where.accelerator": "auto"},
-                {"why": rented.why, "accelerator": title_of(rented.slice.accelerator_type)},
+                {"why": rented.why, "accelerator": rented.title},
             )
         elif rented.slice.vms > 1:
             yield Check(
@@ -259,14 +259,13 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
                 {"machines": rented.slice.vms},
             )
         if rented.backend == "compute-engine":
-            part = rented.slice
-            elsewhere = {"where.backend": "tpu-api"} if "tpu-api" in catalogue().lenders(part) else None
+            elsewhere = {"where.backend": "tpu-api"} if "tpu-api" in rented.known.lenders(rented.slice) else None
             yield Check(
                 "compute-engine-untried",
                 "warning",
                 "A TPU of Compute Engine may not open",
                 elsewhere,
-                {"accelerator": title_of(part.accelerator_type)},
+                {"accelerator": rented.title},
             )
         if loans.by_id(rented.tier).spare:
             yield Check(

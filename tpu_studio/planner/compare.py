@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tpu_studio.domain.catalogue import TIERS, Catalogue, catalogue, catalogue_at, title_of
-from tpu_studio.domain.gpus import all_gpus
+from tpu_studio.domain.catalogue import TIERS, Catalogue
+from tpu_studio.domain.gpus import gpus_of
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
@@ -113,9 +113,10 @@ class Comparison:
         )
 
 
-def compare(here: Drawn, cloud: Drawn, own: Way | None = None) -> Comparison:
+def compare(here: Drawn, cloud: Drawn, known: Catalogue, own: Way | None = None) -> Comparison:
     """Args:
     here, cloud: The job resolved for this computer and for a TPU.
+    known: The catalogue where TPUs are charged.
     own: What is planned on a TPU, with the plan's own figures.
     """
     computer = (
@@ -123,25 +124,21 @@ def compare(here: Drawn, cloud: Drawn, own: Way | None = None) -> Comparison:
         if here.fits
         else None
     )
-    colab = _colab(cloud)
+    colab = _colab(cloud, known)
     tpus = []
     if own is not None and places.by_id(own.place).notebook:
         colab = own
     elif own is not None:
         tpus.append(own)
-    for way in _tpus(cloud):
+    for way in _tpus(cloud, known):
         if own is None or (way.accelerator, way.tier) != (own.accelerator, own.tier):
             tpus.append(way)
-    return Comparison(computer, colab, _gpu(cloud), tuple(tpus))
-
-
-def loan(framework: str, accelerator: str, tier: str) -> rented.Rented | None:
-    """Zones and price of a slice where it costs least; None where it cannot be had like that."""
-    return _loan(catalogue_at(places.charging().id), framework, accelerator, tier)
+    return Comparison(computer, colab, _gpu(cloud, known), tuple(tpus))
 
 
 @lru_cache(maxsize=512)
-def _loan(known: Catalogue, framework: str, accelerator: str, tier: str) -> rented.Rented | None:
+def loan(known: Catalogue, framework: str, accelerator: str, tier: str) -> rented.Rented | None:
+    """Zones and price of a slice where it costs least; None where it cannot be had like that."""
     part = known.slice(accelerator)
     if refused_at(places.charging().id, framework):
         return None
@@ -169,10 +166,10 @@ def _slices(known: Catalogue) -> tuple[str, ...]:
     )
 
 
-def _tpus(cloud: Drawn) -> Iterator[Way]:
+def _tpus(cloud: Drawn, known: Catalogue) -> Iterator[Way]:
     framework = cloud.resolved.job.training.framework
-    for accelerator in _slices(catalogue_at(places.charging().id)):
-        loans = [found for tier in TIERS if (found := loan(framework, accelerator, tier))]
+    for accelerator in _slices(known):
+        loans = [found for tier in TIERS if (found := loan(known, framework, accelerator, tier))]
         if not loans:
             continue
         resolved = _resolved_for(cloud, loans[0].devices)
@@ -188,7 +185,7 @@ def _tpus(cloud: Drawn) -> Iterator[Way]:
                 found.tier,
                 time,
                 time.scaled(usd / 3600) if usd else None,
-                title_of(accelerator),
+                known.title_of(accelerator),
                 zones=found.zones,
             )
 
@@ -209,13 +206,14 @@ def _resolved_for(cloud: Drawn, devices: int) -> Resolved | None:
 
 
 def _holds(found: rented.Rented, memory: Memory) -> bool:
-    there = rented.program_bytes(catalogue().generation(found.slice.generation))
-    return rented.need_bytes(memory, found.devices) <= there
+    return rented.need_bytes(memory, found.devices) <= rented.program_bytes(found.generation)
 
 
-def _colab(cloud: Drawn) -> Way | None:
+def _colab(cloud: Drawn, known: Catalogue) -> Way | None:
     framework = frameworks.by_id(cloud.resolved.job.training.framework)
-    found = loan(framework.id, assumed.COLAB_ACCELERATOR, loans.usual().word) if framework.leads_on_chip else None
+    if not framework.leads_on_chip:
+        return None
+    found = loan(known, framework.id, assumed.COLAB_ACCELERATOR, loans.usual().word)
     if found is None or not _holds(found, cloud.memory):
         return None
     training = _at(cloud, cloud.resolved, found).training_s
@@ -225,16 +223,16 @@ def _colab(cloud: Drawn) -> Way | None:
     return Way(places.lending().id, assumed.COLAB_ACCELERATOR, "free", time, FREE, "the free TPU of Colab")
 
 
-def _gpu(cloud: Drawn) -> Way | None:
+def _gpu(cloud: Drawn, known: Catalogue) -> Way | None:
     """The single GPU of least burden: a share of its peak for the work, and the machine's start."""
     ways = []
     work, resolved = cloud.work, cloud.resolved
     needed = rented.need_bytes(cloud.memory, 1)
     share = assumed.GPU_SHARE * (assumed.GPU_FLOAT32 if resolved.job.training.precision == "float32" else 1.0)
-    if found := loan(frameworks.for_chips().id, assumed.COLAB_ACCELERATOR, loans.usual().word):
+    if found := loan(known, frameworks.for_chips().id, assumed.COLAB_ACCELERATOR, loans.usual().word):
         reached = work.flops * _at(cloud, resolved, found).examples_per_s.expected
-        share = min(share, reached / catalogue().generation(found.slice.generation).peak_bf16_flops)
-    for gpu in all_gpus():
+        share = min(share, reached / found.generation.peak_bf16_flops)
+    for gpu in gpus_of(known):
         peak, usd = gpu.peak_bf16_tflops_per_gpu or gpu.peak_fp16_tflops_per_gpu, gpu.on_demand_usd_per_hour
         if not peak or not usd or gpu.gpus_per_vm != 1 or needed > gpu.memory_gb * 1e9 * rented.HBM_SHARE:
             continue

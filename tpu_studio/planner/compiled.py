@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tpu_studio.domain.catalogue import catalogue_at
+from tpu_studio.domain.catalogue import Catalogue
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.checks import TIGHT_SHARE
@@ -32,21 +32,21 @@ _WORDS = 2000  # of the compiler's in a plan, which is kept with the run; the an
 _NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program for them
 
 
-def with_compiler(plan: Plan, answer: Mapping[str, object]) -> Plan:
-    """*plan* with what *answer* knows better, its checks in order of weight."""
+def with_compiler(plan: Plan, answer: Mapping[str, object], known: Catalogue) -> Plan:
+    """*plan* with what *answer* knows better, its checks in order of weight. *known*: the catalogue of its place."""
     memory = plan.memory
     compiled = inner(answer.get("compiled"))
     checks = list(plan.checks)
     if "fits" in compiled:
         memory = _memory(plan, compiled)
         checks = [check for check in checks if check.id not in _MEMORY_CHECKS]
-        checks += of_compiled(plan, compiled, inner(answer.get("largest_batch")))
-    known = {check.id for check in checks}
-    checks += [check for check in of_traced(answer) if check.id not in known]
-    checks += [check for check in of_compiler(plan, answer) if check.id not in known]
+        checks += of_compiled(plan, compiled, inner(answer.get("largest_batch")), known)
+    ids = {check.id for check in checks}
+    checks += [check for check in of_traced(answer) if check.id not in ids]
+    checks += [check for check in of_compiler(plan, answer) if check.id not in ids]
     order = {"error": 0, "warning": 1, "info": 2, "ok": 3}
     made = replace(plan, memory=memory, checks=tuple(sorted(checks, key=lambda check: order.get(check.level, 2))))
-    return without_money(not_below(made, inner(inner(compiled.get("programs")).get("train"))))
+    return without_money(not_below(made, inner(inner(compiled.get("programs")).get("train")), known))
 
 
 def of_traced(answer: Mapping[str, object]) -> Iterator[Check]:
@@ -67,7 +67,9 @@ def of_traced(answer: Mapping[str, object]) -> Iterator[Check]:
         yield _check(str(ended["id"]), "error", inner(ended.get("facts")))
 
 
-def of_compiled(plan: Plan, compiled: Mapping[str, object], largest: Mapping[str, object]) -> Iterator[Check]:
+def of_compiled(
+    plan: Plan, compiled: Mapping[str, object], largest: Mapping[str, object], known: Catalogue
+) -> Iterator[Check]:
     """Whether it fits, by the compiler's word, with one press that makes it fit."""
     needs, limit = whole(compiled["device_bytes"]), whole(compiled["limit_bytes"])
     facts: dict[str, object] = {"needs_bytes": needs, "limit_bytes": limit, "by": COMPILER}
@@ -85,7 +87,7 @@ def of_compiled(plan: Plan, compiled: Mapping[str, object], largest: Mapping[str
             {"training.global_batch": smaller} if smaller else None,
             facts,
         )
-        yield from proposals(plan, needs, limit)
+        yield from proposals(plan, needs, limit, known)
     elif needs > TIGHT_SHARE * limit:
         yield Check("memory-tight", "info", "Memory is tight, and enough", None, facts)
     batch = plan.job.training.global_batch
@@ -93,7 +95,7 @@ def of_compiled(plan: Plan, compiled: Mapping[str, object], largest: Mapping[str
         yield _check("batch-can-grow", "info", {"largest_batch": best}, {"training.global_batch": best})
 
 
-def proposals(plan: Plan, needs: int, limit: int) -> Iterator[Check]:
+def proposals(plan: Plan, needs: int, limit: int, known: Catalogue) -> Iterator[Check]:
     """Other ways than a smaller batch: recompute, bfloat16, parts of a batch, a larger TPU."""
     job = plan.job
     model = models.BY_NAME.get(job.model.id)
@@ -105,14 +107,13 @@ def proposals(plan: Plan, needs: int, limit: int) -> Iterator[Check]:
     more = parts * 2 ** max(1, (-(-needs // max(1, limit)) - 1).bit_length())
     if batch % (plan.devices * more) == 0:
         yield _check("fit-accumulate", "info", {"parts": more}, {"training.accumulate": more})
-    larger = larger_slice(plan, needs)
+    larger = larger_slice(plan, needs, known)
     if larger is not None:
         yield _check("fit-larger-slice", "info", {"accelerator": larger}, {"where.accelerator": larger})
 
 
-def larger_slice(plan: Plan, needs: int) -> str | None:
+def larger_slice(plan: Plan, needs: int, known: Catalogue) -> str | None:
     """The smallest slice of one machine whose devices, each with its share of the batch, should hold it."""
-    known = catalogue_at(plan.place)
     parts = plan.memory.parts
     weights = sum(parts.get(name, 0) for name in ("weights", "gradients", "optimizer"))
     batch = plan.job.training.global_batch

@@ -8,57 +8,60 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_studio.domain.catalogue import Slice, catalogue
+from tpu_studio.domain.catalogue import Catalogue, Generation, Slice
 from tpu_studio.planner.work import FLOAT, Work
 from tpu_studio.wire.plan import Plan, Range
 from tpu_studio.wire.records import Json, inner, number, whole
 from tpu_studio.wire.utilisation import Utilisation
 
 
-def step_floor_s(part: Slice, *, flops: float, moved_bytes: float) -> float:
+def step_floor_s(generation: Generation, *, flops: float, moved_bytes: float) -> float:
     """Args:
     flops: Of one chip and step.
     moved_bytes: Between one chip and its memory in a step, at least.
     """
-    generation = catalogue().generation(part.generation)
     rate = generation.value("hbm_rate")
     return max(flops / generation.peak_bf16_flops, moved_bytes / (rate * 1e9) if rate else 0.0)
 
 
-def planned_floor_s(part: Slice, work: Work, *, batch: int, optimizer: str, sharded: bool = False) -> float:
+def planned_floor_s(
+    generation: Generation, part: Slice, work: Work, *, batch: int, optimizer: str, sharded: bool = False
+) -> float:
     """By the formulas of *work*: model FLOPs (Chowdhery et al. 2022, PaLM, appendix B), state read and written.
 
     *sharded*: each chip has its share of the state.
     """
     kept = 3 if optimizer == "adamw" else 2
     moved = 2.0 * kept * FLOAT * work.params / (part.chips if sharded else part.chips / part.devices)
-    return step_floor_s(part, flops=work.model_flops * batch / part.chips, moved_bytes=moved)
+    return step_floor_s(generation, flops=work.model_flops * batch / part.chips, moved_bytes=moved)
 
 
-def utilisation(part: Slice, work: Work) -> Utilisation:
+def utilisation(generation: Generation, part: Slice, work: Work) -> Utilisation:
     """What MFU on *part* is measured by."""
-    return Utilisation(work.model_flops, catalogue().generation(part.generation).peak_bf16_flops * part.chips)
+    return Utilisation(work.model_flops, generation.peak_bf16_flops * part.chips)
 
 
-def mfu(part: Slice, work: Work, *, batch: int, step_s: Range) -> Range:
+def mfu(generation: Generation, part: Slice, work: Work, *, batch: int, step_s: Range) -> Range:
     """Model FLOPs over those that the chips could do in the time of a step, 0 to 1."""
-    share = utilisation(part, work).mfu(batch)
+    share = utilisation(generation, part, work).mfu(batch)
     return Range(share / step_s.high, share / step_s.expected, share / step_s.low)
 
 
-def mfu_bounds(plan: Plan, programs: Json) -> dict[str, dict[str, object]]:
+def mfu_bounds(plan: Plan, programs: Json, known: Catalogue) -> dict[str, dict[str, object]]:
     """*programs* of `check`, each with ``mfu_bound``: the utilisation that its own FLOPs and bytes allow at most, low
     where the chip computes and moves one after the other, high where both overlap perfectly; None: cannot be told.
     """
-    return {name: {**inner(one), "mfu_bound": _mfu_bound(plan, name, inner(one))} for name, one in programs.items()}
+    return {
+        name: {**inner(one), "mfu_bound": _mfu_bound(plan, name, inner(one), known)} for name, one in programs.items()
+    }
 
 
-def _mfu_bound(plan: Plan, name: str, program: Json) -> list[float] | None:
+def _mfu_bound(plan: Plan, name: str, program: Json, known: Catalogue) -> list[float] | None:
     rate, told = plan.examples_per_s, plan.basis.mfu if plan.basis else None
     if rate is None or not told or not program.get("flops") or not program.get("bytes_accessed"):
         return None
-    part = catalogue().slice(plan.accelerator)
-    generation, cores = catalogue().generation(part.generation), part.devices / part.chips
+    part = known.slice(plan.accelerator)
+    generation, cores = known.generation(part.generation), part.devices / part.chips
     hbm_rate = generation.value("hbm_rate")
     if not hbm_rate:
         return None
@@ -71,15 +74,15 @@ def _mfu_bound(plan: Plan, name: str, program: Json) -> list[float] | None:
     return [min(1.0, ideal_s / (computes + moves)), min(1.0, ideal_s / max(computes, moves))]
 
 
-def not_below(plan: Plan, program: Json) -> Plan:
+def not_below(plan: Plan, program: Json, known: Catalogue) -> Plan:
     """*plan*, promising no more than the compiled training step allows: ``flops`` and ``moved_bytes`` of *program*."""
     basis = plan.basis
     if basis is None or basis.floor_s is None or not program.get("flops") or plan.examples_per_s is None:
         return plan
-    part = catalogue().slice(plan.accelerator)
+    part = known.slice(plan.accelerator)
     moved = number(program.get("moved_bytes")) * part.devices / part.chips
     flops = number(program["flops"]) * part.devices / part.chips
-    floor = max(basis.floor_s, step_floor_s(part, flops=flops, moved_bytes=moved))
+    floor = max(basis.floor_s, step_floor_s(known.generation(part.generation), flops=flops, moved_bytes=moved))
     batch, rate = plan.job.training.global_batch, plan.examples_per_s
     basis = replace(basis, floor_s=floor)
     before = Range(batch / rate.high, batch / rate.expected, batch / rate.low)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tpu_studio.domain.catalogue import SHIPPED, Catalogues
 from tpu_studio.planner.computer import Computer
 from tpu_studio.planner.own import OwnRuns
 from tpu_studio.planner.timing import Timing
@@ -15,6 +16,7 @@ class Known:
     """Each makes the plan truer; none is needed.
 
     Attributes:
+        catalogues: Prices and offers that count; what came with the program where nothing newer was read.
         timing: From the trainer's `time` mode, for this model, batch and data; without it the estimate is wide.
         here: Timing of the same job on this computer, to compare a rented place with.
         model_facts: Of the user's own file: ``sha256``, ``missing``, ``secret_line``, ``params``, ``problem`` with
@@ -29,6 +31,7 @@ class Known:
         own: This person's runs of before, which correct the estimate (``planner.own``).
     """
 
+    catalogues: Catalogues
     timing: Timing | None = None
     here: Timing | None = None
     model_facts: Mapping[str, object] = field(default_factory=dict)
@@ -41,4 +44,4 @@ class Known:
     own: OwnRuns | None = None
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = Known(SHIPPED)

@@ -28,7 +28,7 @@ from tpu_studio.wire.utilisation import Utilisation
 
 
 def make_plan(job: Job, look: Look, known: Known = NOTHING_KNOWN, *, now: float, advise: bool = True) -> Plan:
-    """The plan of *job* on the data seen in *look*; the same arguments give the same plan, while prices are the same.
+    """The plan of *job* on the data seen in *look*; the same arguments give the same plan.
 
     Args:
         now: Seconds since 1970, for the date of a pretended price.
@@ -128,7 +128,11 @@ def _basis(parts: Parts) -> Basis:
 def _utilisation(parts: Parts) -> Utilisation | None:
     """None where the steps are a processor's: there is no peak to compare them with."""
     rented = parts.sized.rented
-    return utilisation(rented.slice, parts.sized.work) if rented is not None and parts.estimate.mfu else None
+    return (
+        utilisation(rented.generation, rented.slice, parts.sized.work)
+        if rented is not None and parts.estimate.mfu
+        else None
+    )
 
 
 def _memory(parts: Parts) -> PlanMemory:

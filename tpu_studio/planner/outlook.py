@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tpu_studio.domain.catalogue import title_of
 from tpu_studio.planner.advice.choose import advise
 from tpu_studio.planner.advice.situation import Situation
 from tpu_studio.planner.broken import without_money
@@ -76,10 +75,11 @@ def _compared(plan: Plan, parts: Parts, at: At) -> Comparison:
         if places.by_id(plan.place).rehearses and cloud.sized.rented is not None:
             time, usd = cloud.estimate.time_s, cloud.sized.rented.usd_per_hour
             cost = time.scaled(usd / 3600) if usd else None
-        own = Way(rented, plan.accelerator, tier, time, cost, title_of(plan.accelerator))
+        own = Way(rented, plan.accelerator, tier, time, cost, parts.sized.tpu.title)
     elif places.by_id(plan.place).notebook and plan.fits and plan.time_s:
         own = Way(plan.place, plan.accelerator, "free", plan.time_s, plan.cost_usd, "the free TPU of Colab")
-    return compare(_drawn(here), _drawn(cloud), own)
+    known = parts.question.known.catalogues.at(places.charging().id)
+    return compare(_drawn(here), _drawn(cloud), known, own)
 
 
 def _drawn(parts: Parts) -> Drawn:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.catalogue import Catalogue
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import checks, rented, rules, work
 from tpu_studio.planner.auto import Resolved, resolve
@@ -49,6 +49,10 @@ class Question:
     @property
     def place(self) -> places.Place:
         return places.by_id(self.job.where.place)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return self.known.catalogues.at(self.place.id)
 
     @property
     def planner(self) -> PlacePlanner:
@@ -173,7 +177,7 @@ class Parts:
 
 
 def parts_of(job: Job, look: Look, known: Known) -> Parts:
-    """The same arguments give the same parts, while the catalogue of prices is the same.
+    """The same arguments give the same parts.
 
     Raises:
         JobError: A model name, an option of it or a preset that does not exist.
@@ -290,7 +294,7 @@ def _estimate(question: Question, sized: Sized, mine: Mine) -> Estimate:
 def _limit_bytes(question: Question, found: Rented | None) -> int:
     if found is None:
         return question.computer.memory_bytes
-    return rented.program_bytes(catalogue().generation(found.slice.generation))
+    return rented.program_bytes(found.generation)
 
 
 def _needed_bytes(question: Question, sized: Sized) -> int:

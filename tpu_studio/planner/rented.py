@@ -18,11 +18,8 @@ from tpu_studio.domain.catalogue import (
     Generation,
     Price,
     Slice,
-    catalogue,
-    catalogue_at,
     chips,
     region_of,
-    title_of,
 )
 from tpu_studio.domain.standing import standing_of
 from tpu_studio.planner import areas
@@ -60,6 +57,7 @@ PRACTICE_LIMIT_WHY = (
 @dataclass(frozen=True)
 class Rented:
     """Attributes:
+    known: The catalogue that it was chosen from.
     zones: In the order in which they are asked; all of one region.
     price: None: unknown.
     reasons: `table.key` → why.
@@ -68,6 +66,7 @@ class Rented:
     usd_by_region: What it costs an hour in each region, where they differ; the price is the dearest.
     """
 
+    known: Catalogue
     slice: Slice
     zones: tuple[str, ...]
     tier: str
@@ -83,6 +82,15 @@ class Rented:
         return None if self.price is None else self.price.usd_per_hour(self.slice.chips)
 
     @property
+    def generation(self) -> Generation:
+        return self.known.generation(self.slice.generation)
+
+    @property
+    def title(self) -> str:
+        """`v5e · 8 chips`"""
+        return self.known.title_of(self.slice.accelerator_type)
+
+    @property
     def devices(self) -> int:
         return self.slice.devices
 
@@ -91,7 +99,7 @@ class Rented:
         return region_of(self.zones[0]) if self.zones else ""
 
 
-def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = None) -> Rented:
+def choose(job: Job, framework: str, need_bytes: int, known: Catalogue) -> Rented:
     """Args:
     need_bytes: What one device has to hold: weights, optimizer, activations of its share.
 
@@ -99,7 +107,6 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
         BadInput: ``slice-unknown``, ``generation-unknown``.
     """
     tier, place = job.where.tier, job.where.place
-    known = known or catalogue_at(place)
     given = list(job.where.zones)
     reasons: dict[str, str] = {}
     if job.where.accelerator == AUTO:
@@ -120,11 +127,12 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     price = _dearest(known, part, zones, tier)
     problem, why = ("", "") if verdict.possible else ("accelerator-impossible", verdict.why)
     if not zones and not problem:
-        problem, why = "accelerator-impossible", f"No area lends {title_of(part.accelerator_type)} as {tier}."
+        problem, why = "accelerator-impossible", f"No area lends {known.title_of(part.accelerator_type)} as {tier}."
     backend = _backend(job, known, part)
     if not backend and not problem:
         problem, why = "accelerator-impossible", _not_lent(job, part)
-    return Rented(part, zones, tier, price, reasons, problem, why, backend, _by_region(known, part, zones, tier))
+    regions = _by_region(known, part, zones, tier)
+    return Rented(known, part, zones, tier, price, reasons, problem, why, backend, regions)
 
 
 def _dearest(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> Price | None:
@@ -219,7 +227,7 @@ def estimate(
             why = f"{here.lesson.words} The practice machine is this computer's processor."
         return replace(here, setup_s=plus(PRACTICE_SETUP_S, here.setup_s), why=why)
     workload = workload_of(resolved, work, rented)
-    answer = _throughput(workload)
+    answer = _throughput(workload, rented.known)
     assert answer.step_time_s is not None
     installing = environment_s(resolved.job.training.framework)
     modelled = {"step_s": answer.step_time_s, "setup_s": installing, "compile_s": COMPILE_S}
@@ -233,7 +241,9 @@ def estimate(
     per_s = Range(*(min(a, b) for a, b in zip(_three(chip), _three(host), strict=True))) if host else chip
     waiting = max(0.0, 1.0 - host.expected / chip.expected) if host else 0.0
     optimizer = resolved.job.training.optimizer
-    least = planned_floor_s(rented.slice, work, batch=resolved.batch, optimizer=optimizer, sharded=sharded)
+    least = planned_floor_s(
+        rented.generation, rented.slice, work, batch=resolved.batch, optimizer=optimizer, sharded=sharded
+    )
     step = Range(*(max(least, resolved.batch / rate) for rate in (per_s.high, per_s.expected, per_s.low)))
     per_s = Range(*(resolved.batch / one for one in (step.high, step.expected, step.low)))
     rounds = max(1.0, resolved.steps / max(1, resolved.job.training.evaluate_every))
@@ -249,7 +259,7 @@ def estimate(
             f"Reading a picture took {1000.0 * (resolved.read_s or 0.0):.2g} ms on one core here; read as fast "
             f"there, the TPU waits {figures.share(waiting)} of the time."
         )
-    share = mfu(rented.slice, work, batch=resolved.batch, step_s=step)
+    share = mfu(rented.generation, rented.slice, work, batch=resolved.batch, step_s=step)
     made = Estimate(per_s, setup, training, False, why, waiting, modelled, lesson, least, share)
     return with_preemptions(made, resolved, rented.tier)
 
@@ -259,8 +269,7 @@ def _read_rate(resolved: Resolved, rented: Rented) -> Range | None:
     if resolved.read_s is None:
         return None
     vms = rented.slice.vms
-    known = catalogue_at(resolved.job.where.place)
-    cores = max(1, known.generation(rented.slice.generation).vcpus_for(rented.slice.chips) // vms)
+    cores = max(1, rented.generation.vcpus_for(rented.slice.chips) // vms)
     one = decoding_processes(cores) * vms / resolved.read_s
     return assumed.READING_TOGETHER.scaled(one)
 
@@ -270,9 +279,9 @@ def _three(value: Range) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=256)
-def _throughput(workload: Workload) -> Throughput:
+def _throughput(workload: Workload, known: Catalogue) -> Throughput:
     """Asked again for the same work with each edit that changes something else."""
-    return throughput(workload, catalogue())
+    return throughput(workload, known)
 
 
 def with_preemptions(found: Estimate, resolved: Resolved, tier: str) -> Estimate:
@@ -341,12 +350,11 @@ def cents_up(usd: float) -> float:
     return math.ceil(round(usd * 100.0, 6)) / 100.0
 
 
-def listed_usd_per_hour(plan: Plan) -> float | None:
-    """What the machine of *plan* costs an hour in its dearest zone by the list that is known here; None: unknown.
+def listed_usd_per_hour(plan: Plan, known: Catalogue) -> float | None:
+    """What the machine of *plan* costs an hour in its dearest zone by the list in *known*; None: unknown.
 
     Raises BadInput: no such machine is known."""
-    known, tier = catalogue_at(plan.place), plan.job.where.tier
-    wanted = known.slice(plan.accelerator)
+    tier, wanted = plan.job.where.tier, known.slice(plan.accelerator)
     prices = (known.price(wanted.generation, wanted.chips, zone, tier) for zone in plan.job.where.zones)
     return max((price.usd_per_hour(wanted.chips) for price in prices if price), default=None)
 

@@ -8,8 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain import offers as offered
-from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.domain.observable import Observable
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire import places
 

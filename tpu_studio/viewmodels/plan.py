@@ -225,10 +225,12 @@ class PlanViewModel(Editing, Starting):
         )
 
     def _sources(self) -> Sources:
+        from tpu_studio.domain.renewed import catalogues
         from tpu_studio.workflow.planning import Bucket, Sources
 
         region, kept_days = self._bucket
         return Sources(
+            catalogues(),
             timing=self._times.of,
             model=self._work.of,
             picture_s=self._paces.of,

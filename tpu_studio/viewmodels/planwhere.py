@@ -11,18 +11,11 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.catalogue import (
-    COMPUTE_ENGINE_LENDS,
-    Catalogue,
-    Generation,
-    Slice,
-    catalogue,
-    catalogue_at,
-    region_of,
-)
+from tpu_studio.domain.catalogue import COMPUTE_ENGINE_LENDS, Catalogue, Generation, Slice, catalogue, region_of
 from tpu_studio.domain.catalogue import chips as chips
 from tpu_studio.domain.catalogue import title_of as title_of
 from tpu_studio.domain.offers import day_words
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import BadInput, StudioError

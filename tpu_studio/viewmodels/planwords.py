@@ -174,12 +174,13 @@ def fix_words(fix: Mapping[str, object]) -> str:
 
 def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None) -> str:
     """`391 thousand weights · about 3 min`: what training *job* would take here, as far as it can be told."""
+    from tpu_studio.domain.renewed import catalogues
     from tpu_studio.planner.known import Known
     from tpu_studio.planner.make import make_plan
     from tpu_studio.wire.errors import StudioError
 
     try:
-        plan = make_plan(job, look, Known(own=own), now=now, advise=False)
+        plan = make_plan(job, look, Known(catalogues(), own=own), now=now, advise=False)
     except StudioError:  # the options of another model: the card is still a choice
         return ""
     told = [f"{weights(plan.memory.params)} weights"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Set
 from dataclasses import replace
 from pathlib import Path
 
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner.own import OwnRuns, runs_of
 from tpu_studio.wire.runfolder import has_plan, write_atomically
 from tpu_studio.workflow.ports import RunIndex, RunSummary
@@ -19,7 +20,7 @@ FILE = "forgotten.json"
 
 
 def own_runs(rows: Iterable[RunSummary]) -> OwnRuns:
-    return OwnRuns(runs_of((row.run, row.learned) for row in rows if not row.problem))
+    return OwnRuns(runs_of((row.run, row.learned) for row in rows if not row.problem), catalogue())
 
 
 def rows_of(home: Path, index: RunIndex) -> list[RunSummary]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tpu_studio.data.looked import Look
+from tpu_studio.domain.catalogue import Catalogues
 from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.make import make_plan, plan_with_parts
@@ -38,6 +39,7 @@ class Sources:
     """What is known of a plan without waiting; each answers None where it does not know.
 
     Attributes:
+        catalogues: Prices and offers that count now.
         timing: Of real steps on this computer.
         model: What the engine saw in the plan's model: its work (``planner.known``), or a problem.
         picture_s: What one core takes to read a picture.
@@ -47,6 +49,7 @@ class Sources:
         starter: The problem of the starter weights that it begins from; "": they are here, or it begins from none.
     """
 
+    catalogues: Catalogues
     timing: Callable[[Plan], Timing | None] = lambda plan: None
     model: Callable[[Plan], Mapping[str, object] | None] = lambda plan: None
     picture_s: Callable[[Plan], float | None] = lambda plan: None
@@ -110,7 +113,9 @@ def plan_job(draft: Draft, sources: Sources, now: float, *, advise: bool = True)
         known = replace(known, here=sources.timing(here))
     plan, parts = plan_with_parts(draft.job, draft.look, known, now=now, advise=advise)
     answer = sources.checked(plan)
-    return Planning(with_compiler(plan, answer) if answer else plan, parts, known)
+    if answer:
+        plan = with_compiler(plan, answer, parts.question.catalogue)
+    return Planning(plan, parts, known)
 
 
 def wants_timing(draft: Draft, planning: Planning) -> bool:
@@ -137,6 +142,7 @@ def _known(draft: Draft, sources: Sources) -> Known:
     if own:
         facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
     return Known(
+        sources.catalogues,
         model_facts=facts,
         consent=draft.consent,
         bucket_region=bucket.region,

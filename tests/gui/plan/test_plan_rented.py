@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from tests.fakes.planning import World
 from tests.gui.plan.pages import as_wide_as, press, rented, sheet_of, shown_notes, words_in
 from tpu_studio.cloud.prices import with_rows
-from tpu_studio.domain import catalogue as catalogues
+from tpu_studio.domain import renewed
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.choose import CheckBox
 from tpu_studio.gui.plan.notes import TallNote
@@ -182,7 +182,7 @@ def test_a_price_that_comes_while_the_review_is_open_is_read_before_anything_is_
     QApplication.processEvents()
     sheet, shown = sheet_of(page), world.view.plan
     assert button_in(sheet, "Rent 1 chip & train") and "changed while you read" not in words_in(sheet)
-    monkeypatch.setitem(catalogues._priced, "cloud", with_rows([ROW], date(2026, 11, 22)))
+    monkeypatch.setitem(renewed._renewed, "cloud", with_rows([ROW], date(2026, 11, 22)))
     world.model.prices_changed("")
     QApplication.processEvents()
     assert "Price: $1.20 an hour → $0.90 an hour" in words_in(sheet) and "Worst case: " in words_in(sheet)

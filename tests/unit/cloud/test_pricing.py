@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tpu_studio.domain import catalogue as catalogues
-from tpu_studio.domain.catalogue import catalogue, catalogue_at
+from tpu_studio.domain import renewed
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.places.pricing import Priced, refresh
 from tpu_studio.planner.rented import choose
 from tpu_studio.wire.errors import CloudUnclear
@@ -22,7 +23,7 @@ TODAY = date(2026, 11, 22)
 @pytest.fixture(autouse=True)
 def no_prices_stay() -> Iterator[None]:
     yield
-    catalogues.forget_renewed()
+    renewed.forget_renewed()
 
 
 class List:
@@ -66,7 +67,7 @@ def test_prices_are_read_once_a_day_and_only_for_the_real_cloud(tmp_path: Path) 
     job = {"format": 1, "name": "x", "model": {"name": "mlp"}, "data": {"kind": "digits"}}
     where = {"accelerator": "v5litepod-1", "zones": ["us-west4-a"]}
     for place, usd in (("cloud", 9.0), ("practice", 1.2)):
-        assert choose(parse({**job, "where": {**where, "place": place}}), "jax", 1).usd_per_hour == usd
+        assert choose(parse({**job, "where": {**where, "place": place}}), "jax", 1, catalogue_at(place)).usd_per_hour == usd
 
 
 def test_off_line_the_kept_ones_do_for_a_week_with_their_date(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_off_line_the_kept_ones_do_for_a_week_with_their_date(tmp_path: Path) ->
     assert told.live == TODAY and told.error is not None and told.error.id == "network-down"
     found = catalogue_at("cloud").price("v5e", 1, "us-west4")
     assert found is not None and (found.usd_per_chip_hour, found.as_of) == (9.0, "2026-11-22")
-    catalogues.forget_renewed()
+    renewed.forget_renewed()
     assert refresh(tmp_path, TODAY + timedelta(days=8), live).live is None
     assert price_at("cloud") == 1.2
 

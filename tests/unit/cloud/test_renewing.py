@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tpu_studio.domain import catalogue as catalogues
-from tpu_studio.domain.catalogue import catalogue, catalogue_at
+from tpu_studio.domain import renewed
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.offers import Area, Offers
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.places import pricing, renewing
 
 TODAY = date(2026, 12, 24)
@@ -44,7 +45,7 @@ BROKEN = (
 @pytest.fixture(autouse=True)
 def nothing_stays() -> Iterator[None]:
     yield
-    catalogues.forget_renewed()
+    renewed.forget_renewed()
 
 
 def lent(place: str) -> list[int] | None:

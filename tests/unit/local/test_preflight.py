@@ -13,13 +13,12 @@ import psutil
 import pytest
 
 from tests.fakes.looks import HANDS, NOW, counted, job
-from tests.fakes.making import make_plan
+from tests.fakes.making import make_plan, with_compiler
 from tests.fakes.plans import plan
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.local.engine import EngineState
 from tpu_studio.local.modelfacts import ModelFacts
 from tpu_studio.local.preflight import TAG, Bounds, Preflight, Slice
-from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.wire.errors import NotReady, StudioError
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan

@@ -9,9 +9,11 @@ import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tests.fakes.making import make_plan
-from tpu_studio.domain.catalogue import catalogue_at, forget_renewed, use
+from tpu_studio.domain.renewed import catalogue_at, catalogues, forget_renewed, use
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.standing import FILE, standing_of
+from tpu_studio.planner import known as planner
+from tpu_studio.planner import make
 from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
 
@@ -135,3 +137,14 @@ def test_a_slice_of_many_hosts_is_told_where_addresses_are_too_few(known: Known)
     known(serving(us_west4_a=4), addresses={"us-west4": [8, 6]})
     check = next(one for one in planned(accelerator="v5litepod-16").checks if one.id == "place-addresses")
     assert check.fix == {"where.accelerator": "v5litepod-4"}  # the largest that is allowed
+
+
+def test_what_is_read_later_changes_no_plan_that_is_made_with_the_catalogue_of_before(known: Known):
+    wanted = job("mlp", "digits", where={"place": "cloud", "accelerator": "v5litepod-8"})
+    before = catalogues()
+    first = make.make_plan(wanted, DIGITS, planner.Known(before, computer=LAPTOP), now=NOW)
+    known(serving(us_west4_a=0, us_central1_a=0, us_west1_c=8))
+    same = make.make_plan(wanted, DIGITS, planner.Known(before, computer=LAPTOP), now=NOW)
+    newer = make.make_plan(wanted, DIGITS, planner.Known(catalogues(), computer=LAPTOP), now=NOW)
+    assert same == first
+    assert newer.job["where.zones"] == ["us-west1-c"] != first.job["where.zones"]

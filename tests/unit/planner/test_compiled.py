@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.making import with_compiler
 from tests.fakes.plans import plan
 from tpu_studio.domain.sentences import say_check, say_finding
-from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.viewmodels.plancheck import own_words
 from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.wire.planparts import Alternative, PlanMemory

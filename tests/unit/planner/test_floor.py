@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
-from tests.fakes.making import make_plan
+from tests.fakes.making import make_plan, with_compiler
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner import work
-from tpu_studio.planner.compiled import with_compiler
-from tpu_studio.planner.floor import mfu_bounds
+from tpu_studio.planner.floor import mfu_bounds, planned_floor_s
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import Plan, dumps, from_json, loads
@@ -44,11 +44,9 @@ def test_work_that_is_done_again_to_save_memory_does_not_count_as_the_models() -
 def test_the_floor_of_a_small_batch_is_reading_and_writing_the_state() -> None:
     params = 124_439_808
     found = work.Work(params, 6.0 * params, 0)
-    from tpu_studio.domain.catalogue import catalogue
-    from tpu_studio.planner.floor import planned_floor_s
-
-    part = catalogue().slice("v5litepod-1")
-    least = planned_floor_s(part, found, batch=1, optimizer="adamw")
+    known = catalogue()
+    part = known.slice("v5litepod-1")
+    least = planned_floor_s(known.generation("v5e"), part, found, batch=1, optimizer="adamw")
     assert least == pytest.approx(2 * 3 * 4 * params / V5E_BYTES)
 
 
@@ -78,10 +76,10 @@ def test_a_program_bounds_the_utilisation_by_its_own_work_and_traffic() -> None:
     )  # of the model alone; the program works 1.25 times as much, and moves as long as it works
     program = {"batch": 64, "flops": 1.25 * model, "bytes_accessed": 1.25 * seconds * V5E_BYTES}
     forward = {"batch": 128, "flops": model, "bytes_accessed": model / V5E_FLOPS * V5E_BYTES / 2}
-    told = mfu_bounds(plan, {"train": program, "evaluate": forward})
+    told = mfu_bounds(plan, {"train": program, "evaluate": forward}, catalogue())
     assert told["train"]["mfu_bound"] == pytest.approx([0.4, 0.8])
     assert told["evaluate"]["mfu_bound"] == pytest.approx([2 / 3 / 1.5, 2 / 3])  # 128 examples, forward only
-    refused = mfu_bounds(plan, {"train": {"batch": 64, "flops": None, "bytes_accessed": None}})
+    refused = mfu_bounds(plan, {"train": {"batch": 64, "flops": None, "bytes_accessed": None}}, catalogue())
     assert refused["train"]["mfu_bound"] is None
 
 

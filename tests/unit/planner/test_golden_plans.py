@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, counted, job
-from tests.fakes.making import make_plan
+from tests.fakes.making import make_plan, with_compiler
 from tpu_studio.data.looked import Look
-from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.job import Job

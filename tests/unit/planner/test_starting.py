@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.looks import HANDS, LAPTOP, NOW, PLAYS, counted, job
 from tests.fakes.making import estimate_of, make_plan
+from tpu_studio.domain.catalogue import SHIPPED
 from tpu_studio.planner.facts import facts_of
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.modelwork import work_of
@@ -126,7 +127,7 @@ def test_where_it_cannot_be_trained_says_so_before_anything_is_rented(
 def work(**training: Any) -> Any:
     asked = job("efficientnet-lite0", "images", training=training)
     facts = counted(3_331_554, 2.4e9, convolutions=True)
-    parts = parts_of(asked, PHOTOS, Known(computer=LAPTOP))
+    parts = parts_of(asked, PHOTOS, Known(SHIPPED, computer=LAPTOP))
     return parts.resolved, work_of(parts.resolved, facts_of(PHOTOS, asked), facts)
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
-from tests.fakes.making import estimate_of, make_plan
+from tests.fakes.making import estimate_of, make_plan, with_compiler
 from tpu_studio.data.looked import Look
-from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.planner.timing import Timing
 from tpu_studio.viewmodels.planexplain import explained
 from tpu_studio.viewmodels.planwords import memory_of

@@ -14,8 +14,7 @@ from tests.fakes.looks import DIGITS, LAPTOP, NOW
 from tests.fakes.making import make_plan
 from tests.fakes.views import T, view_of
 from tpu_studio.cloud.prices import with_rows
-from tpu_studio.domain import catalogue as catalogues
-from tpu_studio.domain import figures
+from tpu_studio.domain import figures, renewed
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.planner.report.cap import cap
@@ -436,7 +435,7 @@ def test_regions_are_offered_at_the_prices_that_count(monkeypatch: pytest.Monkey
         "source": "live",
         "confidence": "high",
     }
-    monkeypatch.setitem(catalogues._priced, "cloud", with_rows([row], date(2026, 11, 22)))
+    monkeypatch.setitem(renewed._renewed, "cloud", with_rows([row], date(2026, 11, 22)))
     where = planwhere.where_of(plan.job, plan, date(2026, 11, 22))
     assert "us-west4 · $9.87 an hour" in [one.words for one in where.regions]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.looks import DIGITS, HANDS, NOW, counted, job
+from tpu_studio.domain.catalogue import SHIPPED
 from tpu_studio.planner.timing import Timing
 from tpu_studio.viewmodels import planwhere, planwords
 from tpu_studio.wire.plan import Plan
@@ -15,7 +16,7 @@ from tpu_studio.workflow.ownfile import OwnFile
 from tpu_studio.workflow.planning import Bucket, Draft, Sources, plan_job, wants_timing
 
 STEP = Timing(0.02, compile_s=3.0, setup_s=5.0, examples_per_s=1600.0)
-WELL_TIMED = Sources(timing=lambda plan: STEP, picture_s=lambda plan: 0.01)
+WELL_TIMED = Sources(SHIPPED, timing=lambda plan: STEP, picture_s=lambda plan: 0.01)
 
 
 def at(place: str, **more: object) -> Draft:
@@ -40,7 +41,7 @@ def test_any_other_place_is_compared_with_this_computer_as_it_was_timed(place: s
         asked.append(plan.place)
         return STEP
 
-    planning = plan_job(at(place), Sources(timing=timing), NOW)
+    planning = plan_job(at(place), Sources(SHIPPED, timing=timing), NOW)
     assert (planning.known.here is STEP) == compared
     assert asked[-1] == "computer"
 
@@ -53,7 +54,7 @@ def test_only_a_place_that_rents_is_asked_for_its_bucket_and_each_for_its_own() 
         return Bucket("us-central1", 7)
 
     for place in ("computer", "colab", "practice", "cloud"):
-        plan_job(at(place), Sources(bucket=bucket), NOW)
+        plan_job(at(place), Sources(SHIPPED, bucket=bucket), NOW)
     assert asked == ["practice", "cloud"]
 
 
@@ -62,7 +63,7 @@ def test_cards_of_other_slices_rest_on_what_the_plan_rests_on() -> None:
     own = OwnFile(Path("/jobs/model.py"), "a" * 64, agreed=frozenset({"cloud"}))
     large = counted(300_000_000, 6e10)
     draft = Draft(job(None, "images", model={"file": "/jobs/model.py"}, where={"place": "cloud"}), HANDS, own)
-    planning = plan_job(draft, Sources(model=lambda plan: large), NOW)
+    planning = plan_job(draft, Sources(SHIPPED, model=lambda plan: large), NOW)
     first = planwhere.choices(draft.job, planning, HANDS, NOW)[0]
     assert planning.plan.time_s is not None
     assert first.accelerator == planning.plan.accelerator
@@ -72,21 +73,21 @@ def test_cards_of_other_slices_rest_on_what_the_plan_rests_on() -> None:
 def test_what_the_compiler_answered_is_laid_over_the_plan() -> None:
     answer = {"compiled": {"fits": False, "device_bytes": 40 << 30, "limit_bytes": 16 << 30}, "traced": {}}
     draft = at("cloud", accelerator="v5litepod-1")
-    assert plan_job(draft, Sources(), NOW).plan.fits
-    assert not plan_job(draft, Sources(checked=lambda plan: answer), NOW).plan.fits
+    assert plan_job(draft, Sources(SHIPPED), NOW).plan.fits
+    assert not plan_job(draft, Sources(SHIPPED, checked=lambda plan: answer), NOW).plan.fits
 
 
 def test_steps_are_timed_where_they_tell_something(tmp_path: Path) -> None:
     here = at("computer")
-    assert wants_timing(here, plan_job(here, Sources(), NOW))
-    assert wants_timing(at("practice"), plan_job(at("practice"), Sources(), NOW))
+    assert wants_timing(here, plan_job(here, Sources(SHIPPED), NOW))
+    assert wants_timing(at("practice"), plan_job(at("practice"), Sources(SHIPPED), NOW))
     assert not wants_timing(here, plan_job(here, WELL_TIMED, NOW))  # they were
     for place in ("cloud", "colab"):
-        assert not wants_timing(at(place), plan_job(at(place), Sources(), NOW))
+        assert not wants_timing(at(place), plan_job(at(place), Sources(SHIPPED), NOW))
     broken = Draft(job("gpt-nano", "digits"), DIGITS)
-    assert not wants_timing(broken, plan_job(broken, Sources(), NOW))
+    assert not wants_timing(broken, plan_job(broken, Sources(SHIPPED), NOW))
     file = OwnFile(tmp_path / "model.py", "a" * 64)
     own = Draft(job(None, "digits", model={"file": str(file.path)}), DIGITS, file)
-    assert not wants_timing(own, plan_job(own, Sources(), NOW))
+    assert not wants_timing(own, plan_job(own, Sources(SHIPPED), NOW))
     agreed = replace(own, own=replace(file, agreed=frozenset({"computer"})))
-    assert wants_timing(agreed, plan_job(agreed, Sources(), NOW))
+    assert wants_timing(agreed, plan_job(agreed, Sources(SHIPPED), NOW))

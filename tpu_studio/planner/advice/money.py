@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.advice.situation import Advice, Situation
 from tpu_studio.planner.compare import Way
@@ -85,7 +84,7 @@ def region(s: Situation) -> Iterator[Advice]:
     """Where the bucket is, if the slice is lent there for no more than it costs now and traffic saves something."""
     if not s.charged or s.rented is None or not s.bucket_region or s.rented.region == s.bucket_region:
         return
-    part, tier, known = s.rented.slice, s.rented.tier, catalogue_at(s.plan.place)
+    part, tier, known = s.rented.slice, s.rented.tier, s.rented.known
     zones = [
         zone.zone
         for zone in known.generation(part.generation).zones

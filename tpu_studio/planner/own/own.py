@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.catalogue import Catalogue
 from tpu_studio.domain.forecast import TO_EACH_SIDE
 from tpu_studio.planner.own.learn import Learner
 from tpu_studio.planner.own.likeness import Traits, enough, likeness
@@ -78,10 +78,11 @@ class Lesson:
 class OwnRuns:
     """Args:
     runs: Of any place, newest first.
+    known: What this version of the model works out their chips' steps by; None: what was said then counts.
     """
 
-    def __init__(self, runs: Sequence[OwnRun] = ()) -> None:
-        self.runs = tuple(runs)
+    def __init__(self, runs: Sequence[OwnRun] = (), known: Catalogue | None = None) -> None:
+        self.runs, self._known = tuple(runs), known
         self._of: dict[tuple[str, str], _Taught | None] = {}
 
     def __bool__(self) -> bool:
@@ -95,7 +96,7 @@ class OwnRuns:
         """*modelled* seconds, laid over with what runs like it took; None where none had enough in common with it."""
         at = (traits.place, quantity)
         if at not in self._of:
-            self._of[at] = _taught(self.runs, *at)
+            self._of[at] = _taught(self.runs, self._known, *at)
         taught = self._of[at]
         return taught.correct(traits, modelled) if taught else None
 
@@ -120,11 +121,13 @@ def _framework_of(stack: str) -> str:
     return same[0] if same else frameworks.for_chips().id
 
 
-def of_workload(own: OwnRuns, workload: Workload, answer: Throughput) -> tuple[Throughput, Lesson | None]:
+def of_workload(
+    own: OwnRuns, workload: Workload, answer: Throughput, known: Catalogue
+) -> tuple[Throughput, Lesson | None]:
     """*answer* corrected by runs on rented TPUs, as `tpu-studio estimate --own-runs` gives it."""
     if answer.step_time_s is None or not workload.generation:
         return answer, None
-    chips = workload.chips or catalogue().generation(workload.generation).slices[0].chips
+    chips = workload.chips or known.generation(workload.generation).slices[0].chips
     traits = Traits(
         places.charging().id,
         workload.generation,
@@ -171,12 +174,12 @@ class _Taught:
         return Lesson(seconds, math.exp(off.shift), tuple(run.run for run in near), near[0].at, same)
 
 
-def _taught(runs: Sequence[OwnRun], place: str, quantity: str) -> _Taught | None:
+def _taught(runs: Sequence[OwnRun], known: Catalogue | None, place: str, quantity: str) -> _Taught | None:
     assert quantity in QUANTITIES
     chosen: list[OwnRun] = []
     modelled: dict[str, Range] = {}
     for run in runs:
-        told = _modelled(run, quantity) if run.traits.place == place and quantity in run.measured else None
+        told = _modelled(run, quantity, known) if run.traits.place == place and quantity in run.measured else None
         if told is not None and len(chosen) < MOST:
             chosen.append(run)
             modelled[run.run] = told
@@ -184,11 +187,11 @@ def _taught(runs: Sequence[OwnRun], place: str, quantity: str) -> _Taught | None
     return _Taught(chosen, modelled, place, quantity, noise) if chosen else None
 
 
-def _modelled(run: OwnRun, quantity: str) -> Range | None:
+def _modelled(run: OwnRun, quantity: str, known: Catalogue | None) -> Range | None:
     """A chip's step as this version of the model has it; the rest as it was said then."""
-    if quantity == "step_s" and places.by_id(run.traits.place).has_chips and run.workload is not None:
+    if known and quantity == "step_s" and places.by_id(run.traits.place).has_chips and run.workload is not None:
         try:
-            return throughput(run.workload, catalogue()).step_time_s
+            return throughput(run.workload, known).step_time_s
         except StudioError:
             return None  # a TPU that the catalogue does not know any more
     return run.modelled.get(quantity)

@@ -12,7 +12,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.catalogue import catalogue, title_of
 from tpu_studio.planner import rented
 from tpu_studio.planner.estimate import Estimate, learned, limit_hours, plus
 from tpu_studio.planner.own import Mine
@@ -46,15 +45,16 @@ class NotebookPlanner:
         Raises:
             BadInput: ``slice-unknown``, ``generation-unknown``.
         """
-        job, part = question.job, catalogue().slice(str(known()["accelerator"]))
+        job, offers = question.job, question.catalogue
+        part = offers.slice(str(known()["accelerator"]))
         problem, why, reasons = "", "", {}
         if job.where.accelerator == AUTO:
-            room = figures.size(rented.program_bytes(catalogue().generation(part.generation)))
+            room = figures.size(rented.program_bytes(offers.generation(part.generation)))
             reasons["where.accelerator"] = f"What Colab lends for nothing: one v5e chip with {room} for a program."
-        elif catalogue().slice(job.where.accelerator) != part:
-            why = f"Colab lends {title_of(part.accelerator_type)} for nothing and no other TPU."
+        elif offers.slice(job.where.accelerator) != part:
+            why = f"Colab lends {offers.title_of(part.accelerator_type)} for nothing and no other TPU."
             problem = "accelerator-impossible"
-        return Rented(part, (), "free", None, reasons, problem, why)
+        return Rented(offers, part, (), "free", None, reasons, problem, why)
 
     def estimate(self, sized: Sized, here: Estimate, mine: Mine) -> Estimate:
         """Time in the notebook, from Run all to the zip; the same model of the chip as for rented ones."""

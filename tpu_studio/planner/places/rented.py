@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, catalogue_at
+from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S
 from tpu_studio.planner import allowed, areas, checks, rented, work
 from tpu_studio.planner.estimate import Estimate, limit_hours, limit_usd
 from tpu_studio.planner.extras import Loan, Moved, extras_of
@@ -37,7 +37,7 @@ RESULT_TIMES, RESULT_BYTES = 4, 4 << 20  # the model in each of its formats; cur
 class RentedPlanner:
     def choose(self, question: Question, sized: Sized) -> Rented:
         framework = sized.resolved.job.training.framework
-        return rented.choose(question.job, framework, rented.need_bytes(sized.memory, 1))
+        return rented.choose(question.job, framework, rented.need_bytes(sized.memory, 1), question.catalogue)
 
     def estimate(self, sized: Sized, here: Estimate, mine: Mine) -> Estimate:
         sharded = sized.memory.sharded
@@ -77,7 +77,7 @@ def _extras(parts: Parts, limits: Limits, money: float | None) -> Extras:
     """What the machine costs besides its chips, under the limits as they are resolved."""
     found, resolved, known = parts.sized.tpu, limits.resolved, parts.question.known
     practice, job = parts.question.place.rehearses, resolved.job
-    home = areas.practice_home(catalogue_at(parts.question.place.id)) if practice else known.bucket_region
+    home = areas.practice_home(found.known) if practice else known.bucket_region
     compute = found.backend == "compute-engine"
     loan = Loan(tuple(found.zones), found.tier, found.slice.vms, compute, home, known.kept_days)
     state = parts.sized.work.params * work.FLOAT

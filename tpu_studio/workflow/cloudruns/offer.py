@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.planner.rented import listed_usd_per_hour
 from tpu_studio.wire.controls import Control
 from tpu_studio.wire.limits import Limits, limits_of
@@ -40,7 +41,7 @@ class Offer:
     @property
     def listed_usd_per_hour(self) -> float | None:
         """By the price list of this computer; None: unknown."""
-        return listed_usd_per_hour(self.plan)
+        return listed_usd_per_hour(self.plan, catalogue_at(self.plan.place))
 
     @property
     def is_underpriced(self) -> bool:
