@@ -104,10 +104,22 @@ AXES = (
     ),
     Axis(
         "metric",
-        frozenset({"loss", "accuracy", "val_loss", "val_accuracy", "val_r2", "val_mae", "val_nats_per_token"}),
+        frozenset(
+            {
+                "loss",
+                "accuracy",
+                "val_loss",
+                "val_accuracy",
+                "val_r2",
+                "val_mae",
+                "val_nats_per_token",
+                "learning_rate",
+                "grad_norm",
+            }
+        ),
         ("wire/metrics.py", "wire/tasks.py", "trainer/evaluation.py", "trainer/maths.py"),
         ("metric", "curve", "line", "wanted", "values", "last", "final", "view"),
-        frozenset({"loss", "accuracy"}),
+        frozenset({"loss", "accuracy", "learning_rate"}),  # the last a key of a job, too
     ),
     Axis(
         "tier",

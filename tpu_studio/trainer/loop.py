@@ -298,14 +298,14 @@ class Loop:
         call = self._in_flight.popleft()
         piece, values = call.piece, self.steps.fetch(call.handle)
         self._watch_pace(call)
-        good = np.isfinite(values[metrics.training_loss().id]) & np.isfinite(values["grad_norm"])
-        values["learning_rate"] = self.schedule.rates(piece.first, piece.count)
+        good = np.logical_and.reduce([np.isfinite(column) for column in values.values()])
+        rates = values[metrics.learning_rate().id] = self.schedule.rates(piece.first, piece.count)
         if good.all():
             self.reports.add(piece.first, values)
             return
         bad = int(np.argmin(good))
         self.reports.add(piece.first, {name: column[: bad + 1] for name, column in values.items()})
-        self._not_finite(piece.first + bad + 1, float(values["learning_rate"][bad]))
+        self._not_finite(piece.first + bad + 1, float(rates[bad]))
 
     def _watch_pace(self, call: UnderWay) -> None:
         """How long *call*, just fetched, took: TensorFlow works until it returns, JAX until it can be fetched."""

@@ -64,7 +64,16 @@ def evaluation(recipe: Recipe, outputs: object, batch: Mapping[str, Tensor]) -> 
 
 
 def told_names(recipe: Recipe) -> tuple[str, ...]:
+    """Of `step_metrics`."""
     return ("loss", "grad_norm", "accuracy") if recipe.learns.has_classes else ("loss", "grad_norm")
+
+
+def step_metrics(recipe: Recipe, loss: Tensor, total: Tensor, right: Tensor, norm: Tensor) -> dict[str, Tensor]:
+    """What one step of training measures, of sums over its batch and the norm of its gradient (`update`)."""
+    told = {"loss": loss / total, "grad_norm": norm}
+    if recipe.learns.has_classes:
+        told["accuracy"] = right / total
+    return told
 
 
 def global_norm(tensors: Sequence[Tensor]) -> Tensor:

@@ -57,10 +57,7 @@ class JaxFormulas:
         (loss, (others, total, right)), gradients = self._gradients(weights, others, batch)
         decays = self._shape.decays
         weights, slots, norm = maths.update(self._recipe, decays, weights, gradients, total, slots, rate, step)
-        told = {"loss": loss / total, "grad_norm": norm}
-        if self._recipe.learns.has_classes:
-            told["accuracy"] = right / total
-        return Layout.join(weights, others, slots), told
+        return Layout.join(weights, others, slots), maths.step_metrics(self._recipe, loss, total, right, norm)
 
     def _gradients(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
         differentiate = jax.value_and_grad(self._summed_loss, has_aux=True)

@@ -65,10 +65,7 @@ class TfFormulas:
             others = [next(averaged) / replicas if other.dtype.is_floating else other for other in others]
         decays = self._shape.decays
         weights, slots, norm = maths.update(self._recipe, decays, weights, gradients, total, slots, rate, step)
-        told = {"loss": loss / total, "grad_norm": norm}
-        if self._recipe.learns.has_classes:
-            told["accuracy"] = right / total
-        return Layout.join(weights, others, slots), told
+        return Layout.join(weights, others, slots), maths.step_metrics(self._recipe, loss, total, right, norm)
 
     def _gradients(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
         parts = self._recipe.accumulate

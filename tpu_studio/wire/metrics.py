@@ -27,6 +27,7 @@ class Metric:
         better: Which way is better.
         unseen: Measured on unseen data, at checks, rather than at each step of training.
         course: Tells how training goes, not how good the model is.
+        noisy: It jumps from step to step, so that a curve of it is smoothed.
         beside: Tasks that show it on unseen data, beside their own.
         headline: Stands in the one line that tells how far a run is.
         said: Beside the metric that people look at, with *row* and ``value``; *means* explains it, with ``target``.
@@ -41,6 +42,7 @@ class Metric:
     better: Literal["higher", "lower"] = "lower"
     unseen: bool = False
     course: bool = False
+    noisy: bool = True
     beside: tuple[str, ...] = ()
     headline: bool = False
     context: str = ""
@@ -108,7 +110,7 @@ _METRICS = (
         headline=True,
         report="Nats a character on unseen text",
     ),
-    Metric("learning_rate", "Learning rate", "learning rate", "Learning rate", course=True),
+    Metric("learning_rate", "Learning rate", "learning rate", "Learning rate", course=True, noisy=False),
     Metric("grad_norm", "Size of the gradient", "size of the gradient", "Size of the gradient", course=True),
 )
 _BY_ID = {metric.id: metric for metric in _METRICS}
@@ -117,6 +119,11 @@ _BY_ID = {metric.id: metric for metric in _METRICS}
 def training_loss() -> Metric:
     """What every run makes smaller, at each step."""
     return _METRICS[0]
+
+
+def learning_rate() -> Metric:
+    """What each step of training was made with."""
+    return next(metric for metric in _METRICS if not metric.noisy)
 
 
 def all_metrics() -> tuple[Metric, ...]:

@@ -138,11 +138,13 @@ def _curves(plan: Plan, points: Points) -> list[str]:
     for shown in (task.quality, *((name,) for name in task.others)):
         if metrics.by_id(shown[-1]).unit != "nats":  # the curve of the loss shows it
             pictures.append(drawn(metrics.by_id(shown[-1]).title, shown))
-    pictures.append(picture("Learning rate", [line("learning rate", "learning_rate", "s3", "plain")], _short))
-    pictures = [each for each in pictures if each]
-    if len(pictures) % 2:  # two a row
-        pictures.append(picture("Size of the gradient", [line("norm", "grad_norm", "s4")], _short))
-    return pictures
+    rate = metrics.learning_rate()
+    course = [rate, *(metric for metric in metrics.all_metrics() if metric.course and metric != rate)]
+    for metric, colour in zip(course, ("s3", "s4"), strict=False):
+        style = "raw" if metric.noisy else "plain"
+        if metric is rate or len([each for each in pictures if each]) % 2:  # two a row
+            pictures.append(picture(metric.title, [line(metric.row, metric.id, colour, style)], _short))
+    return [each for each in pictures if each]
 
 
 def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tuple[str, str]]:
