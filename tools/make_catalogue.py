@@ -76,6 +76,65 @@ MORE_PRICES = [
     {"generation": "v5e", "region": "us-west4", "tier": "flex-start", "usd_per_chip_hour": 0.60},
     {"generation": "v6e", "region": "us-east5", "tier": "flex-start", "usd_per_chip_hour": 1.35},
 ]
+# What the TPU compiler lets a program have of one device, told by its refusals (docs/check.md), in GiB.
+PROGRAM_GIB = {"v4": 30.75, "v5e": 15.75, "v5p": 95.74, "v6e": 31.25, "tpu7x": 94.75}
+NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program for them
+# Images of Compute Engine, which lends these alone; v5e is listed and refused there: only the TPU API lends it.
+_FAMILIES = "projects/ubuntu-os-accelerator-images/global/images/family"
+COMPUTE_IMAGES = {
+    "v5p": f"{_FAMILIES}/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e",
+    "v6e": f"{_FAMILIES}/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e",
+    "tpu7x": f"{_FAMILIES}/ubuntu-accel-2404-amd64-tpu-tpu7x",
+}
+# The runtime image of the TPU API that we start.
+_TF = "tpu-vm-tf-2.18.0-pjrt-v5p-and-below"
+RUNTIMES = {
+    "jax": {
+        "v2": "tpu-ubuntu2204-base",
+        "v3": "tpu-ubuntu2204-base",
+        "v4": "tpu-ubuntu2204-base",
+        "v5e": "v2-alpha-tpuv5-lite",
+        "v5p": "v2-alpha-tpuv5",
+        "v6e": "v2-alpha-tpuv6e",
+    },
+    "tensorflow": {"v2": _TF, "v3": _TF, "v4": _TF, "v5e": _TF, "v5p": _TF, "v6e": "v2-alpha-tpuv6e"},
+}
+# For whom it is, those first that are looked at first.
+IN_SHORT = {
+    "v5e": "best for learning",
+    "v6e": "fast",
+    "v5p": "large models",
+    "v4": "older, large models",
+    "v2": "old",
+}
+# Slices that draw the limit for serving; larger ones that for training (`domain.quota`).
+SERVING_CHIPS = {"v5e": [1, 4, 8]}
+
+
+def _quota(tier: str, stem: str, unit: str = "chips", *, region: bool = True, **more: str) -> dict[str, str]:
+    """Ids of Google's limits for a zone and a region. The word order is Google's and follows no rule. Serving limits
+    for a zone were seen in refusals; those for a region are a doubt (``serving-region-quota``). *title*: as Google's
+    list displays it, without the place; an id that is spelled otherwise is found by it."""
+    ids = {
+        "zone": f"{stem}PerProjectPerZoneForTPUAPI",
+        "region": f"{stem}PerProjectPerRegionForTPUAPI" if region else "",
+    }
+    return {"tier": tier, **ids, "unit": unit, **more}
+
+
+_SERVING, _SERVING_SPOT = "TPUv5 lite pod cores for serving", "Preemptible TPU v5 lite pod cores for serving"
+QUOTAS = {
+    "v5e": [
+        _quota("on-demand", "TPUV5sLitepodServing", use="serving", title=_SERVING),
+        _quota("spot", "TPUV5sPreemptibleLitepodServing", use="serving", title=_SERVING_SPOT),
+        _quota("on-demand", "TPUV5sLitepod", use="training"),
+        _quota("spot", "TPUV5sPreemptibleLitepod", use="training"),
+    ],
+    "v6e": [_quota("on-demand", "TPUV6E"), _quota("spot", "TPUV6EPreemptible")],
+    "v5p": [_quota("on-demand", "TPUV5P", "cores"), _quota("spot", "TPUV5PPreemptible", "cores", region=False)],
+    "v4": [_quota("spot", "TPUV4sPreemptiblePod", "cores")],
+    "v2": [_quota("spot", "TPUV2sPreemptiblePod", "cores")],
+}
 # Frameworks by generation: what may be said of the pair, and the sentence for it.
 UNPROVEN_TF = "TensorFlow has official images for this chip up to version 2.18; newer ones are unproven on it."
 OLD_JAX = "Current JAX still lists it; its days are numbered."
@@ -105,9 +164,9 @@ def main(argv: list[str]) -> int:
     money = json.loads((asked.folder / "prices.json").read_text("utf-8"))
     measured = json.loads((asked.folder / "throughput-calibration.json").read_text("utf-8"))
     made = {
-        "generations.json": generations(chips),
+        "generations.json": generations(chips, money),
         "software.json": software(chips),
-        "prices.json": prices(money, chips),
+        "prices.json": prices(money),
         "gpus.json": gpus(money),
         "calibration.json": measured,
     }
@@ -139,7 +198,8 @@ def figure(value: Any, unit: str, source: str, sure: str, note: str = "") -> dic
     return {**made, "note": note} if note else made
 
 
-def generations(chips: dict[str, Any]) -> dict[str, Any]:
+def generations(chips: dict[str, Any], money: dict[str, Any]) -> dict[str, Any]:
+    """All that is known of a generation, its software and its prices too: another one is added in this file alone."""
     links = chips["ici_per_link_bytes_per_s_one_way"]
     made = []
     for raw in chips["generations"]:
@@ -160,17 +220,25 @@ def generations(chips: dict[str, Any]) -> dict[str, Any]:
             figures["matrix_unit"] = figure(
                 int(raw["mxu"].split("x")[0]), "rows and columns", own, confidence(words, "mxu"), raw["mxu"]
             )
+        id = raw["id"]
+        if id in PROGRAM_GIB:
+            figures["program"] = figure(PROGRAM_GIB[id], "GiB per device, for a program", "aot", "high")
         made.append(
             {
-                "id": raw["id"],
+                "id": id,
                 "aliases": raw.get("aliases", []),
                 "offered": bool(raw.get("slices")),
                 "status": raw["status"],
+                "in_short": IN_SHORT.get(id, ""),
+                "rank": [*IN_SHORT, id].index(id),
                 "interconnect": raw.get("interconnect"),
                 "control_plane": "cloud-tpu" if raw["api_type"] else "compute-engine" if raw.get("slices") else None,
                 "api_type": raw["api_type"],
                 "name_counts": raw["name_counts"],
                 "max_chips": raw.get("max_single_job_chips") or raw.get("max_chips"),
+                "compute_image": COMPUTE_IMAGES.get(id, ""),
+                "compiles": bool(raw.get("slices")) and id not in NOT_COMPILED,
+                "serving_chips": SERVING_CHIPS.get(id, []),
                 "figures": figures,
                 "machine_types": [
                     {
@@ -183,17 +251,19 @@ def generations(chips: dict[str, Any]) -> dict[str, Any]:
                 ],
                 "slices": [_slice(raw, one, own, confidence(words, "slices")) for one in raw.get("slices", [])],
                 "zones": _zones(raw, confidence(words, "zones")),
+                "software": _software(raw, chips),
+                "quotas": QUOTAS.get(id, []),
+                "prices": _prices(raw, money),
             }
         )
     return {
         "format": 1,
         "generated": chips["generated"],
-        "sources": sources(chips["source_keys"]),
+        "sources": sources({**chips["source_keys"], **money["source_keys"]}),
         "host_network": figure(chips["dcn_bytes_per_s_per_host"], "bytes/s per host", "scaling_book", "medium"),
         "host_to_chip": figure(chips["pcie_bytes_per_s_per_chip"], "bytes/s per chip", "scaling_book", "medium"),
         "generations": made,
         "tiers": chips["consumption_options"],
-        "free_options": chips["free_options"],
         "end_of_life": chips["eol"],
         "quota": chips["quota"],
     }
@@ -255,29 +325,33 @@ def _zones(raw: dict[str, Any], sure: str) -> list[dict[str, Any]]:
     return list(made.values())
 
 
-def software(chips: dict[str, Any]) -> dict[str, Any]:
-    support = [
-        {
-            "generation": row["generation"],
-            "framework": name,
+def _software(raw: dict[str, Any], chips: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """By framework: what may be said of the pair, the image that Google names for it, and the one that we start."""
+    images = chips["runtimes"]["cloud_tpu_api_images"]
+    named = {"jax": images["jax_and_pytorch"], "tensorflow": images["tensorflow"]}
+    return {
+        name: {
             "state": state,
             "why": why,
             "words": row[name],
             "source": row["evidence"].split(";")[0].strip(),
             "confidence": "medium" if state != "unproven" else "low",
+            "image": named[name].get(raw["id"], ""),
+            "runtime": RUNTIMES[name].get(raw["id"], ""),
         }
         for row in chips["framework_support"]
-        for name, (state, why) in SUPPORT[row["generation"]].items()
-    ]
+        if row["generation"] == raw["id"]
+        for name, (state, why) in SUPPORT[raw["id"]].items()
+    }
+
+
+def software(chips: dict[str, Any]) -> dict[str, Any]:
     runtimes = chips["runtimes"]
     return {
         "format": 1,
         "generated": chips["generated"],
         "sources": sources(chips["source_keys"]),
-        "support": support,
         "images": {
-            "jax": runtimes["cloud_tpu_api_images"]["jax_and_pytorch"],
-            "tensorflow": runtimes["cloud_tpu_api_images"]["tensorflow"],
             "note": runtimes["image_validity_note"],
             "rule": runtimes["cloud_tpu_api_images"]["rule"],
             "source": "runtimes",
@@ -317,12 +391,13 @@ def software(chips: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def prices(money: dict[str, Any], chips: dict[str, Any]) -> dict[str, Any]:
-    """One row a generation, region, tier and range of sizes. What was only remembered is left out."""
-    sizes = {raw["id"]: [one["chips"] for one in raw.get("slices", [])] for raw in chips["generations"]}
+def _prices(one: dict[str, Any], money: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row a region, tier and range of sizes. What was only remembered is left out."""
+    known = [part["chips"] for part in one.get("slices", [])]
     rows = []
     for raw in money["tpu_prices"]:
-        known = sizes[raw["generation"]]
+        if raw["generation"] != one["id"]:
+            continue
         least, most = raw["chips"] or known[0], raw["chips"] or known[-1]
         if raw["slice"] in ("v3-32", "v4-8"):  # larger slices cost the same a chip (its note; the only rate of v4)
             most = known[-1]
@@ -330,7 +405,6 @@ def prices(money: dict[str, Any], chips: dict[str, Any]) -> dict[str, Any]:
             if raw[key] is not None:
                 rows.append(
                     {
-                        "generation": raw["generation"],
                         "region": raw["region"],
                         "tier": tier,
                         "min_chips": least,
@@ -343,10 +417,11 @@ def prices(money: dict[str, Any], chips: dict[str, Any]) -> dict[str, Any]:
                     }
                 )
     for extra in MORE_PRICES:
-        known = sizes[str(extra["generation"])]
+        if extra["generation"] != one["id"]:
+            continue
         rows.append(
             {
-                **{key: extra[key] for key in ("generation", "region", "tier")},
+                **{key: extra[key] for key in ("region", "tier")},
                 "min_chips": known[0],
                 "max_chips": known[-1],
                 "usd_per_chip_hour": extra["usd_per_chip_hour"],
@@ -356,6 +431,10 @@ def prices(money: dict[str, Any], chips: dict[str, Any]) -> dict[str, Any]:
                 "note": "one reader of the live list, August 2026",
             }
         )
+    return rows
+
+
+def prices(money: dict[str, Any]) -> dict[str, Any]:
     return {
         "format": 1,
         "generated": money["generated"],
@@ -364,7 +443,6 @@ def prices(money: dict[str, Any], chips: dict[str, Any]) -> dict[str, Any]:
         "sources": sources(money["source_keys"]),
         "warnings": money["warnings"],
         "billing": money["billing"],
-        "rows": rows,
         "storage": money["storage"],
     }
 

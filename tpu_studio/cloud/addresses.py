@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tpu_studio.cloud.session import Api, segment
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 
 METRIC = "IN_USE_ADDRESSES"

@@ -19,12 +19,6 @@ from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
 from tpu_studio.workflow.livecheck.ways import USUAL, Ways
 
-IMAGES = {
-    "v5p": "projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e",
-    "v6e": "projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e",
-    "tpu7x": "projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accel-2404-amd64-tpu-tpu7x",
-}
-"""v5e is listed and refused there: only the TPU API lends it."""
 DISK_GB, DISK_TYPE = 200, "hyperdisk-balanced"  # v6e takes no persistent disk
 DISK_IOPS, DISK_MB_S = 3000, 140
 """What the price of a Hyperdisk Balanced includes; left away, Google would choose, and charge what is more."""
@@ -190,7 +184,7 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
     part = known.slice(wanted.accelerator)
     generation = known.generation(part.generation)
     machine = next((one for one in generation.machines if one.chips * part.vms == part.chips), None)
-    if generation.id not in IMAGES or machine is None or part.vms != 1:
+    if not generation.compute_image or machine is None or part.vms != 1:
         raw = f"Compute Engine lends no {wanted.accelerator} as one machine"
         raise errors.make("type-not-in-zone", {"raw": raw, "zone": wanted.ref.zone, "accelerator": wanted.accelerator})
     zone = f"zones/{wanted.ref.zone}"
@@ -205,7 +199,7 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
     elif loans.by_id(wanted.tier).usual:
         del scheduling["instanceTerminationAction"]  # it needs a reason to act
     boot = {
-        "sourceImage": IMAGES[generation.id],
+        "sourceImage": generation.compute_image,
         "diskSizeGb": str(DISK_GB),
         "diskType": f"{zone}/diskTypes/{DISK_TYPE}",
         "provisionedIops": str(DISK_IOPS),

@@ -16,7 +16,8 @@ from typing import Any
 
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import Api
-from tpu_studio.domain.catalogue import Catalogue, catalogue, region_of
+from tpu_studio.domain.catalogue import Catalogue, catalogue
+from tpu_studio.domain.generations import region_of
 from tpu_studio.wire import loans
 from tpu_studio.wire.resources import resource_path
 

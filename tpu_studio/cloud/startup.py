@@ -65,15 +65,16 @@ def environment(framework: str, generation: str) -> dict[str, object]:
         CloudRefused: ``type-not-in-zone`` where there is none.
     """
     id = catalogue().generation(generation).id
-    for one in _table()["environments"]:
-        if one["framework"] == framework and id in one["generations"]:
+    for one in _table()["environments"] if catalogue().possible(id, framework).possible else ():
+        if one["framework"] == framework:
             return {**{key: one[key] for key in ("framework", "python", "lock")}, "uv": uv()}
     raise errors.make("type-not-in-zone", {"raw": f"nothing is known to run {framework} on {id}", "accelerator": id})
 
 
 def runtime(framework: str, generation: str) -> str:
     """The image that the TPU API wants for this generation; "" on Compute Engine, which names image families."""
-    return str(_table()["runtimes"].get(framework, {}).get(catalogue().generation(generation).id, ""))
+    known = catalogue().generation(generation).software.get(framework)
+    return known.runtime if known else ""
 
 
 def uv() -> dict[str, str]:

@@ -15,6 +15,7 @@ from datetime import date
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
+from tpu_studio.domain.generations import Generation, Price, QuotaId, Slice, generation_of, region_of
 from tpu_studio.wire import loans
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.resources import resource_path
@@ -25,157 +26,6 @@ COMPUTE_FLEX_WAIT_S = (90.0, 7200.0)
 FLEX_START_MOST_S = 7 * 86_400.0
 """A flex-start loan of either backend ends then: "duration of up to 7 days"
 (cloud.google.com/tpu/docs/request-using-flex-start), and Compute Engine's own limit of such a machine."""
-COMPUTE_ENGINE_LENDS = ("v5p", "v6e", "tpu7x")  # v5e is listed and refused there
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A published number. ``confidence``: high, medium, low, unverified; ``source``: a key of `Catalogue.sources`."""
-
-    value: float
-    unit: str
-    source: str
-    date: str
-    confidence: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A kind of TPU VM: processors and memory that stand beside its chips."""
-
-    machine_type: str
-    chips: int
-    vcpu: int
-    ram_gb: float
-    confidence: str
-
-
-@dataclass(frozen=True)
-class Slice:
-    """Chips that can be lent together.
-
-    Attributes:
-        vms: Machines to log in to; data is split over them.
-        devices: What the framework counts.
-    """
-
-    generation: str
-    accelerator_type: str
-    chips: int
-    topology: str
-    vms: int
-    devices: int
-    confidence: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Zone:
-    """Attributes:
-    listed: Google's own list of zones names it; others were only seen.
-    tiers: How chips are lent there.
-    sizes: Chips of the slices that the account's own list names there; None: nobody asked, all between the two.
-    images: Runtime images that it names there; None: nobody asked.
-    as_of: The day (ISO) on which the account was told so; "": the table that came with the program.
-    """
-
-    zone: str
-    min_chips: int
-    max_chips: int
-    listed: bool
-    tiers: tuple[str, ...]
-    sizes: tuple[int, ...] | None = None
-    images: tuple[str, ...] | None = None
-    as_of: str = ""
-
-    @property
-    def region(self) -> str:
-        return region_of(self.zone)
-
-    def lends(self, chips: int) -> bool:
-        return self.min_chips <= chips <= self.max_chips and (self.sizes is None or chips in self.sizes)
-
-
-@dataclass(frozen=True)
-class Generation:
-    """One family of chips. ``offered``: whether anything of it can be rented and is known well enough to plan for."""
-
-    id: str
-    aliases: tuple[str, ...]
-    offered: bool
-    status: str
-    interconnect: str
-    control_plane: str
-    api_type: str
-    name_counts: str
-    max_chips: int
-    figures: Mapping[str, Figure]
-    machines: tuple[Machine, ...]
-    slices: tuple[Slice, ...]
-    zones: tuple[Zone, ...]
-
-    def value(self, name: str) -> float | None:
-        """A figure's value by its name (peak_bf16 in TFLOP/s, hbm in GiB, hbm_rate in GB/s …); None: unknown."""
-        figure = self.figures.get(name)
-        return None if figure is None else figure.value
-
-    @property
-    def peak_bf16_flops(self) -> float:
-        """Dense bf16 peak of a chip, FLOP/s. Only of generations that are offered."""
-        return self.figures["peak_bf16"].value * 1e12
-
-    def peak_flops(self, precision: str) -> float:
-        """Dense peak of a chip at *precision* (int8, fp8, else bf16), FLOP/s; bf16's where it has no faster."""
-        faster = self.value(f"peak_{precision}")
-        return self.peak_bf16_flops if faster is None else faster * 1e12
-
-    @property
-    def hbm_bytes_per_device(self) -> int:
-        return int(self.figures["hbm_per_device"].value * 2**30)
-
-    @property
-    def matrix_unit(self) -> int:
-        """Rows and columns of one matrix unit: 128 or 256."""
-        return int(self.figures["matrix_unit"].value)
-
-    @property
-    def devices_per_chip(self) -> int:
-        return int(self.figures["devices_per_chip"].value)
-
-    def slice_of(self, chips: int) -> Slice | None:
-        return next((one for one in self.slices if one.chips == chips), None)
-
-    def vms_for(self, chips: int) -> int:
-        """Machines that *chips* hang off, also for sizes that are several slices or none that is lent."""
-        known = self.slice_of(chips)
-        most = max((machine.chips for machine in self.machines), default=4)
-        return known.vms if known else max(1, -(-chips // min(4, most)))
-
-    def vcpus_for(self, chips: int) -> int:
-        """Processors of all machines together."""
-        vms = self.vms_for(chips)
-        each = max(1, chips // vms)
-        fitting = [machine for machine in self.machines if machine.chips >= each] or list(self.machines)
-        return vms * min(fitting, key=lambda machine: machine.chips).vcpu
-
-
-@dataclass(frozen=True)
-class Price:
-    """Attributes:
-    as_of: The day the price was read (ISO): it may have changed since.
-    """
-
-    usd_per_chip_hour: float
-    region: str
-    tier: str
-    as_of: str
-    source: str
-    confidence: str
-    note: str = ""
-
-    def usd_per_hour(self, chips: int) -> float:
-        return self.usd_per_chip_hour * chips
 
 
 class _Row(NamedTuple):
@@ -208,12 +58,6 @@ def title_of(accelerator: str) -> str:
     return catalogue().title_of(accelerator)
 
 
-def region_of(zone: str) -> str:
-    """us-west4-a → us-west4; a region stays what it is."""
-    head, _, tail = zone.rpartition("-")
-    return head if head and not tail[-1:].isdigit() else zone
-
-
 class Catalogue:
     """Args:
     files: The catalogue's files by name without ending; default: those of `resources/catalogue/`, read when needed.
@@ -234,7 +78,7 @@ class Catalogue:
     @cached_property
     def generations(self) -> dict[str, Generation]:
         """Oldest first, also those that are announced only."""
-        return {raw["id"]: _generation(raw) for raw in self.file("generations")["generations"]}
+        return {raw["id"]: generation_of(raw) for raw in self.file("generations")["generations"]}
 
     @cached_property
     def sources(self) -> dict[str, dict[str, str]]:
@@ -320,7 +164,7 @@ class Catalogue:
         one = self.generation(part.generation)
         single = part.vms == 1 and any(machine.chips == part.chips for machine in one.machines)
         by_api = ("tpu-api",) if one.control_plane == "cloud-tpu" else ()
-        return (*by_api, *(("compute-engine",) if single and one.id in COMPUTE_ENGINE_LENDS else ()))
+        return (*by_api, *(("compute-engine",) if single and one.compute_image else ()))
 
     def by_compute_engine(self, accelerator: str, backend: str | None) -> bool:
         """Whether Compute Engine lends it to a job that asks for *backend*; None: whoever does."""
@@ -353,11 +197,26 @@ class Catalogue:
         return None if found is None else float(found)
 
     @cached_property
+    def price_rows(self) -> list[Mapping[str, Any]]:
+        """As they were read: of Google's list, else those that came with each generation."""
+        told: list[Mapping[str, Any]] | None = self.file("prices").get("rows")
+        if told is not None:
+            return told
+        shipped = self.file("generations")["generations"]
+        return [{"generation": one["id"], **row} for one in shipped for row in one["prices"]]
+
+    @cached_property
+    def quotas(self) -> tuple[QuotaId, ...]:
+        """Google's limits of all generations, those first that are looked at first."""
+        ranked = sorted(self.generations.values(), key=lambda one: one.rank)
+        return tuple(quota for one in ranked for quota in one.quotas)
+
+    @cached_property
     def _prices(self) -> list[_Row]:
         names = ("usd_per_chip_hour", "region", "tier", "as_of", "source", "confidence", "note")
         return [
             _Row(row["generation"], row["min_chips"], row["max_chips"], Price(**{name: row[name] for name in names}))
-            for row in self.file("prices")["rows"]
+            for row in self.price_rows
         ]
 
     @cached_property
@@ -407,9 +266,8 @@ class Catalogue:
     def _framework(self, found: Generation, framework: str) -> Verdict:
         if not framework:
             return Verdict("documented")
-        for row in self.file("software")["support"]:
-            if (row["generation"], row["framework"]) == (found.id, framework):
-                return Verdict(row["state"], row["why"])
+        if (known := found.software.get(framework)) is not None:
+            return Verdict(known.state, known.why)
         return Verdict("impossible", f"TPU Studio does not train with {framework} on {found.id}.")
 
     def _zone(self, found: Generation, zone: str, chips: int | None) -> Verdict:
@@ -431,7 +289,7 @@ class Catalogue:
     def _image(self, found: Generation, framework: str, zone: str) -> Verdict:
         """Whether the account's own list of runtime images names the one that we start there."""
         known = next((one for one in found.zones if one.zone == zone), None)
-        wanted = self.file("vm")["runtimes"].get(framework, {}).get(found.id, "")
+        wanted = found.software[framework].runtime if framework in found.software else ""
         if known is None or not known.images or not wanted or wanted in known.images:
             return Verdict("documented")
         why = f"{zone}'s list of runtime images does not name {wanted}, which TPU Studio starts there."
@@ -451,7 +309,8 @@ class Catalogue:
 
     def image(self, generation: str, framework: str) -> str:
         """The runtime image that Cloud TPU wants for this generation; "" where nothing is known."""
-        return str(self.file("software")["images"].get(framework, {}).get(self.generation(generation).id, ""))
+        known = self.generation(generation).software.get(framework)
+        return known.image if known else ""
 
 
 @cache
@@ -493,37 +352,3 @@ def _nearest(wanted: str, names: list[str]) -> str:
 def _read(name: str) -> Mapping[str, Any]:
     record: Mapping[str, object] = json.loads(resource_path("catalogue", f"{name}.json").read_text("utf-8"))
     return record
-
-
-def _generation(raw: Mapping[str, Any]) -> Generation:
-    machine_keys = ("machine_type", "chips", "vcpu", "ram_gb", "confidence")
-    slice_keys = ("accelerator_type", "chips", "topology", "vms", "devices", "confidence", "note")
-    return Generation(
-        id=raw["id"],
-        aliases=tuple(raw["aliases"]),
-        offered=raw["offered"],
-        status=raw["status"],
-        interconnect=raw["interconnect"] or "",
-        control_plane=raw["control_plane"] or "",
-        api_type=raw["api_type"] or "",
-        name_counts=raw["name_counts"] or "",
-        max_chips=raw["max_chips"] or 0,
-        figures={name: Figure(**figure) for name, figure in raw["figures"].items()},
-        machines=tuple(Machine(**{key: one[key] for key in machine_keys}) for one in raw["machine_types"]),
-        slices=tuple(Slice(raw["id"], **{key: one[key] for key in slice_keys}) for one in raw["slices"]),
-        zones=tuple(_zone(one) for one in raw["zones"]),
-    )
-
-
-def _zone(raw: Mapping[str, Any]) -> Zone:
-    sizes, images = raw.get("sizes"), raw.get("images")
-    return Zone(
-        raw["zone"],
-        raw["min_chips"],
-        raw["max_chips"],
-        raw["listed"],
-        tuple(raw["tiers"]),
-        None if sizes is None else tuple(sizes),
-        None if images is None else tuple(images),
-        raw.get("as_of", ""),
-    )

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from tpu_studio.domain.catalogue import Catalogue, Generation, catalogue
+from tpu_studio.domain.catalogue import Catalogue, catalogue
+from tpu_studio.domain.generations import Generation
 from tpu_studio.domain.sentences import say
-from tpu_studio.wire import loans
+from tpu_studio.wire import frameworks, loans
 from tpu_studio.wire.errors import CloudUnclear
 
 FORMAT = 1
@@ -257,7 +258,6 @@ def changes(known: Catalogue, offers: Offers) -> Changes:
     slices: list[tuple[str, str]] = []
     machines: list[str] = []
     images: list[tuple[str, str]] = []
-    wanted = known.file("vm")["runtimes"]["jax"]
     for one in known.offered():
         found = _by_zone(known, one, offers)
         dated = {row.zone for row in one.zones}
@@ -276,10 +276,12 @@ def changes(known: Catalogue, offers: Offers) -> Changes:
                     f"{machine.machine_type} has {new['vcpu']} processors and {new['ram_gb']:g} GB, "
                     f"not {machine.vcpu} and {machine.ram_gb:g}."
                 )
+        software = one.software.get(frameworks.for_chips().id)
+        wanted = software.runtime if software else ""
         for zone in sorted(found):
             area = offers.areas.get(zone)
-            if area is not None and area.images and wanted.get(one.id) and wanted[one.id] not in area.images:
-                images.append((zone, wanted[one.id]))
+            if area is not None and area.images and wanted and wanted not in area.images:
+                images.append((zone, wanted))
     return Changes(
         (*_strange_types(known, offers), *_strange_machines(known, offers)),
         tuple(more),

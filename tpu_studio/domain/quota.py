@@ -8,25 +8,14 @@ has one.
 
 from __future__ import annotations
 
-from tpu_studio.domain.catalogue import Slice
-
-SERVING, TRAINING = "serving", "training"
-_SERVING_CHIPS = {"v5e": (1, 4, 8)}
-
-
-def use_of(generation: str, chips: int) -> str:
-    """``serving`` or ``training``; "" where the generation has one limit for all sizes."""
-    small = _SERVING_CHIPS.get(generation)
-    return "" if small is None else SERVING if chips in small else TRAINING
-
-
-def use_of_slice(part: Slice) -> str:
-    return use_of(part.generation, part.chips)
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import SERVING
 
 
 def sizes(generation: str, use: str) -> str:
     """The slices that a limit is for, in words: `1, 4 or 8 chips`; "" where it is for all."""
-    small = _SERVING_CHIPS.get(generation, ())
+    known = catalogue().find(generation)
+    small = known.serving_chips if known else ()
     if not small or not use:
         return ""
     return f"{', '.join(map(str, small[:-1]))} or {small[-1]} chips" if use == SERVING else "16 chips and more"

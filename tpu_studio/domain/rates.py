@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tpu_studio.domain.catalogue import catalogue, region_of
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import region_of
 from tpu_studio.wire import loans
 
 MONTH_H = 730.0

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tpu_studio.domain.catalogue import Catalogue, Slice, region_of
-from tpu_studio.domain.quota import use_of_slice
+from tpu_studio.domain.catalogue import Catalogue
+from tpu_studio.domain.generations import Slice, region_of
 from tpu_studio.wire import loans
 from tpu_studio.wire.records import list_of, number_of, record_of
 
@@ -37,7 +37,7 @@ class Standing:
     def limit(self, part: Slice, tier: str, zone: str) -> int | None:
         """In chips; None: not known. Flex-start draws what spot draws first."""
         drawn = loans.usual().word if loans.by_id(tier).usual else loans.spare().word
-        found = self.limits.get((part.generation, use_of_slice(part), drawn, zone))
+        found = self.limits.get((part.generation, part.use, drawn, zone))
         return found // 2 if found is not None and part.generation in self.cores else found
 
     def allows(self, part: Slice, tier: str, zone: str) -> bool | None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tpu_studio.domain.catalogue import Catalogue, chips, region_of
-from tpu_studio.domain.quota import use_of_slice
+from tpu_studio.domain.catalogue import Catalogue, chips
+from tpu_studio.domain.generations import region_of
 from tpu_studio.domain.standing import Standing, standing_of
 from tpu_studio.planner.areas import areas, read_on
 from tpu_studio.planner.rented import Rented
@@ -37,7 +37,7 @@ def checks(rented: Rented, place: str) -> Iterator[Check]:
                 "zones": list(rented.zones),
                 "tier": tier,
                 "accelerator": rented.title,
-                "use": use_of_slice(part),
+                "use": part.use,
                 "read": read_on(standing),
             },
         )

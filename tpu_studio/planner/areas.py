@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 
-from tpu_studio.domain.catalogue import Catalogue, Slice, region_of
+from tpu_studio.domain.catalogue import Catalogue
+from tpu_studio.domain.generations import Slice, region_of
 from tpu_studio.domain.standing import Standing, standing_of
 from tpu_studio.wire import loans, places
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from tpu_studio.domain.catalogue import FLEX_START_MOST_S, region_of, title_of
+from tpu_studio.domain.catalogue import FLEX_START_MOST_S, title_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate

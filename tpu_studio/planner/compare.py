@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tpu_studio.domain.catalogue import TIERS, Catalogue
+from tpu_studio.domain.generations import HBM_SHARE
 from tpu_studio.domain.gpus import gpus_of
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
@@ -206,7 +207,7 @@ def _resolved_for(cloud: Drawn, devices: int) -> Resolved | None:
 
 
 def _holds(found: rented.Rented, memory: Memory) -> bool:
-    return rented.need_bytes(memory, found.devices) <= rented.program_bytes(found.generation)
+    return rented.need_bytes(memory, found.devices) <= found.generation.program_bytes
 
 
 def _colab(cloud: Drawn, known: Catalogue) -> Way | None:
@@ -234,7 +235,7 @@ def _gpu(cloud: Drawn, known: Catalogue) -> Way | None:
         share = min(share, reached / found.generation.peak_bf16_flops)
     for gpu in gpus_of(known):
         peak, usd = gpu.peak_bf16_tflops_per_gpu or gpu.peak_fp16_tflops_per_gpu, gpu.on_demand_usd_per_hour
-        if not peak or not usd or gpu.gpus_per_vm != 1 or needed > gpu.memory_gb * 1e9 * rented.HBM_SHARE:
+        if not peak or not usd or gpu.gpus_per_vm != 1 or needed > gpu.memory_gb * 1e9 * HBM_SHARE:
             continue
         expected = work.flops * resolved.batch / (peak * 1e12 * share)
         around, start = assumed.GPU_AROUND, assumed.GPU_STEP_S

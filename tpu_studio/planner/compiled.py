@@ -13,7 +13,6 @@ from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.checks import TIGHT_SHARE
 from tpu_studio.planner.floor import not_below
-from tpu_studio.planner.rented import program_bytes
 from tpu_studio.wire import families, frameworks, loans, models, places
 from tpu_studio.wire.plan import Check, Plan
 from tpu_studio.wire.planparts import COMPILER, PlanMemory
@@ -29,7 +28,6 @@ _CANNOT = (
     "check-failed",
 )
 _WORDS = 2000  # of the compiler's in a plan, which is kept with the run; the answer has them all
-_NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program for them
 
 
 def with_compiler(plan: Plan, answer: Mapping[str, object], known: Catalogue) -> Plan:
@@ -121,7 +119,7 @@ def larger_slice(plan: Plan, needs: int, known: Catalogue) -> str | None:
     for one in known.offered():
         if (
             one.control_plane != "cloud-tpu"
-            or one.id in _NOT_COMPILED
+            or not one.compiles
             or not known.possible(one.id, plan.framework, loans.usual().word).possible
         ):
             continue
@@ -129,7 +127,7 @@ def larger_slice(plan: Plan, needs: int, known: Catalogue) -> str | None:
             if part.vms != 1 or batch % part.devices or part.accelerator_type == plan.accelerator:
                 continue
             share = weights + max(0, needs - weights) * plan.devices / part.devices
-            if share <= program_bytes(one):
+            if share <= one.program_bytes:
                 zone = next((each.zone for each in one.zones), "")
                 price = known.price(one.id, part.chips, zone) if zone else None
                 usd = price.usd_per_hour(part.chips) if price else float("inf")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tpu_studio.domain import rates
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.planner.assumptions import SPOT_LASTS_H
 from tpu_studio.wire import loans
 from tpu_studio.wire.extras import ExtraPart, Extras, How, Reserve

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_studio.domain.catalogue import Catalogue, Generation, Slice
+from tpu_studio.domain.catalogue import Catalogue
+from tpu_studio.domain.generations import Generation, Slice
 from tpu_studio.planner.work import FLOAT, Work
 from tpu_studio.wire.plan import Plan, Range
 from tpu_studio.wire.records import Json, inner, number, whole

@@ -294,7 +294,7 @@ def _estimate(question: Question, sized: Sized, mine: Mine) -> Estimate:
 def _limit_bytes(question: Question, found: Rented | None) -> int:
     if found is None:
         return question.computer.memory_bytes
-    return rented.program_bytes(found.generation)
+    return found.generation.program_bytes
 
 
 def _needed_bytes(question: Question, sized: Sized) -> int:

@@ -12,15 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.catalogue import (
-    COMPUTE_ENGINE_LENDS,
-    Catalogue,
-    Generation,
-    Price,
-    Slice,
-    chips,
-    region_of,
-)
+from tpu_studio.domain.catalogue import Catalogue, chips
+from tpu_studio.domain.generations import Generation, Price, Slice, region_of
 from tpu_studio.domain.standing import standing_of
 from tpu_studio.planner import areas
 from tpu_studio.planner import assumptions as assumed
@@ -41,9 +34,6 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.planparts import PlanPrice, Range
 from tpu_studio.wire.reading import decoding_processes
 
-HBM_SHARE = 0.9  # of a device's memory that a program can have, where nobody knows it better
-# What the TPU compiler lets a program have of one device, told by its refusals (docs/check.md), in GiB.
-COMPILER_GIB = {"v4": 30.75, "v5e": 15.75, "v5p": 95.74, "v6e": 31.25, "tpu7x": 94.75}
 BOOT_S = Range(90.0, 180.0, 420.0)  # from the node's creation to the guardian's first word
 COMPILE_S = Range(10.0, 30.0, 120.0)
 SAVE_S = Range(5.0, 15.0, 60.0)
@@ -114,7 +104,7 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue) -> Rente
         part, fits = _smallest(known, framework, tier, given, place, need_bytes, lender)
         reasons["where.accelerator"] = (
             f"The cheapest TPU that holds the model{areas.of_those(known, part, tier)}: {chips(part.chips)} with "
-            f"{figures.size(program_bytes(known.generation(part.generation)))} for a program on each."
+            f"{figures.size(known.generation(part.generation).program_bytes)} for a program on each."
             if fits
             else "The largest TPU of one machine; the model may not fit."
         )
@@ -130,7 +120,7 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue) -> Rente
         problem, why = "accelerator-impossible", f"No area lends {known.title_of(part.accelerator_type)} as {tier}."
     backend = _backend(job, known, part)
     if not backend and not problem:
-        problem, why = "accelerator-impossible", _not_lent(job, part)
+        problem, why = "accelerator-impossible", _not_lent(job, known, part)
     regions = _by_region(known, part, zones, tier)
     return Rented(known, part, zones, tier, price, reasons, problem, why, backend, regions)
 
@@ -156,10 +146,10 @@ def _backend(job: Job, known: Catalogue, part: Slice) -> str:
     return next((one for one in lenders if wanted in (None, one)), "")
 
 
-def _not_lent(job: Job, part: Slice) -> str:
+def _not_lent(job: Job, known: Catalogue, part: Slice) -> str:
     if job.where.backend == "tpu-api":
         return f"The Cloud TPU API does not lend {part.generation}: Compute Engine does."
-    if part.generation in COMPUTE_ENGINE_LENDS:
+    if known.generation(part.generation).compute_image:
         size = part.accelerator_type
         return f"Compute Engine lends {part.generation} to TPU Studio as single machines, and {size} is several."
     return f"Compute Engine does not lend {part.generation}: leave where.backend away."
@@ -182,7 +172,7 @@ def _smallest(
                 continue
             price = known.price(one.id, part.chips, where[0], tier)
             usd = price.usd_per_hour(part.chips) if price else float("inf")
-            row = (program_bytes(one) >= need_bytes, usd, part.chips, part)
+            row = (one.program_bytes >= need_bytes, usd, part.chips, part)
             found[areas.doubt(standing_of(known), part, tier, where)].append(row)
     ranked = next((rows for rows in found.values() if any(row[0] for row in rows)), [*found[0], *found[1], *found[2]])
     if not ranked:
@@ -191,12 +181,6 @@ def _smallest(
     if fitting:
         return min(fitting, key=lambda row: (row[1], row[2]))[3], True
     return max(ranked, key=lambda row: (known.generation(row[3].generation).hbm_bytes_per_device, row[2]))[3], False
-
-
-def program_bytes(generation: Generation) -> int:
-    """What a program can have of one device's memory."""
-    known = COMPILER_GIB.get(generation.id)
-    return int(known * 2**30) if known else int(generation.hbm_bytes_per_device * HBM_SHARE)
 
 
 def need_bytes(memory: Memory, devices: int) -> int:

@@ -6,7 +6,7 @@ instance of Compute Engine is refused as its other limits refuse it (the doubt `
 
 from __future__ import annotations
 
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.practice import tpu_offer
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.compute_checks import KIND as INSTANCE

@@ -9,7 +9,7 @@ Free allowances are not given.
 from __future__ import annotations
 
 from tpu_studio.domain import rates
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.wire import loans
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tpu_studio.domain.catalogue import Generation, Machine, Slice, Zone, catalogue, region_of
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import Generation, Machine, Slice, Zone, region_of
 from tpu_studio.practice import quota_limits
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info

@@ -6,7 +6,7 @@ In the words that field reports have; by which way they come, at once or as the 
 
 from __future__ import annotations
 
-from tpu_studio.domain.catalogue import Slice
+from tpu_studio.domain.generations import Slice
 from tpu_studio.practice import quota_limits
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import region_of
 from tpu_studio.practice import addresses, firewalls, orgpolicy, quota_limits
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
@@ -19,7 +21,6 @@ from tpu_studio.practice.state import Record
 
 HOME = "https://www.googleapis.com/compute/v1"
 _API = "compute.googleapis.com"
-_GENERATIONS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
 _SKIP = "compute.skipDefaultNetworkCreation"
 
 
@@ -172,7 +173,7 @@ def prepare(cloud: Cloud) -> None:
 
 def known_regions() -> list[str]:
     """Where any generation is offered."""
-    return sorted({region for one in _GENERATIONS for region in quota_limits.places(one, "region")})
+    return sorted({region for one in catalogue().generations for region in quota_limits.places(one, "region")})
 
 
 def _networks(cloud: Cloud, project: str) -> list[dict[str, object]]:
@@ -236,15 +237,13 @@ def _subnetwork(request: Request, record: dict[str, object], region: str) -> dic
 def _shown_region(cloud: Cloud, request: Request, region: str) -> dict[str, object]:
     project = request.match["project"]
     home = f"{HOME}/projects/{project}"
-    zones = sorted(
-        {zone for one in _GENERATIONS for zone in quota_limits.places(one, "zone") if zone.rpartition("-")[0] == region}
-    )
+    zones = {zone for one in catalogue().generations for zone in quota_limits.places(one, "zone")}
     return {
         "kind": "compute#region",
         "id": _id(region),
         "name": region,
         "status": "UP",
-        "zones": [f"{home}/zones/{zone}" for zone in zones],
+        "zones": [f"{home}/zones/{zone}" for zone in sorted(zones) if region_of(zone) == region],
         "selfLink": f"{home}/regions/{region}",
         "quotas": addresses.quotas(cloud, project, region),
     }

@@ -8,15 +8,14 @@ that may start; one of a new account has `NEW`, in some areas only, and the faul
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from tpu_studio.domain.catalogue import Slice
-from tpu_studio.domain.quota import SERVING, TRAINING, use_of_slice
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import SERVING, TRAINING, Slice, region_of
 from tpu_studio.practice.cloud import Cloud
-from tpu_studio.wire.resources import resource_path
+from tpu_studio.wire import loans
 
 TPU = "tpu.googleapis.com"
 COMPUTE = "compute.googleapis.com"
@@ -101,7 +100,7 @@ def _compute(
 
 
 _AREAS_OF_THE_NEW = ("us-central1", "us-west4", "us-east5", "europe-west4", "asia-southeast1")
-QUOTAS: tuple[Quota, ...] = (
+_DESCRIBED: tuple[Quota, ...] = (
     *_tpu("TPUV2sPod", "v2", False, "cores", 16, "tpu_v2_pod"),
     *_tpu("TPUV2sPreemptiblePod", "v2", True, "cores", 48, "tpu_v2_pod_preemptible"),
     *_tpu("TPUV3sPod", "v3", False, "cores", 16, "tpu_v3_pod"),
@@ -147,6 +146,17 @@ QUOTAS: tuple[Quota, ...] = (
 )
 
 
+def _of_the_catalogue() -> Iterator[Quota]:
+    """Limits of generations that the table above lacks."""
+    for one in catalogue().quotas:
+        if all(quota.generation != one.generation for quota in _DESCRIBED):
+            stem, spot = one.zone.partition("PerProjectPer")[0], loans.by_id(one.tier).spare
+            yield from _tpu(
+                stem, one.generation, spot, one.unit, 64, stem.lower(), region=bool(one.region), use=one.use
+            )
+
+
+QUOTAS: tuple[Quota, ...] = (*_DESCRIBED, *_of_the_catalogue())
 NEW = {("v5e", SERVING, False): 4, ("v5e", SERVING, True): 4, ("v5e", TRAINING, True): 64, ("v6e", "", True): 64}
 """What a new account has in `_AREAS_OF_THE_NEW`, by generation, use and spot (field reports: serving 4, spot 64)."""
 
@@ -158,7 +168,7 @@ def applying(service: str, generation: str, *, spot: bool) -> list[Quota]:
 
 def drawn(cloud: Cloud, part: Slice, *, spot: bool) -> list[Quota]:
     """The limits of the TPU API that a slice must pass."""
-    use = use_of_slice(part)
+    use = part.use
     if use and cloud.doubts.way("serving-draws") == "training":
         use = TRAINING
     return [q for q in applying(TPU, part.generation, spot=spot) if q.use == use and q in known(cloud, TPU)]
@@ -225,6 +235,5 @@ def grant_key(quota: Quota, place: str) -> str:
 @cache
 def places(generation: str, per: str) -> tuple[str, ...]:
     """Zones (or regions) where the catalogue lists a generation, sorted."""
-    catalogue = json.loads(resource_path("catalogue", "generations.json").read_text(encoding="utf-8"))
-    zones = [z["zone"] for g in catalogue["generations"] if g["id"] == generation for z in g.get("zones", [])]
-    return tuple(sorted(set(zones if per == "zone" else (zone.rsplit("-", 1)[0] for zone in zones))))
+    zones = [zone.zone for zone in catalogue().generation(generation).zones]
+    return tuple(sorted(set(zones if per == "zone" else (region_of(zone) for zone in zones))))

@@ -12,6 +12,7 @@ import json
 import math
 from functools import cache
 
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire import loans
 from tpu_studio.wire.resources import resource_path
 
@@ -73,7 +74,7 @@ def of_service(service: str) -> tuple[dict[str, object], ...]:
     if service not in (TPU_SERVICE, COMPUTE_SERVICE):
         return ()
     skus: list[dict[str, object]] = []
-    for row in prices["rows"]:
+    for row in catalogue().price_rows:
         generation, region, tier = row["generation"], row["region"], row["tier"]
         home = TPU_SERVICE if generation in _LEGACY else COMPUTE_SERVICE
         if home != service or (generation, region, tier) in _NO_PRICE:

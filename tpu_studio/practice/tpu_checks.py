@@ -6,7 +6,8 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from tpu_studio.domain.catalogue import FLEX_START_MOST_S, Slice, catalogue, region_of
+from tpu_studio.domain.catalogue import FLEX_START_MOST_S, catalogue
+from tpu_studio.domain.generations import Slice, region_of
 from tpu_studio.practice import quota_limits, tpu_offer
 from tpu_studio.practice.clock import parse_duration, parse_rfc3339
 from tpu_studio.practice.cloud import Cloud

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import zlib
 
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.practice import addresses, besides, entitlements, tpu_offer
 from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from tpu_studio.domain.catalogue import Generation, Slice, catalogue, region_of
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import Generation, Slice, region_of
 
 _TF = (
     "tpu-vm-tf-2.17.1-pjrt-v5p-and-below",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tpu_studio.domain.quota import SERVING, TRAINING, sizes
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import SERVING, TRAINING
+from tpu_studio.domain.quota import sizes
 from tpu_studio.domain.sentences.account import FIXES, say_account
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.wire import loans, places
@@ -21,13 +23,6 @@ from tpu_studio.workflow.account.ports import (
 OPTIONAL = ("alert", "test-loan")
 GOOGLES = tuple(f"https://{one}.google.com/" for one in ("console.cloud", "console.developers", "myaccount"))
 """Pages that a row may lead to; no other address is opened from what an answer says."""
-GENERATIONS = {
-    "v5e": "best for learning",
-    "v6e": "fast",
-    "v5p": "large models",
-    "v4": "older, large models",
-    "v2": "old",
-}
 
 
 @dataclass(frozen=True)
@@ -336,11 +331,12 @@ def _row(one: Result, primary: bool, busy: bool, doing: str) -> Row:
 
 
 def groups(allowances: Sequence[Allowance], region: str = "") -> tuple[QuotaGroup, ...]:
-    """By generation in the order of `GENERATIONS`; within one: what can be used first, then the person's own area."""
+    """Generations that are looked at first come first; within one: what can be used first, then the person's own area."""
     found = []
     kinds = list(dict.fromkeys((one.generation, one.use) for one in allowances))
-    for generation, about in GENERATIONS.items():
-        for use in sorted(use for known, use in kinds if known == generation):  # serving before training
+    known = [one for id in dict.fromkeys(id for id, _ in kinds) if (one := catalogue().find(id)) is not None]
+    for generation, about in ((one.id, one.in_short) for one in sorted(known, key=lambda one: one.rank)):
+        for use in sorted(use for id, use in kinds if id == generation):  # serving before training
             rows = [QuotaRow(one) for one in allowances if (one.generation, one.use) == (generation, use)]
             rows.sort(
                 key=lambda row: (

@@ -11,9 +11,10 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.catalogue import COMPUTE_ENGINE_LENDS, Catalogue, Generation, Slice, catalogue, region_of
+from tpu_studio.domain.catalogue import Catalogue, catalogue
 from tpu_studio.domain.catalogue import chips as chips
 from tpu_studio.domain.catalogue import title_of as title_of
+from tpu_studio.domain.generations import Generation, Slice, region_of
 from tpu_studio.domain.offers import day_words
 from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.viewmodels import draft, planwords
@@ -175,7 +176,7 @@ def _lenders(known: Catalogue, part: Slice) -> tuple[Option, ...]:
     """Through which of Google's services *part* can be rented."""
     size, lent = f"{part.generation} with {chips(part.chips)}", known.lenders(part)
     why = {"tpu-api": f"Google's Cloud TPU service does not lend {part.generation}."}
-    if part.generation not in COMPUTE_ENGINE_LENDS:
+    if not known.generation(part.generation).compute_image:
         why["compute-engine"] = f"Compute Engine does not lend {part.generation}."
     elif "compute-engine" not in lent:
         why["compute-engine"] = f"Compute Engine lends {part.generation} as one machine only, and {size} is several."

@@ -67,7 +67,8 @@ def test_prices_are_read_once_a_day_and_only_for_the_real_cloud(tmp_path: Path) 
     job = {"format": 1, "name": "x", "model": {"name": "mlp"}, "data": {"kind": "digits"}}
     where = {"accelerator": "v5litepod-1", "zones": ["us-west4-a"]}
     for place, usd in (("cloud", 9.0), ("practice", 1.2)):
-        assert choose(parse({**job, "where": {**where, "place": place}}), "jax", 1, catalogue_at(place)).usd_per_hour == usd
+        wanted = parse({**job, "where": {**where, "place": place}})
+        assert choose(wanted, "jax", 1, catalogue_at(place)).usd_per_hour == usd
 
 
 def test_off_line_the_kept_ones_do_for_a_week_with_their_date(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from tpu_studio.domain.catalogue import Catalogue, catalogue, region_of
+from tpu_studio.domain.catalogue import Catalogue, catalogue
+from tpu_studio.domain.generations import region_of
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import BadInput
 

@@ -20,7 +20,7 @@ from tpu_studio.cloud.doctor.requesting import request
 from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, StudioError
 from tpu_studio.workflow.account.ports import (
     Allowance,

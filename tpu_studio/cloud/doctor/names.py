@@ -3,11 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tpu_studio.domain.quota import SERVING, TRAINING
-from tpu_studio.wire import loans
-
 SERVICES = (
     "tpu.googleapis.com",
     "compute.googleapis.com",
@@ -149,86 +144,6 @@ STOPPER = "tpu-studio-stopper"
 NOBODY = "tpu-studio-nobody"
 """An account without any right: what a proof of the others is held against (`cloud/evidence.py`)."""
 ALERT = "TPU Studio"
-
-
-@dataclass(frozen=True)
-class QuotaId:
-    """Google's limit of one generation and tier; *region* is "" where there is no such limit.
-
-    Attributes:
-        use: Which slices of v5e it is for (``domain.quota``); "": all of the generation.
-        title: As Google's list displays it, without the place; "": not known. An id that is spelled otherwise is found
-            by it.
-    """
-
-    generation: str
-    tier: str
-    zone: str
-    region: str
-    unit: str = "chips"
-    use: str = ""
-    title: str = ""
-
-
-QUOTAS = (
-    QuotaId(
-        "v5e",
-        loans.usual().word,
-        "TPUV5sLitepodServingPerProjectPerZoneForTPUAPI",
-        "TPUV5sLitepodServingPerProjectPerRegionForTPUAPI",
-        use=SERVING,
-        title="TPUv5 lite pod cores for serving",
-    ),
-    QuotaId(
-        "v5e",
-        loans.spare().word,
-        "TPUV5sPreemptibleLitepodServingPerProjectPerZoneForTPUAPI",
-        "TPUV5sPreemptibleLitepodServingPerProjectPerRegionForTPUAPI",
-        use=SERVING,
-        title="Preemptible TPU v5 lite pod cores for serving",
-    ),
-    QuotaId(
-        "v5e",
-        loans.usual().word,
-        "TPUV5sLitepodPerProjectPerZoneForTPUAPI",
-        "TPUV5sLitepodPerProjectPerRegionForTPUAPI",
-        use=TRAINING,
-    ),
-    QuotaId(
-        "v5e",
-        loans.spare().word,
-        "TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI",
-        "TPUV5sPreemptibleLitepodPerProjectPerRegionForTPUAPI",
-        use=TRAINING,
-    ),
-    QuotaId("v6e", loans.usual().word, "TPUV6EPerProjectPerZoneForTPUAPI", "TPUV6EPerProjectPerRegionForTPUAPI"),
-    QuotaId(
-        "v6e",
-        loans.spare().word,
-        "TPUV6EPreemptiblePerProjectPerZoneForTPUAPI",
-        "TPUV6EPreemptiblePerProjectPerRegionForTPUAPI",
-    ),
-    QuotaId(
-        "v5p", loans.usual().word, "TPUV5PPerProjectPerZoneForTPUAPI", "TPUV5PPerProjectPerRegionForTPUAPI", "cores"
-    ),
-    QuotaId("v5p", loans.spare().word, "TPUV5PPreemptiblePerProjectPerZoneForTPUAPI", "", "cores"),
-    QuotaId(
-        "v4",
-        loans.spare().word,
-        "TPUV4sPreemptiblePodPerProjectPerZoneForTPUAPI",
-        "TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI",
-        "cores",
-    ),
-    QuotaId(
-        "v2",
-        loans.spare().word,
-        "TPUV2sPreemptiblePodPerProjectPerZoneForTPUAPI",
-        "TPUV2sPreemptiblePodPerProjectPerRegionForTPUAPI",
-        "cores",
-    ),
-)
-"""The word order is Google's and follows no rule (google-cloud.md §8.1). Serving limits for a zone were seen in
-refusals; those for a region are a doubt (``serving-region-quota``)."""
 
 
 def roles_for(missing: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,23 +7,19 @@ project's own machines: the API has no such figure.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tpu_studio.cloud.doctor.names import QUOTAS, QuotaId
 from tpu_studio.cloud.session import Api, segment
-from tpu_studio.domain.quota import TRAINING, use_of
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import TRAINING, QuotaId, use_of
 from tpu_studio.wire import loans
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.account.ports import Allowance, QuotaRequest
 
 SERVICE = "tpu.googleapis.com"
-_CORES = re.compile(r"^v(?:2|3|4|5p)-(\d+)$")
-_CHIPS = re.compile(r"^(?:v5litepod|v6e)-(\d+)$")
-_GENERATION = {"v5litepod": "v5e"}
 _WHY_NOT = {
     "NO_VALID_BILLING_ACCOUNT": "no-billing",
     "NOT_ENOUGH_USAGE_HISTORY": "no-history",
@@ -48,7 +44,7 @@ def allowances(
         )
     }
     used = _used(tpu, project)
-    known = [_as_listed(quota, infos) for quota in QUOTAS]
+    known = [_as_listed(quota, infos) for quota in catalogue().quotas]
     found = []
     for done, (zone, generations) in enumerate(offers.items(), 1):
         for quota in known:
@@ -64,7 +60,8 @@ def best(rows: Iterable[Allowance]) -> Allowance | None:
     allowed = [row for row in rows if row.limit]
 
     def rank(row: Allowance) -> tuple[bool, bool, bool, int, str]:
-        return row.use != TRAINING, bool(row.left), row.generation == "v5e", row.left or 0, row.zone
+        first = catalogue().generation(row.generation).rank == 0
+        return row.use != TRAINING, bool(row.left), first, row.left or 0, row.zone
 
     return max(allowed, key=rank, default=None)
 
@@ -159,18 +156,17 @@ def _used(tpu: Api, project: str) -> dict[Draw, int] | None:
         for spec in (request.get("tpu") or {}).get("nodeSpec") or ():
             generation, number = drawn(str((spec.get("node") or {}).get("acceleratorType", "")))
             if generation:
-                key = (generation, use_of(generation, number), tier, zone)
+                use = use_of(number, catalogue().generation(generation).serving_chips)
+                key = (generation, use, tier, zone)
                 used[key] = used.get(key, 0) + number
     return used
 
 
 def drawn(accelerator: str) -> tuple[str, int]:
     """Generation, and what a slice draws in Google's own unit: the number in its name. ("", 0) when unheard of."""
-    for pattern in (_CORES, _CHIPS):
-        if found := pattern.match(accelerator):
-            stem = accelerator.rpartition("-")[0]
-            return _GENERATION.get(stem, stem), int(found.group(1))
-    return "", 0
+    stem, _, number = accelerator.rpartition("-")
+    known = catalogue().find(stem) if number.isdecimal() else None
+    return (known.id, int(number)) if known else ("", 0)
 
 
 def ask(quotas: Api, project: str, allowance: Allowance, wanted: int, why: str, email: str) -> QuotaRequest:
@@ -211,7 +207,7 @@ def request_of(tree: Mapping[str, Any]) -> QuotaRequest:
     else:
         state = "partly" if granted else "denied"
     quota_id = str(tree.get("quotaId", ""))
-    known = next((one for one in QUOTAS if quota_id in (one.zone, one.region)), None)
+    known = next((one for one in catalogue().quotas if quota_id in (one.zone, one.region)), None)
     return QuotaRequest(
         str(tree.get("name", "")).rpartition("/")[2],
         quota_id,

@@ -49,7 +49,7 @@ class NotebookPlanner:
         part = offers.slice(str(known()["accelerator"]))
         problem, why, reasons = "", "", {}
         if job.where.accelerator == AUTO:
-            room = figures.size(rented.program_bytes(offers.generation(part.generation)))
+            room = figures.size(offers.generation(part.generation).program_bytes)
             reasons["where.accelerator"] = f"What Colab lends for nothing: one v5e chip with {room} for a program."
         elif offers.slice(job.where.accelerator) != part:
             why = f"Colab lends {offers.title_of(part.accelerator_type)} for nothing and no other TPU."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.extras import ExtraPart, How
 from tpu_studio.wire.plan import Plan
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tpu_studio.domain.catalogue import Catalogue, Generation
+from tpu_studio.domain.catalogue import Catalogue
+from tpu_studio.domain.generations import Generation
 from tpu_studio.planner.throughput.families import UNKNOWN, family_of
 from tpu_studio.planner.throughput.model import NEAR_PEAK, Parameters, Prediction, predict, shipped
 from tpu_studio.planner.throughput.terms import size

@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from tpu_studio.domain.catalogue import Catalogue, Generation
+from tpu_studio.domain.catalogue import Catalogue
+from tpu_studio.domain.generations import Generation
 from tpu_studio.planner.throughput.families import Family, family_of
 from tpu_studio.planner.throughput.workload import Workload, precision_of, stack_of
 

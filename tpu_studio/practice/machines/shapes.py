@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.catalogue import Slice, catalogue
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import Slice
 
 
 def find(accelerator_type: str) -> Slice | None:

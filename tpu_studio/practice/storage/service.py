@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import wraps
 from typing import Any
 
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.practice import besides, consumers, jsonbody
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.conditions import NOTHING, of_object

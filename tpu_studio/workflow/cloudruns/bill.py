@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain import rates
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.extras import Extras, chips_usd_per_hour_in
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tpu_studio.domain.catalogue import region_of
+from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns import gate
 from tpu_studio.workflow.cloudruns.gate import Show

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tpu_studio.domain.catalogue import catalogue, region_of
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.extras import chips_usd_per_hour_in
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import rows, to_json, whole
