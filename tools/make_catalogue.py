@@ -3,8 +3,9 @@
     python tools/make_catalogue.py --from FOLDER [--check]
 
 FOLDER holds accelerators.json, prices.json and throughput-calibration.json as they were collected. The files made here
-are what the program reads (`tpu_studio.domain.catalogue`); they are never edited by hand. What is known from elsewhere
-than FOLDER (dates of its sources, where flex-start is sold) stands in the tables below.
+are what the program reads (`tpu_studio.domain.catalogue`). What is known from elsewhere than FOLDER (dates of its
+sources, where flex-start is sold) stands in the tables below. A generation that FOLDER lacks is kept as it stands in
+generations.json: it was added there by hand.
 """
 
 from __future__ import annotations
@@ -170,6 +171,9 @@ def main(argv: list[str]) -> int:
         "gpus.json": gpus(money),
         "calibration.json": measured,
     }
+    kept = json.loads((HERE / "generations.json").read_text("utf-8"))["generations"]
+    collected = {one["id"] for one in made["generations.json"]["generations"]}
+    made["generations.json"]["generations"] += [one for one in kept if one["id"] not in collected]
     changed = []
     for name, record in made.items():
         text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,20 +13,27 @@ from typing import Any
 import numpy as np
 
 import tpu_studio
+from tpu_studio.cloud import prices, startup
+from tpu_studio.cloud.doctor import quota
 from tpu_studio.data.guess import guess
 from tpu_studio.data.look import look
 from tpu_studio.data.sources import open_data
+from tpu_studio.domain.catalogue import catalogue, title_of
 from tpu_studio.domain.run import RunView
 from tpu_studio.planner.make import make_plan
+from tpu_studio.practice import quota_limits, tpu_offer
+from tpu_studio.practice.skus import COMPUTE_SERVICE, of_service
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
-from tpu_studio.trainer import evaluation, recipe
-from tpu_studio.viewmodels import draft, planform, runfacts, runnumbers
+from tpu_studio.trainer import backend, evaluation, recipe
+from tpu_studio.trainer.state import Layout
+from tpu_studio.viewmodels import accountview, draft, planform, planwhere, planwords, runfacts, runnumbers
 from tpu_studio.viewmodels.planwhere import PLACES
 from tpu_studio.wire import kinds
 from tpu_studio.wire.job import Job, parse
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import step_values
+from tpu_studio.workflow.account.ports import Allowance
 from tpu_studio.workflow.runs import Runs
 
 NOW = 1_795_229_666.0
@@ -120,6 +128,56 @@ def place(home: Path) -> dict[str, Any]:
     index.close()
     journal.disconnect()
     return told
+
+
+def generation(home: Path) -> dict[str, Any]:
+    plan = _plan(_job(where={"place": "cloud", "accelerator": "v9z-4"}))
+    where = planwhere.where_of(plan.job, plan, date(2026, 11, 22))
+    (group,) = accountview.groups([Allowance("v9z", "on-demand", "us-west4-a", 8, "zone", 0)])
+    skus = [dict(sku) for sku in of_service(COMPUTE_SERVICE)]
+    known = catalogue()
+    live = prices.with_rows(prices.rows(skus, date(2026, 11, 22), known), date(2026, 11, 22))
+    return {
+        "choice": next(one.key for one in where.generations if one.key == "v9z" and one.enabled),
+        "size": where.size,
+        "title": title_of(plan.accelerator),
+        "limit_gib": plan.memory.limit_bytes / 2**30,
+        "usd_per_hour": plan.price and plan.price.usd_per_hour,
+        "zones": list(plan.job.where.zones),
+        "timed": plan.time_s is not None and plan.time_s.low > 0,
+        "blocking": bool(plan.blocking),
+        "runtime": startup.runtime("jax", "v9z"),
+        "environment": startup.environment("jax", "v9z")["framework"],
+        "account": [group.generation, group.about],
+        "drawn": list(quota.drawn("v9z-4")),
+        "lent": tpu_offer.by_type("v9z-4") in tpu_offer.slices("us-west4-a"),
+        "limit": any(one.generation == "v9z" for one in quota_limits.QUOTAS),
+        "priced": live.price("v9z", 4, "us-west4").usd_per_chip_hour,
+    }
+
+
+def framework(home: Path) -> dict[str, Any]:
+    job = _job(model={"name": "mlp"}, training={"framework": "plain"})
+    plan, opened = _plan(job), open_data(job)
+    backend.check_devices(plan)
+    way = backend.way(plan, convolutions=False)
+    steps = backend.make_steps(plan, None, recipe.from_plan(plan), Layout((), (), (), ()), way)
+    everything = opened.train.batch(np.arange(len(opened.train)))
+    stack = {name: np.stack([values] * 40) for name, values in everything.items()}
+    told = steps.fetch(steps.train(stack, np.full(40, 1.0), 0, 40))
+    values = evaluation.evaluate(steps, opened.validation, plan.task, 64, lambda value: value)
+    rented = _plan(_job(model={"name": "mlp"}, training={"framework": "plain"}, where={"place": "cloud"}))
+    return {
+        "planned": plan.framework,
+        "choice": planwords.FRAMEWORK_WORDS["plain"],
+        "card": "Plain" in str(runfacts.facts_of(plan)),
+        "fits": plan.fits and not plan.blocking,
+        "timed": plan.time_s is not None,
+        "refused": bool(rented.blocking),
+        "learns": bool(told["loss"][-1] < told["loss"][0] / 2),
+        "right": values["val_accuracy"] > 0.8,
+        "per_call": way.per_call,
+    }
 
 
 if __name__ == "__main__":

@@ -20,7 +20,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("added.py")
-MOST = {"hyperparameter": 2, "family": 2, "data kind": 3, "metric": 2, "place": 3}
+MOST = {
+    "hyperparameter": 2,
+    "family": 2,
+    "data kind": 3,
+    "metric": 2,
+    "place": 3,
+    "generation": 1,
+    "framework": 3,  # besides its packages, in resources/engine/wanted.txt and what is locked from that
+}
+RESOURCES = "resources/"
 
 
 @dataclass(frozen=True)
@@ -172,6 +181,121 @@ RUNS = ShedRuns
 """
         ),
     },
+    "generation": {
+        "resources/catalogue/generations.json": Put(
+            """  {
+   "id": "v9z", "aliases": ["Zedoary"], "offered": true, "status": "of a test", "in_short": "for a test", "rank": 9,
+   "interconnect": "2D torus", "control_plane": "cloud-tpu", "api_type": "V9Z", "name_counts": "chips",
+   "max_chips": 4, "compute_image": "", "compiles": true, "serving_chips": [],
+   "figures": {
+    "peak_bf16": {"value": 400, "unit": "TFLOP/s per chip", "source": "v6e_doc", "date": "2026", "confidence": "low"},
+    "hbm": {"value": 24, "unit": "GiB per chip", "source": "v6e_doc", "date": "2026", "confidence": "low"},
+    "hbm_per_device": {"value": 24, "unit": "GiB", "source": "v6e_doc", "date": "2026", "confidence": "low"},
+    "hbm_rate": {"value": 900, "unit": "GB/s per chip", "source": "v6e_doc", "date": "2026", "confidence": "low"},
+    "devices_per_chip": {"value": 1, "unit": "devices", "source": "v6e_doc", "date": "2026", "confidence": "low"},
+    "matrix_unit": {"value": 128, "unit": "rows", "source": "v6e_doc", "date": "2026", "confidence": "low"},
+    "program": {"value": 23.5, "unit": "GiB", "source": "v6e_doc", "date": "2026", "confidence": "low"}
+   },
+   "machine_types": [
+    {"machine_type": "ct9z-standard-4t", "chips": 4, "vcpu": 96, "ram_gb": 200, "confidence": "low"}
+   ],
+   "slices": [
+    {"accelerator_type": "v9z-4", "chips": 4, "topology": "2x2", "vms": 1, "devices": 4, "confidence": "low",
+     "note": ""}
+   ],
+   "zones": [
+    {"zone": "us-west4-a", "min_chips": 4, "max_chips": 4, "listed": true, "tiers": ["on-demand", "spot"]}
+   ],
+   "software": {"jax": {"state": "documented", "why": "", "image": "v2-alpha-tpuv9z", "runtime": "v2-alpha-tpuv9z"}},
+   "quotas": [
+    {"tier": "on-demand", "zone": "TPUV9ZPerProjectPerZoneForTPUAPI", "region": "TPUV9ZPerProjectPerRegionForTPUAPI"}
+   ],
+   "prices": [
+    {"region": "us-west4", "tier": "on-demand", "min_chips": 4, "max_chips": 4, "usd_per_chip_hour": 1.5,
+     "as_of": "2026-11-21", "source": "skypilot_v9", "confidence": "low", "note": ""}
+   ]
+  },
+""",
+            ' "generations": [',
+        ),
+    },
+    "framework": {
+        "wire/frameworks.py": Put(
+            """    ),
+    Framework(
+        "plain", "Plain", ("numpy",), compiler="", on_tpu="numpy", leads_on_chip=False, is_traced=False,
+        writes_saved_model=False, chip_environment={}, cache_environment={}, step_overhead_s=0.001, start_s=1.0,
+        result_s=1.0, slower_convolution=9.0, resident_bytes=100 << 20,
+""",
+            "        resident_bytes=500 << 20,",
+        ),
+        "trainer/frameworks/on_plain.py": Put(
+            """from tpu_studio.trainer.frameworks import Devices, Way
+
+
+def devices(plan):
+    return Devices(1, 1, "cpu")
+
+
+def way(plan, *, slow_convolutions):
+    return Way(False, 4)
+
+
+def make_steps(plan, model, recipe, shape, chosen):
+    from tpu_studio.trainer.step_plain import PlainSteps
+
+    return PlainSteps()
+"""
+        ),
+        "trainer/step_plain.py": Put(
+            """import numpy as np
+
+
+class PlainSteps:
+    compiles = 0
+
+    def __init__(self):
+        self.weights = np.zeros((64, 10))
+
+    def _looked(self, batch):
+        x = batch["x"].reshape(len(batch["x"]), -1) / 16.0
+        scores = np.exp(x @ self.weights)
+        chances = scores / scores.sum(1, keepdims=True)
+        return x, chances, -np.log(chances[np.arange(len(x)), batch["y"]]), chances.argmax(1) == batch["y"]
+
+    def train(self, stack, rates, first, count):
+        told = {"loss": [], "grad_norm": [], "accuracy": []}
+        for step in range(count):
+            batch = {name: values[step] for name, values in stack.items()}
+            x, chances, loss, right = self._looked(batch)
+            gradient = x.T @ (chances - np.eye(10)[batch["y"]]) / len(x)
+            self.weights -= rates[step] * gradient
+            for name, value in zip(told, (loss.mean(), np.linalg.norm(gradient), right.mean())):
+                told[name].append(value)
+        return told
+
+    def fetch(self, handle):
+        return {name: np.asarray(values) for name, values in handle.items()}
+
+    def evaluate(self, batch):
+        _, _, loss, right = self._looked(batch)
+        weight = batch["weight"]
+        return {"loss": (loss * weight).sum(), "total": weight.sum(), "right": (right * weight).sum()}
+
+    def fetch_evaluation(self, handle):
+        return handle
+
+    def share(self, batch):
+        return None
+
+    def snapshot(self):
+        return {"weights": self.weights.copy()}
+
+    def restore(self, arrays):
+        self.weights = arrays["weights"].copy()
+"""
+        ),
+    },
 }
 
 
@@ -180,14 +304,22 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as it ships, without what Python keeps of it."""
     folder = tmp_path_factory.mktemp("copied")
     shutil.copytree(ROOT / "tpu_studio", folder / "tpu_studio", ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "resources").symlink_to(ROOT / "resources")
+    (folder / "resources").mkdir()
+    for part in (ROOT / "resources").iterdir():
+        if part.name != "catalogue":
+            (folder / "resources" / part.name).symlink_to(part)
+    shutil.copytree(ROOT / "resources" / "catalogue", folder / "resources" / "catalogue")
     return folder
+
+
+def _at(folder: Path, file: str) -> Path:
+    return folder / file if file.startswith(RESOURCES) else folder / "tpu_studio" / file
 
 
 def _add(folder: Path, name: str) -> Path:
     """*folder* with the files of an addition changed."""
     for file, put in ADDITIONS[name].items():
-        path = folder / "tpu_studio" / file
+        path = _at(folder, file)
         assert path.exists() == bool(put.after)
         if not put.after:
             path.write_text(put.text)
@@ -216,19 +348,47 @@ WORKS: dict[str, dict[str, Any]] = {
     "metric": {"more": "errors 12%", "hover": "How many of a hundred it gets wrong.", "measured": 0.5},
     "data kind": {"guessed": "marks", "planned": "marks", "model": "small-cnn", "card": "Marks", "trained": [8, 2]},
     "place": {"tab": True, "usd_per_hour": 0.25, "charged": True, "status": "queued", "detail": "the-farmer-is-asked"},
+    "generation": {
+        "choice": "v9z",
+        "size": "v9z-4",
+        "title": "v9z · 4 chips",
+        "limit_gib": 23.5,
+        "usd_per_hour": 6.0,
+        "zones": ["us-west4-a"],
+        "timed": True,
+        "blocking": False,
+        "runtime": "v2-alpha-tpuv9z",
+        "environment": "jax",
+        "account": ["v9z", "for a test"],
+        "drawn": ["v9z", 4],
+        "lent": True,
+        "limit": True,
+        "priced": 1.5,
+    },
+    "framework": {
+        "planned": "plain",
+        "choice": "Plain",
+        "card": True,
+        "fits": True,
+        "timed": True,
+        "refused": True,
+        "learns": True,
+        "right": True,
+        "per_call": 4,
+    },
 }
 
 
 @pytest.mark.parametrize("name", ADDITIONS)
 def test_one_more_works_in_the_files_that_the_map_names(name: str, copied: Path, tmp_path: Path) -> None:
-    files = {file: (copied / "tpu_studio" / file).read_text() for file, put in ADDITIONS[name].items() if put.after}
+    files = {file: _at(copied, file).read_text() for file, put in ADDITIONS[name].items() if put.after}
     try:
         assert _told(_add(copied, name), name, tmp_path / "home") == WORKS[name]
     finally:
         for file in ADDITIONS[name]:
-            (copied / "tpu_studio" / file).unlink()
+            _at(copied, file).unlink()
         for file, text in files.items():
-            (copied / "tpu_studio" / file).write_text(text)
+            _at(copied, file).write_text(text)
 
 
 @pytest.mark.parametrize("name", ADDITIONS)
@@ -237,7 +397,7 @@ def test_the_map_of_contributing_names_these_files(name: str) -> None:
     (row,) = re.findall(rf"^\| {name} \| (.*) \|$", text, re.MULTILINE)
     named = [
         re.compile(re.sub(r"<[a-z]+>", "[a-z]+", re.escape(file).replace(r"\<", "<").replace(r"\>", ">")))
-        for file in re.findall(r"`([a-z_/<>]+\.py)`", row)
+        for file in re.findall(r"`([a-z_/<>]+\.(?:py|json))`", row)
     ]
     assert len(ADDITIONS[name]) == len(named) <= MOST[name]
     assert all(any(pattern.fullmatch(file) for pattern in named) for file in ADDITIONS[name])

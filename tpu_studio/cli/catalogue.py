@@ -80,7 +80,7 @@ def as_json(found: Renewed, known: Catalogue) -> dict[str, object]:
         "prices": {
             "as_of": known.prices_as_of,
             "source": "live" if found.priced.live else "built-in",
-            "rows": list(known.price_rows),
+            "rows": [row.to_json() for row in known.price_rows],
         },
         "generations": list(known.file("generations")["generations"]),
         "runtime_versions": {zone: list(area.images) for zone, area in offers.areas.items() if area.images is not None}

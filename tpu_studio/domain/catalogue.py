@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -28,13 +28,17 @@ FLEX_START_MOST_S = 7 * 86_400.0
 (cloud.google.com/tpu/docs/request-using-flex-start), and Compute Engine's own limit of such a machine."""
 
 
-class _Row(NamedTuple):
+class PriceRow(NamedTuple):
     """Of the price list: what *price* is of."""
 
     generation: str
     min_chips: int
     max_chips: int
     price: Price
+
+    def to_json(self) -> dict[str, object]:
+        about = {"generation": self.generation, "region": self.price.region, "tier": self.price.tier}
+        return {**about, "min_chips": self.min_chips, "max_chips": self.max_chips, **asdict(self.price)}
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,7 @@ class Catalogue:
         id, tier = self.generation(generation).id, tier or loans.usual().word
         found = [
             row.price
-            for row in self._prices
+            for row in self.price_rows
             if row.generation == id and row.price.tier == tier and row.min_chips <= chips <= row.max_chips
         ]
         return sorted(found, key=lambda price: (price.usd_per_chip_hour, price.region))
@@ -197,13 +201,19 @@ class Catalogue:
         return None if found is None else float(found)
 
     @cached_property
-    def price_rows(self) -> list[Mapping[str, Any]]:
-        """As they were read: of Google's list, else those that came with each generation."""
-        told: list[Mapping[str, Any]] | None = self.file("prices").get("rows")
-        if told is not None:
-            return told
-        shipped = self.file("generations")["generations"]
-        return [{"generation": one["id"], **row} for one in shipped for row in one["prices"]]
+    def price_rows(self) -> list[PriceRow]:
+        """Of Google's list where that was read, else those that came with each generation."""
+        told = self.file("prices").get("rows")
+        if told is None:
+            shipped = self.file("generations")["generations"]
+            told = [{"generation": one["id"], **row} for one in shipped for row in one["prices"]]
+        names = ("usd_per_chip_hour", "region", "tier", "as_of", "source", "confidence", "note")
+        return [
+            PriceRow(
+                row["generation"], row["min_chips"], row["max_chips"], Price(**{name: row[name] for name in names})
+            )
+            for row in told
+        ]
 
     @cached_property
     def quotas(self) -> tuple[QuotaId, ...]:
@@ -212,18 +222,10 @@ class Catalogue:
         return tuple(quota for one in ranked for quota in one.quotas)
 
     @cached_property
-    def _prices(self) -> list[_Row]:
-        names = ("usd_per_chip_hour", "region", "tier", "as_of", "source", "confidence", "note")
-        return [
-            _Row(row["generation"], row["min_chips"], row["max_chips"], Price(**{name: row[name] for name in names}))
-            for row in self.price_rows
-        ]
-
-    @cached_property
-    def _prices_at(self) -> dict[tuple[str, str, str], list[_Row]]:
+    def _prices_at(self) -> dict[tuple[str, str, str], list[PriceRow]]:
         """By generation, region and tier."""
-        found: dict[tuple[str, str, str], list[_Row]] = {}
-        for row in self._prices:
+        found: dict[tuple[str, str, str], list[PriceRow]] = {}
+        for row in self.price_rows:
             found.setdefault((row.generation, row.price.region, row.price.tier), []).append(row)
         return found
 

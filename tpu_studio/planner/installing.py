@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 
+from tpu_studio.wire import frameworks
 from tpu_studio.wire.plan import Range
 from tpu_studio.wire.resources import resource_path
 
@@ -32,6 +33,7 @@ def environment_s(framework: str) -> Range:
 
 
 def _measured(framework: str) -> Mapping[str, object]:
+    """Of one that no machine has an environment for, and that is refused there: as of the one that leads."""
     environments = json.loads(resource_path("catalogue", "vm.json").read_text("utf-8"))["environments"]
-    found: Mapping[str, object] = next(one["measured"] for one in environments if one["framework"] == framework)
-    return found
+    measured: dict[str, Mapping[str, object]] = {one["framework"]: one["measured"] for one in environments}
+    return measured.get(framework) or measured[frameworks.for_chips().id]

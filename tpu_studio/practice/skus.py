@@ -75,15 +75,15 @@ def of_service(service: str) -> tuple[dict[str, object], ...]:
         return ()
     skus: list[dict[str, object]] = []
     for row in catalogue().price_rows:
-        generation, region, tier = row["generation"], row["region"], row["tier"]
+        generation, region, tier = row.generation, row.price.region, row.price.tier
         home = TPU_SERVICE if generation in _LEGACY else COMPUTE_SERVICE
         if home != service or (generation, region, tier) in _NO_PRICE:
             continue
         city = _CITY.get(region, region)
-        per_chip = row["usd_per_chip_hour"]
+        per_chip = row.price.usd_per_chip_hour
         group = "" if (generation, region) in _NO_GROUP else "TPU"
         if generation in _LEGACY:
-            pod = " Pod" if row["max_chips"] > 4 else ""
+            pod = " Pod" if row.max_chips > 4 else ""
             spot = " Preemptible" if loans.by_id(tier).spare else ""
             text = f"Tpu-{generation}{pod}{spot} running in {city}"
             if all(sku["description"] != text for sku in skus):  # pods of every size have one price

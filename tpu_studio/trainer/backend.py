@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from tpu_studio.trainer.frameworks import Way, module_of, needs_a_tpu
+from tpu_studio.trainer.frameworks import Steps, Way, module_of, needs_a_tpu
 from tpu_studio.trainer.frameworks.on_jax import quicken
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Layout
@@ -84,8 +84,8 @@ def evaluation_batch(plan: Plan, model: object, examples: int) -> int:
     return evaluating.batch_of(part, widest(model), plan.devices, examples)
 
 
-def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way, workers: int = 1) -> object:
-    """The step functions of the plan's framework (`step_jax.JaxSteps` or `step_tf.TfSteps`: the same methods)."""
+def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way, workers: int = 1) -> Steps:
+    """The step functions of the plan's framework."""
     if workers > 1:
         from tpu_studio.trainer.team_steps import TeamSteps
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tpu_studio.data.opened import Share, Source, of_share
 from tpu_studio.trainer.feed import Batch
+from tpu_studio.trainer.frameworks import Steps
 from tpu_studio.trainer.order import evaluation_batches
 from tpu_studio.wire import tasks
 
@@ -21,7 +22,7 @@ Units = Callable[[object], object]
 
 
 def evaluate(
-    steps: Any, source: Source, task: str, batch: int, in_units: Units, limit: int | None = None
+    steps: Steps, source: Source, task: str, batch: int, in_units: Units, limit: int | None = None
 ) -> dict[str, float]:
     """`val_…` metrics of the steps' present state on *source* (its first *limit* batches, for timing)."""
     loss = total = right = 0.0

@@ -15,6 +15,7 @@ from typing import Any
 
 from tpu_studio.data.opened import Source
 from tpu_studio.trainer import state
+from tpu_studio.trainer.frameworks import Steps
 
 FOREVER = 2**40  # steps
 
@@ -35,7 +36,7 @@ class Stage:
     last: int
     model: Any
     shape: state.Layout
-    steps: Any
+    steps: Steps
     source: Source
     unseen: Source
     varies: bool

@@ -331,7 +331,7 @@ def _row(one: Result, primary: bool, busy: bool, doing: str) -> Row:
 
 
 def groups(allowances: Sequence[Allowance], region: str = "") -> tuple[QuotaGroup, ...]:
-    """Generations that are looked at first come first; within one: what can be used first, then the person's own area."""
+    """Generations that are looked at first lead; within one: what can be used first, then the person's own area."""
     found = []
     kinds = list(dict.fromkeys((one.generation, one.use) for one in allowances))
     known = [one for id in dict.fromkeys(id for id, _ in kinds) if (one := catalogue().find(id)) is not None]

@@ -14,8 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+import numpy as np
+import numpy.typing as npt
+
+from tpu_studio.data.opened import Share
+from tpu_studio.trainer.feed import Batch
 from tpu_studio.trainer.recipe import Recipe
-from tpu_studio.trainer.state import Layout
+from tpu_studio.trainer.state import Arrays, Layout
 from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.plan import Plan
 
@@ -51,6 +56,42 @@ class Trace(Protocol):
         """Write it. Raises RuntimeError, OSError."""
 
 
+class Steps(Protocol):
+    """A model's state on the devices, and the functions that move it; for one thread."""
+
+    def train(self, stack: Batch, rates: npt.NDArray[np.generic], first: int, count: int) -> object:
+        """Begin *count* steps, numbered from *first* + 1, on a stack [k, B, …] with their learning rates [k]; what is
+        returned is for `fetch`."""
+        ...
+
+    def fetch(self, handle: Any) -> Arrays:
+        """Wait for these steps: arrays [count] of loss, grad_norm and, for classification, accuracy."""
+        ...
+
+    def evaluate(self, batch: Batch) -> object:
+        """Begin to look at a padded batch, without learning from it; what is returned is for `fetch_evaluation`."""
+        ...
+
+    def fetch_evaluation(self, handle: Any) -> Arrays:
+        """Sums over the batch (`maths.evaluation`)."""
+        ...
+
+    def share(self, batch: int) -> Share | None:
+        """What of a batch of so many examples this process hands over; None: all of it."""
+        ...
+
+    def snapshot(self) -> Arrays:
+        """A copy of the whole state in this process's memory; waits for the steps under way."""
+        ...
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None: ...
+
+    @property
+    def compiles(self) -> int:
+        """How many programs were compiled by now."""
+        ...
+
+
 class Functions(Protocol):
     """What a module of a framework has."""
 
@@ -65,10 +106,7 @@ class Functions(Protocol):
         """*slow_convolutions*: the model convolves, on a processor."""
         ...
 
-    def make_steps(self, plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> object:
-        """The step functions: the same methods in each framework."""
-        ...
-
+    def make_steps(self, plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> Steps: ...
     def watch_compiling(self) -> Callable[[], dict[str, Any]]:
         """From now on count the programs that need no compiling; what is returned tells of them, {} of none:
         ``programs``, ``saved_s``."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.trainer.frameworks import Devices, Example, Way, needs_a_tpu
+from tpu_studio.trainer.frameworks import Devices, Example, Steps, Way, needs_a_tpu
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Layout
 from tpu_studio.wire import places, tasks
@@ -60,7 +60,7 @@ def way(plan: Plan, *, slow_convolutions: bool) -> Way:
     return Way(True, 1 if slow_convolutions else max(1, plan.job.training.steps_per_call))
 
 
-def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> object:
+def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> Steps:
     from tpu_studio.trainer.step_jax import JaxSteps
 
     if places.by_id(plan.place).on_this_computer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.trainer.frameworks import Devices, Example, Way
+from tpu_studio.trainer.frameworks import Devices, Example, Steps, Way
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Layout
 from tpu_studio.wire import places
@@ -40,7 +40,7 @@ def way(plan: Plan, *, slow_convolutions: bool) -> Way:
     return Way(True, max(1, plan.job.training.steps_per_call))
 
 
-def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> object:
+def make_steps(plan: Plan, model: object, recipe: Recipe, shape: Layout, chosen: Way) -> Steps:
     from tpu_studio.trainer.step_tf import TfSteps
 
     return TfSteps(model, recipe, shape, devices=plan.devices, compiled=chosen.compiled, per_call=chosen.per_call)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer.result import files
-from tpu_studio.wire import kinds, tasks
+from tpu_studio.wire import frameworks, kinds, tasks
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.spreadsheets import cell
@@ -44,7 +44,7 @@ def prepare(run: Path) -> tuple[Path, dict[str, Any]]:
     result = files.folder_of(run)
     card = files.read_card(result)
     trained_in = str(card.get("trained", {}).get("framework", "jax"))
-    os.environ.setdefault("KERAS_BACKEND", trained_in if card.get("own") else "jax")
+    os.environ.setdefault("KERAS_BACKEND", trained_in if card.get("own") else frameworks.for_chips().id)
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
