@@ -60,6 +60,11 @@ class Resolved:
         self.__dict__.pop("job", None)
 
     @property
+    def tokens(self) -> int:
+        """Of one example, once `resolve` came by it: asked of *values*, for a job is made anew after each change."""
+        return cast(int, self.values["data.sequence_length"])
+
+    @property
     def rule(self) -> families.Family:
         return families.by_id(self.family)
 
@@ -127,7 +132,7 @@ def _preset(r: Resolved, model: ModelSpec | None) -> None:
 
 
 def _freeze(r: Resolved, facts: DataFacts) -> None:
-    if not r.job.model.starts_from:
+    if r.values["model.preset"] == starters.NONE:
         r.put("training.freeze", "none", "It begins from nothing, so everything has to learn.")
     elif r.on_chip or r.train <= rules.UNFREEZE_UP_TO:
         why = "Its last layer learns in seconds; then everything learns a little more, at a lower rate."
@@ -135,7 +140,7 @@ def _freeze(r: Resolved, facts: DataFacts) -> None:
     else:
         why = f"With {facts.train:,} pictures a processor would need hours for all of it; for its last layer, minutes."
         r.put("training.freeze", "backbone", why)
-    match r.job.training.freeze:
+    match r.values["training.freeze"]:
         case "head-first":
             at, why = max(1, round(rules.HEAD_SHARE * r.steps)), f"{rules.HEAD_SHARE:.0%} of the steps."
         case "backbone":
@@ -191,14 +196,14 @@ def _augment(r: Resolved, facts: DataFacts, size: int) -> None:
 
 def _examples(r: Resolved, facts: DataFacts) -> None:
     """Examples as the trainer counts them: of text, sequences that do not overlap."""
-    per_example = r.job.data.sequence_length if tasks.by_id(facts.task).has_tokens else 1
+    per_example = r.tokens if tasks.by_id(facts.task).has_tokens else 1
     r.train, r.validation = facts.train // per_example, facts.validation // per_example
 
 
 def _batch(r: Resolved, facts: DataFacts, devices: int, params: int, each: int) -> None:
     rule = r.rule
     if r.rule.reads_tokens:
-        wanted = rule.batch_most if r.job.data.sequence_length <= rules.GPT_LONG_CONTEXT else rule.batch_least
+        wanted = rule.batch_most if r.tokens <= rules.GPT_LONG_CONTEXT else rule.batch_least
         busy = "chip" if r.on_chip else "processor"
         why = f"{wanted} pieces at once keep the {busy} busy without using much memory."
     else:
@@ -231,7 +236,7 @@ def _reach(r: Resolved, params: int) -> int:
     """The most examples in a step that the learning rate still suits, and that leave steps enough in the run."""
     rule, reach = r.rule, 2.0**40
     if r.rule.reads_tokens:
-        reach = rules.GPT_TOKENS_A_STEP / r.job.data.sequence_length
+        reach = rules.GPT_TOKENS_A_STEP / r.tokens
     elif r.asked.training.optimizer == "adamw":
         reach = 32 * (rules.RATE_MOST / rule.learning_rate) ** 2
     epochs = r.asked.training.epochs
@@ -248,7 +253,7 @@ def _epochs(r: Resolved) -> float:
 
 def _gpt_examples(r: Resolved, params: int) -> float:
     by_text = rules.GPT_TIMES_THROUGH * r.train
-    by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / r.job.data.sequence_length
+    by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / r.tokens
     return float(min(by_weights or by_text, by_text))
 
 
@@ -257,7 +262,7 @@ def _length(r: Resolved, facts: DataFacts, params: int) -> None:
     steps: float | None = r.asked.training.steps
     if r.asked.training.epochs is None and steps is None:
         if r.rule.reads_tokens:
-            tokens_a_step = r.batch * r.job.data.sequence_length
+            tokens_a_step = r.batch * r.tokens
             by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / tokens_a_step
             by_text = rules.GPT_TIMES_THROUGH * r.steps_per_epoch
             by_weights = by_weights or by_text  # of a size that nobody knows yet
@@ -285,7 +290,7 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
         rate = rules.GPT_RATE * math.sqrt(rules.GPT_RATE_WIDTH / width)
         why = f"{rules.GPT_RATE:g} at a width of {rules.GPT_RATE_WIDTH}, larger for narrower ones; yours has {width:,}."
     else:
-        peak = rule.head_rate if r.job.training.unfreeze_at else rule.learning_rate
+        peak = rule.head_rate if r.values["training.unfreeze_at"] else rule.learning_rate
         rate = peak * math.sqrt(batch / 32)
         why = f"{peak:g} at 32 a step, growing with the square root of the batch."
     r.put("training.learning_rate", significant(rate), why)
@@ -357,7 +362,7 @@ def _steps_per_call(r: Resolved, facts: DataFacts) -> int:
         return r.rule.steps_per_call
     most = r.rule.chip_steps
     if facts.has_pictures:
-        step_bytes = r.batch * r.job.data.image_size**2 * facts.channels
+        step_bytes = r.batch * cast(int, r.values["data.image_size"]) ** 2 * facts.channels
         most = min(most, max(1, rules.CALL_BYTES // step_bytes))
     return most
 

@@ -162,7 +162,7 @@ def _memory_parts(parts: Parts) -> dict[str, int]:
 
 def _checks(parts: Parts, limits: Limits) -> list[Check]:
     question, sized, resolved = parts.question, parts.sized, limits.resolved
-    job, known, rates = question.job, question.known, parts.usual().job.training.learning_rate
+    job, known = question.job, question.known
     needed, limit = parts.needed_bytes, parts.limit_bytes
     found = list(checks_of(question.look, job, resolved.job.data.image_size))
     seen = {check.id for check in found}
@@ -171,7 +171,7 @@ def _checks(parts: Parts, limits: Limits) -> list[Check]:
         checks.of_own_model(job, known.model_facts, known.consent),
         checks.of_starter(resolved, sized.rented, known.starter),
         checks.of_work(job, sized.work, known.consent, measured=parts.estimate.measured),
-        checks.of_settings(resolved, question.facts, sized.devices, float(rates)),
+        checks.of_settings(resolved, question.facts, sized.devices, parts.usual_rate),
         checks.of_place(resolved, sized.rented),
         question.planner.checks(parts),
         checks.of_memory(sized.memory, needed, limit, resolved, sized.devices),

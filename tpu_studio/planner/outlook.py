@@ -40,7 +40,7 @@ def with_outlook(plan: Plan, parts: Parts, at: At, planned: Callable[[Parts], Pl
         question.job,
         plan,
         sized.resolved,
-        parts.usual(),
+        parts.usual_rate,
         question.options,
         question.facts,
         sized.work,

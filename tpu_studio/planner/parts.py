@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tpu_studio.data.looked import Look
@@ -75,10 +76,6 @@ class Question:
         if self.known.picture_s and decoded_bytes(self.facts, resolved) > assumed.IN_MEMORY_BYTES:
             resolved.read_s = self.known.picture_s
         return resolved
-
-    def usual(self, devices: int) -> Resolved:
-        """With the learning rate that is recommended."""
-        return self.resolve(devices, job=self.job.with_values({"training.learning_rate": AUTO}))
 
     def count_work(self, resolved: Resolved) -> Work:
         facts, timing = self.known.model_facts, self.known.timing
@@ -171,9 +168,14 @@ class Parts:
         """As for a slice of so many devices."""
         return self.question.resolve(devices)
 
-    def usual(self) -> Resolved:
-        """With the learning rate that is recommended."""
-        return self.question.usual(self.sized.devices)
+    @cached_property
+    def usual_rate(self) -> float:
+        """The learning rate that is recommended."""
+        job, resolved = self.question.job, self.resolved
+        if job.training.learning_rate != AUTO:
+            left_open = job.with_values({"training.learning_rate": AUTO})
+            resolved = self.question.resolve(self.sized.devices, job=left_open)
+        return float(resolved.job.training.learning_rate)
 
 
 def parts_of(job: Job, look: Look, known: Known) -> Parts:

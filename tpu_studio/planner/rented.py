@@ -155,11 +155,22 @@ def _not_lent(job: Job, known: Catalogue, part: Slice) -> str:
     return f"Compute Engine does not lend {part.generation}: leave where.backend away."
 
 
-def _smallest(
-    known: Catalogue, framework: str, tier: str, zones: Sequence[str], place: str, need_bytes: int, backend: str
-) -> tuple[Slice, bool]:
-    """The cheapest slice of one machine whose devices hold *need_bytes*; else the one with the most memory."""
-    found: dict[int, list[tuple[bool, float, int, Slice]]] = {0: [], 1: [], 2: []}  # by `areas.doubt`
+@dataclass(frozen=True)
+class _Lent:
+    """A slice of one machine that can be had. *usd*: an hour, infinite where unknown; *doubt*: see `areas.doubt`."""
+
+    part: Slice
+    program_bytes: int
+    usd: float
+    doubt: int
+
+
+@lru_cache(maxsize=64)
+def _lent(
+    known: Catalogue, framework: str, tier: str, zones: tuple[str, ...], place: str, backend: str
+) -> tuple[_Lent, ...]:
+    """Those of least doubt first."""
+    found = []
     for one in known.offered():
         if not known.possible(one.id, framework, tier).possible:
             continue
@@ -171,16 +182,23 @@ def _smallest(
             if not where:
                 continue
             price = known.price(one.id, part.chips, where[0], tier)
-            usd = price.usd_per_hour(part.chips) if price else float("inf")
-            row = (one.program_bytes >= need_bytes, usd, part.chips, part)
-            found[areas.doubt(standing_of(known), part, tier, where)].append(row)
-    ranked = next((rows for rows in found.values() if any(row[0] for row in rows)), [*found[0], *found[1], *found[2]])
-    if not ranked:
-        return known.slice("v5litepod-1"), False
-    fitting = [row for row in ranked if row[0]]
+            usd = price.usd_per_hour(part.chips) if price else math.inf
+            found.append(_Lent(part, one.program_bytes, usd, areas.doubt(standing_of(known), part, tier, where)))
+    return tuple(sorted(found, key=lambda one: one.doubt))
+
+
+def _smallest(
+    known: Catalogue, framework: str, tier: str, zones: Sequence[str], place: str, need_bytes: int, backend: str
+) -> tuple[Slice, bool]:
+    """The cheapest slice of one machine whose devices hold *need_bytes*; else the one with the most memory."""
+    lent = _lent(known, framework, tier, tuple(zones), place, backend)
+    fitting = [one for one in lent if one.program_bytes >= need_bytes]
     if fitting:
-        return min(fitting, key=lambda row: (row[1], row[2]))[3], True
-    return max(ranked, key=lambda row: (known.generation(row[3].generation).hbm_bytes_per_device, row[2]))[3], False
+        return min(fitting, key=lambda one: (one.doubt, one.usd, one.part.chips)).part, True
+    if not lent:
+        return known.slice("v5litepod-1"), False
+    most = max(lent, key=lambda one: (known.generation(one.part.generation).hbm_bytes_per_device, one.part.chips))
+    return most.part, False
 
 
 def need_bytes(memory: Memory, devices: int) -> int:

@@ -27,7 +27,7 @@ def learning_rate(s: Situation) -> Iterator[Advice]:
     """A rate that fits another batch. Far too high is a check of its own (learning-rate-high)."""
     if s.job.training.learning_rate == AUTO:
         return
-    rate, recommended = float(s.value("training.learning_rate")), float(s.usual.job.training.learning_rate)
+    rate, recommended = float(s.value("training.learning_rate")), s.usual_rate
     if (
         s.resolved.rule.reads_tokens
         or 1 / RATE_OFF < rate / recommended < RATE_OFF
@@ -43,7 +43,7 @@ def learning_rate(s: Situation) -> Iterator[Advice]:
 def warm_up(s: Situation) -> Iterator[Advice]:
     if s.job.training.warmup == AUTO or float(s.value("training.warmup")) >= 0.01:
         return
-    high = float(s.value("training.learning_rate")) > 2 * float(s.usual.job.training.learning_rate)
+    high = float(s.value("training.learning_rate")) > 2 * s.usual_rate
     if s.resolved.rule.reads_tokens or high or s.resolved.batch >= 1024:
         yield Advice("advice-warmup", {"training.warmup": "auto"}, promise=True)
 

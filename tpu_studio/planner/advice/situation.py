@@ -24,7 +24,7 @@ from tpu_studio.wire.schema import BY_PATH
 class Situation:
     """Attributes:
     job: As the person wrote it, "auto" and all; *plan*: what became of it, without advice.
-    usual: The same job with the settings of learning at "auto".
+    usual_rate: The learning rate that is recommended.
     options: All options of the model.
     rented: None on this computer.
     best: The recommended way; None when nothing holds it.
@@ -34,7 +34,7 @@ class Situation:
     job: Job
     plan: Plan
     resolved: Resolved
-    usual: Resolved
+    usual_rate: float
     options: Mapping[str, Any]
     facts: DataFacts
     work: Work
