@@ -193,8 +193,8 @@ def _tpus(cloud: Drawn, known: Catalogue) -> Iterator[Way]:
 
 def _at(cloud: Drawn, resolved: Resolved, found: rented.Rented) -> Estimate:
     """As if nobody took it back."""
-    mine = replace(cloud.mine, key="")
-    return rented.estimate(resolved, cloud.work, replace(found, tier=loans.usual().word), cloud.estimate, mine)
+    kept = found if loans.by_id(found.tier).usual else replace(found, tier=loans.usual().word)
+    return rented.estimate(resolved, cloud.work, kept, cloud.estimate, Mine(cloud.mine.runs, "", cloud.mine.model))
 
 
 def _resolved_for(cloud: Drawn, devices: int) -> Resolved | None:
