@@ -60,3 +60,10 @@ def test_what_is_begun_and_ended_apart_counts_once():
 
 def test_one_chip_exchanges_nothing():
     assert collective_bytes("ENTRY %main (x: f32[8]) -> f32[8] {\n  ROOT %y = f32[8]{0} add(%x, %x)\n}\n") == 0
+
+
+def test_what_a_fusion_exchanges_counts_as_often_as_it_runs():
+    text = LOOPS.replace(
+        "ROOT %copy.1 = f32[512,256]{1,0:T(8,128)} copy(", "ROOT %all-gather.7 = f32[512,256]{1,0} all-gather("
+    )
+    assert collective_bytes(text) == 4 * 2 * (512 * 256 * 4) + 4 + 8 * 2
