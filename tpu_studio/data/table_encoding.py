@@ -22,7 +22,6 @@ from tpu_studio.data.columns import Column
 MOST_CATEGORIES = 64
 FURTHEST = 10.0  # standardised numbers beyond this many standard deviations are cut there
 MISSING_CODE = -1
-DATE_PARTS = ("year", "month", "day-of-week", "days", "hour")
 
 
 class NumberLane:

@@ -16,20 +16,13 @@ from tpu_studio.domain.generations import region_of
 from tpu_studio.practice import addresses, besides, entitlements, tpu_offer
 from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
-from tpu_studio.practice.errors import not_found
 from tpu_studio.practice.operations import Operations
 from tpu_studio.practice.state import Record
 from tpu_studio.practice.tpu_checks import (
-    Place,
-    Wanted,
     eid,
-    not_while,
     run_until,
     stockout_error,
-    wanted_record,
-    wrong_state,
 )
-from tpu_studio.practice.tpu_deletion import undeletable
 from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.practice.tpu_vms import STOP_S, Machines
 
@@ -44,238 +37,6 @@ class Life:
         self._machines = Machines(cloud)
         cloud.busy.append(self._is_busy)
         cloud.ending.append(self.end_all)
-
-    # --------------------------------------------------------------------------------------------------------- asking
-
-    def held(self, project: str) -> list[Record]:
-        """What counts against the project's quota: every queued resource whatever its state, and bare nodes."""
-        found = []
-        for name, record in self._db.peek(QR):
-            if name.startswith(f"projects/{project}/"):
-                one = {"zone": record["zone"], "tier": record["tier"]}
-                found += [{**one, "accelerator": node["accelerator"]} for node in record["wanted"]]
-        for name, node in self._db.peek(NODE):
-            if name.startswith(f"projects/{project}/") and not node["qr"]:
-                found.append({"zone": node["zone"], "accelerator": node["accelerator"], "tier": node["tier"]})
-        return found
-
-    def get(self, kind: str, name: str) -> Record:
-        """Raises GoogleError 404."""
-        record = self._db.get(kind, name)
-        if record is None:
-            raise not_found(name)
-        return record
-
-    def lacks_addresses(self, place: Place, wanted: list[Wanted]) -> bool:
-        return addresses.lack(self._cloud, place.project, place.zone, [wanted_record(one) for one in wanted])
-
-    # --------------------------------------------------------------------------------------------------------- making
-
-    def request(
-        self,
-        place: Place,
-        id: str,
-        body: Record,
-        wanted: list[Wanted],
-        tier: str,
-        window: tuple[float, float],
-        version: str,
-        denied: str = "",
-    ) -> str:
-        """A queued resource, checked; its operation's name. *denied*: words with which that will fail."""
-        now = self._clock.now()
-        name = f"{place.parent}/queuedResources/{id}"
-        about = {"zone": place.zone, "accelerator": wanted[0].part.accelerator_type, "tier": tier}
-        later = self._faults.take("capacity-later", **about)
-        fails = self._faults.take("stockout-in-operation", **about)
-        foreign = self._faults.take("foreign-metadata-type", **about) is not None
-        operation = self._operations.begin(
-            place.parent,
-            name,
-            "create",
-            version,
-            foreign="google.cloud.tpu.later" if self._cloud.doubts.way("tpu-metadata-type") else foreign,
-            never=self._faults.take("operation-never-ends", **about) is not None,
-        )
-        self._db.put(
-            QR,
-            name,
-            {
-                "body": body,
-                "project": place.project,
-                "zone": place.zone,
-                "tier": tier,
-                "state": "CREATING",
-                "since": now,
-                "create": now,
-                "initiator": "SERVICE",
-                "wait": WAITED_S + (later["seconds"] if later else 0.0),
-                "fails": fails is not None,
-                "denied": denied,
-                "after": window[0],
-                "until": window[1],
-                "operation": operation,
-                "version": version,
-                "nodes": [],
-                "wanted": [wanted_record(one) for one in wanted],
-            },
-        )
-        return operation
-
-    def make_node(self, place: Place, wanted: Wanted, tier: str, version: str) -> str:
-        """A node without a queued resource; its operation's name."""
-        name = f"{place.parent}/nodes/{wanted.id}"
-        about = {"zone": place.zone, "accelerator": wanted.part.accelerator_type, "tier": tier}
-        operation = self._operations.begin(
-            place.parent,
-            name,
-            "create",
-            version,
-            foreign=self._faults.take("foreign-metadata-type", **about) is not None,
-            never=self._faults.take("operation-never-ends", **about) is not None,
-        )
-        now = self._clock.now()
-        fails = self._faults.take("stockout-in-operation", **about) is not None
-        self._create(place.project, place.zone, wanted_record(wanted), tier, "", now, operation, version, fails)
-        return operation
-
-    def _create(
-        self,
-        project: str,
-        zone: str,
-        wanted: Record,
-        tier: str,
-        qr: str,
-        at: float,
-        operation: str,
-        version: str,
-        fails: bool,
-    ) -> str:
-        name = f"projects/{project}/locations/{zone}/nodes/{wanted['id']}"
-        part = tpu_offer.by_type(wanted["accelerator"])
-        assert part is not None
-        self._db.put(
-            NODE,
-            name,
-            {
-                **wanted,
-                "project": project,
-                "zone": zone,
-                "tier": tier,
-                "qr": qr,
-                "state": "CREATING",
-                "since": at,
-                "create": at,
-                "operation": operation,
-                "version": version,
-                "fails": fails,
-                "vm": "",
-                "number": str(zlib.crc32(name.encode()) * 1_000_003 + int(at) % 1_000_003),
-            },
-        )
-        if not fails:
-            sku = f"TPU {part.generation} {tier} {region_of(zone)}"
-            late = BOOT_S if self._cloud.doubts.way("billing-begins") else 0.0
-            more = besides.of_machine(self._cloud, zone, tier, part.vms, compute=False)
-            self._cloud.meter.begin(name, sku, tpu_offer.usd_per_hour(part, zone, tier), at + late, more)
-        return name
-
-    # --------------------------------------------------------------------------------------------------------- ending
-
-    def delete_request(self, name: str, force: bool, version: str) -> str:
-        """The operation's name. Raises GoogleError 400 FAILED_PRECONDITION: it has nodes, and no *force*."""
-        record = self.get(QR, name)
-        if record["state"] == "DELETING":
-            if self._cloud.doubts.way("second-delete"):
-                raise wrong_state(not_while("DELETING"))
-            return str(record["operation"])
-        refused = undeletable(self._cloud, record, force)
-        now = self._clock.now()
-        operation = self._operations.begin(name.partition("/queuedResources/")[0], name, "delete", version)
-        if refused:
-            self._operations.finish(operation, now, error={"code": 9, "message": refused})
-            return operation
-        for node in record["nodes"]:
-            self._to_delete(node, now)
-        was = {"code": 1, "message": "The queued resource was deleted."}
-        self._operations.finish(record["operation"], now, error=was)
-        record.update(state="DELETING", since=now, initiator="USER", operation=operation)
-        self._db.put(QR, name, record)
-        return operation
-
-    def delete_node(self, name: str, version: str) -> str:
-        record = self.get(NODE, name)
-        if record["state"] == "DELETING":
-            return str(record["operation"])
-        operation = self._operations.begin(name.partition("/nodes/")[0], name, "delete", version)
-        record["operation"] = operation
-        self._db.put(NODE, name, record)
-        self._to_delete(name, self._clock.now(), "USER")
-        return operation
-
-    def reset(self, name: str, version: str) -> str:
-        """A suspended or failed queued resource waits again. Raises GoogleError 400."""
-        record = self.get(QR, name)
-        if record["state"] not in ("SUSPENDED", "FAILED"):
-            raise wrong_state(f"reset is not supported while in state {record['state']}")
-        now = self._clock.now()
-        operation = self._operations.begin(name.partition("/queuedResources/")[0], name, "reset", version)
-        record.update(state="WAITING_FOR_RESOURCES", since=now, initiator="USER", fails=False, error=None, until=0.0)
-        self._db.put(QR, name, record)
-        self._operations.finish(operation, now, show.answer(self._clock, QR, name, record, version))
-        return operation
-
-    def switch(self, name: str, verb: str, version: str) -> str:
-        """*verb*: stop, start, performMaintenance. Raises GoogleError 400: several machines, a wrong state."""
-        record = self.get(NODE, name)
-        if verb == "stop" and record["workers"] > 1:
-            raise wrong_state("Stopping a TPU pod slice is not supported.")
-        states = {
-            "stop": ("READY", "STOPPING"),
-            "start": ("STOPPED", "STARTING"),
-            "performMaintenance": ("READY", "RESTARTING"),
-        }
-        needs, becomes = states[verb]
-        if record["state"] != needs:
-            raise wrong_state(f"{verb} is not supported while in state {record['state']}")
-        operation = self._operations.begin(name.partition("/nodes/")[0], name, verb, version)
-        record.update(state=becomes, since=self._clock.now(), operation=operation)
-        self._db.put(NODE, name, record)
-        return operation
-
-    def patch(self, name: str, change: Record, version: str) -> str:
-        """Raises GoogleError 400: not while it is being made or taken away."""
-        record = self.get(NODE, name)
-        if record["state"] not in ("READY", "STOPPED"):
-            raise wrong_state(f"update is not supported while in state {record['state']}")
-        record["body"].update(change)
-        self._db.put(NODE, name, record)
-        now = self._clock.now()
-        operation = self._operations.begin(name.partition("/nodes/")[0], name, "update", version)
-        self._operations.finish(operation, now, show.answer(self._clock, NODE, name, record, version))
-        return operation
-
-    def maintenance(self, name: str, version: str) -> str:
-        """An announced one (v2alpha1 simulateMaintenanceEvent)."""
-        record = self.get(NODE, name)
-        now = self._clock.now()
-        record["maintenance"] = {
-            "type": "SCHEDULED",
-            "maintenanceStatus": "PENDING",
-            "canReschedule": True,
-            "windowStartTime": self._clock.rfc3339(now + 3600),
-            "windowEndTime": self._clock.rfc3339(now + 7200),
-        }
-        self._db.put(NODE, name, record)
-        operation = self._operations.begin(name.partition("/nodes/")[0], name, "simulateMaintenanceEvent", version)
-        self._operations.finish(operation, now, show.answer(self._clock, NODE, name, record, version))
-        return operation
-
-    def _to_delete(self, name: str, at: float, by: str = "SERVICE") -> None:
-        record = self._db.get(NODE, name)
-        if record is not None and record["state"] != "DELETING":
-            record.update(state="DELETING", since=at, ended_by=by)
-            self._db.put(NODE, name, record)
 
     # ----------------------------------------------------------------------------------------------------------- time
 
@@ -360,7 +121,7 @@ class Life:
             if left and self._cloud.doubts.way("suspended-means-gone"):
                 return self._step(name, record, "SUSPENDED", now)  # with its nodes
             for node in left:
-                self._to_delete(node, since + SUSPEND_S)
+                self.to_delete(node, since + SUSPEND_S)
             if not left:
                 record["nodes"] = []
                 return self._step(name, record, "SUSPENDED", now)
@@ -394,7 +155,7 @@ class Life:
 
     def _make_nodes(self, name: str, record: Record, at: float) -> bool:
         record["nodes"] = [
-            self._create(record["project"], record["zone"], one, record["tier"], name, at, "", record["version"], False)
+            self.create(record["project"], record["zone"], one, record["tier"], name, at, "", record["version"], False)
             for one in record["wanted"]
         ]
         return self._step(name, record, "PROVISIONING", at)
@@ -410,7 +171,7 @@ class Life:
             record["nodes"] = []
             return self._step(name, record, "WAITING_FOR_RESOURCES", at)
         for node in record["nodes"]:
-            self._ready(node, self.get(NODE, node), at, run_until(record["body"], at))
+            self._ready(node, self._db.get(NODE, node) or {}, at, run_until(record["body"], at))
         return self._step(name, record, "ACTIVE", at)
 
     def _fail(self, name: str, record: Record, at: float, code: int, text: str) -> bool:
@@ -425,6 +186,54 @@ class Life:
         return True
 
     # ---------------------------------------------------------------------------------------------------------- nodes
+
+    def create(
+        self,
+        project: str,
+        zone: str,
+        wanted: Record,
+        tier: str,
+        qr: str,
+        at: float,
+        operation: str,
+        version: str,
+        fails: bool,
+    ) -> str:
+        """A node that is charged from now on, unless it *fails*; its name."""
+        name = f"projects/{project}/locations/{zone}/nodes/{wanted['id']}"
+        part = tpu_offer.by_type(wanted["accelerator"])
+        assert part is not None
+        self._db.put(
+            NODE,
+            name,
+            {
+                **wanted,
+                "project": project,
+                "zone": zone,
+                "tier": tier,
+                "qr": qr,
+                "state": "CREATING",
+                "since": at,
+                "create": at,
+                "operation": operation,
+                "version": version,
+                "fails": fails,
+                "vm": "",
+                "number": str(zlib.crc32(name.encode()) * 1_000_003 + int(at) % 1_000_003),
+            },
+        )
+        if not fails:
+            sku = f"TPU {part.generation} {tier} {region_of(zone)}"
+            late = BOOT_S if self._cloud.doubts.way("billing-begins") else 0.0
+            more = besides.of_machine(self._cloud, zone, tier, part.vms, compute=False)
+            self._cloud.meter.begin(name, sku, tpu_offer.usd_per_hour(part, zone, tier), at + late, more)
+        return name
+
+    def to_delete(self, name: str, at: float, by: str = "SERVICE") -> None:
+        record = self._db.get(NODE, name)
+        if record is not None and record["state"] != "DELETING":
+            record.update(state="DELETING", since=at, ended_by=by)
+            self._db.put(NODE, name, record)
 
     def _ready(self, name: str, record: Record, at: float, until: float = 0.0) -> None:
         record.update(state="READY", since=at, ready=at, stops=until or record.get("stops", 0.0))
@@ -513,7 +322,7 @@ class Life:
     def _loan_over(self, name: str, record: Record) -> None:
         """The platform's own end of a flex-start loan."""
         at, way = record["stops"], self._cloud.doubts.way("flex-end")
-        self._to_delete(name, at)
+        self.to_delete(name, at)
         request = self._db.get(QR, record["qr"])
         if request is None or not way or request["state"] != "ACTIVE":
             return

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tpu_studio.planner.estimate import Estimate
     from tpu_studio.planner.own import OwnRuns
 
-TASK_WORDS = {task.id: task.does for task in tasks.all_tasks()}
 FRAMEWORK_WORDS = {framework.id: framework.title for framework in frameworks.all_frameworks()}
 
 

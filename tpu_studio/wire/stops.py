@@ -12,10 +12,9 @@ from itertools import pairwise
 HOURLY = 24
 OFFSETS_S: tuple[float, ...] = (0.0, 600.0, 1200.0, *(3600.0 * hour for hour in range(1, HOURLY + 1)))
 LONGEST_GAP_S = max(later - sooner for sooner, later in pairwise(OFFSETS_S))
-AHEAD_AT_MOST_DAYS = 30
-"""So far ahead Cloud Tasks takes a task (its page of quotas)."""
 MOST_HOURS = 28 * 24.0
-"""Waiting and time limit of a run together: all stops, a day after it, lie within what Cloud Tasks takes."""
+"""Waiting and time limit of a run together: all stops, a day after it, lie within the
+30 days ahead that Cloud Tasks takes (its page of quotas)."""
 
 
 def times(first: float) -> list[float]:

@@ -9,14 +9,14 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.home.cards import ExampleCard, WayCard
 from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Card, PageHeader
+from tpu_studio.gui.kit.card import Card, PageHeader, Scroll
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import controller, soft_px
 from tpu_studio.gui.kit.tokens import Space
@@ -106,7 +106,6 @@ class HomePage(QWidget):
         box.addWidget(self._none)
 
         inside = QWidget()
-        inside.setObjectName("scrolled")
         self._column = column = QVBoxLayout(inside)
         self._tabs = focus.TabOrder(column)
         column.setContentsMargins(Space.page, 26, Space.page, Space.page)
@@ -129,15 +128,10 @@ class HomePage(QWidget):
         column.addWidget(self._examples_box)
         column.addWidget(self._recent_box)
         column.addStretch(1)
-        self._scroll = scroll = QScrollArea()
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(inside)
+        self._scroll = Scroll(inside)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(scroll)
+        outer.addWidget(self._scroll)
         self._end = model.state.subscribe(self._draw)
         controller().changed.connect(self._lay_later)
         self.destroyed.connect(lambda: self._end())

@@ -11,7 +11,6 @@ from tpu_studio.gui.kit.theme import controller
 
 HOVER_MS = 120
 CHANGE_MS = 180
-PANEL_MS = 240
 BAR_MS = 300
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QVBoxLayout, QWidget
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.bridge import Drain
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Card, PageHeader
+from tpu_studio.gui.kit.card import Card, PageHeader, Scroll
 from tpu_studio.gui.kit.numbers import BigNumberRow
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.rows import Note
@@ -112,7 +112,6 @@ class RunPage(QWidget):
         self._forget_receipt: Callable[[], None] = lambda: None
 
         inner = QWidget()
-        inner.setObjectName("scrolled")
         self.column = QVBoxLayout(inner)
         self.column.setContentsMargins(Space.dashboard, Space.xxl, Space.dashboard, Space.xxl)
         self.column.setSpacing(Space.m + 6)
@@ -137,15 +136,11 @@ class RunPage(QWidget):
         self.column.addLayout(self.grid, 1)
         self._columns = 0
 
-        self.area = scroll = QScrollArea()
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # no stop of its own; its keys work while the page has the focus
-        self.setFocusProxy(scroll)
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(inner)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area = Scroll(inner)  # no stop of its own; its keys work while the page has the focus
+        self.setFocusProxy(self.area)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(scroll)
+        whole.addWidget(self.area)
         self._arrange()
         self._end = model.state.subscribe(self._draw)
         self._drain = Drain(self, model.tick)

@@ -6,14 +6,14 @@ import time
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio import __version__
 from tpu_studio.gui.engine.panel import EnginePanel
 from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.brand import BrandMark
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Card, Divider, PageHeader, clear_layout
+from tpu_studio.gui.kit.card import Card, Divider, PageHeader, Scroll, clear_layout
 from tpu_studio.gui.kit.choose import Segmented
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
@@ -117,22 +117,15 @@ class SettingsPage(QWidget):
             column.addWidget(widget)
         column.addStretch(1)
         self._inside, self._tabs = inside, focus.TabOrder(column)
-        scroll = QScrollArea()
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         holder = QWidget()
-        holder.setObjectName("scrolled")
         middle = QHBoxLayout(holder)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.addWidget(inside, 10)
         middle.addStretch(1)
         inside.setMaximumWidth(soft_px(WIDTH) + 2 * Space.page)
-        scroll.setWidget(holder)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(scroll)
+        outer.addWidget(Scroll(holder))
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
 

@@ -38,7 +38,6 @@ DISK_FULL_BYTES = 1 << 20  # of a disk that is full from boot: the guardian fits
 DISK_BYTES = 64 << 20  # of one that gets full later; it is memory
 _STARTING_S = 30.0
 _CONTROL_S = 10.0
-_LOOK_S = 0.25  # real seconds between looks at faults armed while machines run
 _LOG_TAIL = 2000
 
 
