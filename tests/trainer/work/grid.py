@@ -40,6 +40,9 @@ _POINTS = (
     Point("gpt-nano", (1024,), 50_257, {"layers": 12, "width": 768, "heads": 12, "vocabulary": 50_257}),
 )
 GRID = {point.name: point for point in _POINTS}
+"""Of families with a formula."""
+COUNTED = Point("efficientnet-lite0", (224, 224, 3), 1000)
+"""Of a family without one."""
 
 
 def built(point: Point) -> tuple[Any, Any, Any]:
@@ -50,7 +53,7 @@ def built(point: Point) -> tuple[Any, Any, Any]:
     from tpu_studio.trainer.models import build, initial
     from tpu_studio.trainer.models.shapes import example_of, shapes
 
-    data = {"mlp": ROWS, "small-cnn": PICTURES, "gpt-nano": TEXT}[point.model]
+    data = {"mlp": ROWS, "small-cnn": PICTURES, COUNTED.model: PICTURES, "gpt-nano": TEXT}[point.model]
     description = {**data, "input_shape": list(point.input), "outputs": point.outputs}
     description |= {"classes": [str(number) for number in range(point.outputs)]}
     given = plan(point.model, description, options=point.options, **point.training)

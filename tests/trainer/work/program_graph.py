@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "models"))
 sys.path.insert(0, str(Path(__file__).parent))
-from grid import GRID, built
+from grid import COUNTED, GRID, built
 
 from tpu_studio.trainer import recipe
 from tpu_studio.trainer.work.graph import count_model
@@ -49,7 +49,7 @@ OWN = {
 }
 own = {name: of_layers(*one) for name, one in OWN.items()}
 models = {}
-for name, point in GRID.items():
+for name, point in {**GRID, COUNTED.name: COUNTED}.items():
     if not name.startswith("gpt-nano 1024"):
         model, constants, example = built(point)
         models[name] = count_model(model, constants, example, point.batch)
