@@ -17,15 +17,12 @@ from tpu_studio.planner.advice.situation import Advice, Situation
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Check, Plan, Range
+from tpu_studio.wire.schema import BY_PATH
 
 MOST = 5
 RULES = (*money.RULES, *learning.RULES, *chip.RULES)
 LEAST_S, LEAST_USD, LEAST_SHARE = 30.0, 0.01, 0.02  # a saving below both, or below the share, is not worth a line
 
-# What a fix may change without making a measured step time untrue.
-KEEPS_TIMING = frozenset(
-    ["training.epochs", "training.steps", "training.early_stopping", "training.learning_rate", "training.warmup"]
-)
 Trial = Callable[[Mapping[str, object] | None, bool], Plan]  # fix or none, with what was measured or without → its plan
 
 
@@ -47,7 +44,7 @@ def _tried(advice: Advice, s: Situation, trial: Trial) -> Advice | None:
     """The advice with its saving; None where the fix makes things worse, or too little better."""
     if advice.fix is None:
         return advice
-    keeps = s.timing is None or set(advice.fix) <= KEEPS_TIMING
+    keeps = s.timing is None or all(BY_PATH[path].affects == "result" for path in advice.fix)  # the step stays as timed
     try:
         base = s.plan if keeps else trial(None, False)
         changed = trial(advice.fix, keeps)
