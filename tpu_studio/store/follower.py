@@ -29,9 +29,10 @@ from tpu_studio.domain.run import RunView
 from tpu_studio.store import columns, viewcodec
 from tpu_studio.store.curve import ColumnCurve, mapped
 from tpu_studio.store.database import Cursor, Damaged, Database, Stored, refused
-from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records, without_collecting
+from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, complete_lines
+from tpu_studio.wire.jsonfile import without_collecting
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import PLAN, events_names

@@ -6,9 +6,7 @@ seconds, which is all that it keeps. Everything else becomes an `Event` with its
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -186,19 +184,6 @@ class Reader:
         if waiting is not None:
             feed(waiting)
         return batch
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Python's cycle collector switched off for a moment: millions of short-lived lists hold no cycles, and looking for
-    some takes as long as all the reading."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def records(lines: list[bytes]) -> list[Any]:

@@ -120,14 +120,15 @@ def parse(tree: Mapping[str, object], *, base: str = "") -> Job:
             if not isinstance(value, Mapping):
                 raise JobError("job-wrong-type", key=name, value=_shown(value), wanted="a table")
             for inner, inner_value in value.items():
-                flat[f"{name}.{inner}"] = inner_value
+                if (path := f"{name}.{inner}") not in BY_PATH:
+                    raise JobError("job-unknown-key", key=path, nearest=_nearest(path, tuple(BY_PATH)))
+                flat[path] = inner_value
         elif isinstance(value, Mapping):
             raise JobError("job-unknown-table", key=name, nearest=_nearest(name, TABLES))
+        elif name not in BY_PATH:
+            raise JobError("job-unknown-key", key=name, nearest=_nearest(name, tuple(BY_PATH)))
         else:
             flat[name] = value
-    for path in flat:
-        if path not in BY_PATH:
-            raise JobError("job-unknown-key", key=path, nearest=_nearest(path, tuple(BY_PATH)))
     values = {path: check(key, flat[path]) if path in flat else key.default for path, key in BY_PATH.items()}
     job = job_of(values, base, frozenset(flat))
     _check_together(job)
@@ -333,7 +334,8 @@ def _nearest(word: str, known: tuple[str, ...]) -> str | None:
 
 def _title(name: str) -> str:
     """*name* as one line for titles and lists: a folder, after which a run is called, may have any name."""
-    plain = "".join(mark for mark in " ".join(name.split()) if unicodedata.category(mark) not in ("Cc", "Cs"))
+    words = " ".join(name[:LONGEST_TEXT].split())
+    plain = "".join(mark for mark in words if unicodedata.category(mark) not in ("Cc", "Cs"))
     return " ".join(plain.split())[:LONGEST_NAME].strip()
 
 

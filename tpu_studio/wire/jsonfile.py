@@ -6,7 +6,10 @@ compares it needs no guard of its own. A refusal is a ValueError of one sentence
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,25 @@ from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
 DEEPEST = 100
 """Levels: a plan has twelve, Keras' description of a model with models in it some forty."""
 
+BRACKETS = 2_000_000
+"""Lists and objects: each column of a table has some five, and a plan of the widest a quarter of these."""
+
 
 class NotJson(ValueError):
     """One sentence that begins with the file's name."""
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Python's cycle collector switched off for a moment: millions of short-lived lists hold no cycles, and looking for
+    some takes as long as all the reading."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def read_json(path: Path, limit: int = RECORD_BYTES) -> Any:
@@ -36,18 +55,32 @@ def read_json(path: Path, limit: int = RECORD_BYTES) -> Any:
 
 def parse_json(data: bytes | str, name: str) -> object:
     """What *data* holds, which came as *name*. Raises NotJson."""
-    try:
-        tree = json.loads(data)
-    except RecursionError as error:
-        raise NotJson(f"{name} nests deeper than {DEEPEST} levels.") from error
-    except ValueError as error:
-        raise NotJson(f"{name} is no JSON: {error}.") from error
+    with without_collecting():
+        try:
+            if _brackets(data) > BRACKETS:
+                raise ValueError(f"it has more than {BRACKETS:,} lists and objects")
+            tree = json.loads(data)
+        except RecursionError as error:
+            raise NotJson(f"{name} nests deeper than {DEEPEST} levels.") from error
+        except ValueError as error:
+            raise NotJson(f"{name} is no JSON: {error}.") from error
+        if _is_deep(tree):
+            raise NotJson(f"{name} nests deeper than {DEEPEST} levels.")
+        return tree
+
+
+def _brackets(data: bytes | str) -> int:
+    """Those in texts too: it is asked before anything is made of them."""
+    return data.count("[") + data.count("{") if isinstance(data, str) else data.count(b"[") + data.count(b"{")
+
+
+def _is_deep(tree: object) -> bool:
     level = [tree]
     for _ in range(DEEPEST):
         level = [inner for node in level for inner in _inside(node)]
         if not level:
-            return tree
-    raise NotJson(f"{name} nests deeper than {DEEPEST} levels.")
+            return False
+    return True
 
 
 def _inside(node: object) -> Any:

@@ -58,8 +58,6 @@ def preset(name: str, given: str) -> str:
     Raises:
         JobError: ``job-not-a-choice``, of a preset that does not exist; ``job-preset-of-another``, of another model.
     """
-    import difflib
-
     known = {f"{starters.PREFIX}{model.name}": model for model in MODELS if model.starter}
     mine = next((one for one, model in known.items() if model.name == name), starters.NONE)
     if given == AUTO:
@@ -68,19 +66,31 @@ def preset(name: str, given: str) -> str:
         return given
     if given in known:
         raise JobError("job-preset-of-another", key="model.preset", value=given, model=name, of=known[given].name)
+    raise _no_preset(given, mine)
+
+
+def _no_preset(given: str, mine: str) -> JobError:
+    """*mine*: that of the model, `starters.NONE` where it has none or is not known."""
+    import difflib
+
+    known = [f"{starters.PREFIX}{model.name}" for model in MODELS if model.starter]
     near = difflib.get_close_matches(given, [*known, starters.NONE], n=1)
     allowed = [mine, starters.NONE] if mine != starters.NONE else [starters.NONE]
-    raise JobError(
+    return JobError(
         "job-not-a-choice", key="model.preset", value=given, allowed=allowed, nearest=near[0] if near else None
     )
 
 
 def starter(preset: str) -> Starter:
-    """The starter weights of that preset of a plan."""
-    found = BY_NAME[preset.removeprefix(starters.PREFIX)].starter
-    if found is None:
-        raise KeyError(preset)
-    return found
+    """The starter weights of that preset of a plan.
+
+    Raises:
+        JobError: ``job-not-a-choice``: no model has it.
+    """
+    model = BY_NAME.get(preset.removeprefix(starters.PREFIX)) if preset.startswith(starters.PREFIX) else None
+    if model is None or model.starter is None:
+        raise _no_preset(preset, starters.NONE)
+    return model.starter
 
 
 def options(name: str, given: Mapping[str, object]) -> dict[str, object]:

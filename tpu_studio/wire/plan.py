@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from tpu_studio.wire import frameworks, models, places, tasks
-from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.events import is_time
 from tpu_studio.wire.extras import Extras, read_extras
 from tpu_studio.wire.job import ResolvedJob, parse_resolved
-from tpu_studio.wire.jsonfile import NotJson, parse_json
+from tpu_studio.wire.jsonfile import NotJson, parse_json, without_collecting
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.planparts import (
     NO_LIMITS,
@@ -31,8 +31,8 @@ from tpu_studio.wire.planparts import (
     PlanVerdict,
 )
 from tpu_studio.wire.planparts import Range as Range
+from tpu_studio.wire.records import number, read_many, to_json
 from tpu_studio.wire.records import read as read_record
-from tpu_studio.wire.records import to_json
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
@@ -205,11 +205,13 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
                 raise RunError(
                     "plan-unreadable", raw=f"{name} is {plain[name]!r}, which this version does not know"[:200]
                 )
+        _bounded(tree)
         if not is_time(plain["created"]):
             raise RunError("plan-unreadable", raw="a time that cannot be")
         ranges: dict[str, Any] = {name: _optional(Range, tree.get(name), name) for name in _RANGES}
-        checks = tuple(read_record(Check, check, "checks") for check in tree["checks"])
+        checks = read_many(Check, tree["checks"], "checks")
         limits, price = read_record(PlanLimits, tree["limits"], "limits"), _optional(PlanPrice, tree["price"], "price")
+        _known_preset(job)
         _limit_something("limits", limits)
         _limit_something("price", price)
         options = tree.get("model_options")
@@ -220,16 +222,16 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             price=price,
             limits=limits,
             verdict=_optional(PlanVerdict, tree.get("verdict"), "verdict"),
-            alternatives=tuple(read_record(Alternative, one, "alternatives") for one in tree.get("alternatives") or ()),
+            alternatives=read_many(Alternative, tree.get("alternatives") or (), "alternatives"),
             basis=_basis(tree.get("basis")),
             extras=read_extras(tree.get("extras")),
             model_options={**models.OLDER_OPTIONS.get(job.model.id, {}), **job.model.options}
             if options is None
             else dict(options),
             utilisation=read_utilisation(tree.get("utilisation")),
-            table_rows=int(tree.get("table_rows") or 0),
-            sharded=tree.get("sharded") is True,
-            scored_at_once=int(tree.get("scored_at_once") or 0),
+            table_rows=tree.get("table_rows", 0),
+            sharded=tree.get("sharded", False),
+            scored_at_once=tree.get("scored_at_once", 0),
             **plain,
             **ranges,
         )
@@ -244,9 +246,30 @@ def _optional(kind: type[T], tree: object, name: str) -> T | None:
     return None if tree is None or tree == {} else read_record(kind, tree, name)
 
 
+def _bounded(tree: Mapping[str, object]) -> None:
+    """Raises ValueError: a count of steps, devices or rows that no plan has. Whoever reads a plan divides by them, and
+    takes memory by them."""
+    for name, (least, most) in _BOUNDS.items():
+        value = tree.get(name, least)
+        if not fits(value, _HINTS[name]) or not least <= number(value) <= most:
+            raise ValueError(f"{name} is {value!r}"[:200])
+    if not isinstance(sharded := tree.get("sharded", False), bool):
+        raise ValueError(f"sharded is {sharded!r}"[:200])
+    if not number(tree.get("steps_per_epoch")):
+        raise ValueError("steps_per_epoch is 0")
+
+
+def _known_preset(job: ResolvedJob) -> None:
+    """Raises ValueError: it begins from weights that its model does not have here, as of a newer version."""
+    try:
+        models.preset(job.model.id, job.model.preset)
+    except JobError as error:
+        raise ValueError(f"model.preset is {job.model.preset!r}"[:200]) from error
+
+
 def _limit_something(name: str, record: PlanLimits | PlanPrice | None) -> None:
     """Raises ValueError: a figure is below zero, without end or no number (NaN), so that nothing ever reaches it."""
-    for field_name, value in asdict(record).items() if record else ():
+    for field_name, value in vars(record).items() if record else ():
         if isinstance(value, (int, float)) and not 0 <= value < math.inf:
             raise ValueError(f"{name}.{field_name} is {value!r}")
 
@@ -261,6 +284,13 @@ def _basis(tree: object) -> Basis | None:
 
 _IDS = {"task": tasks.IDS, "framework": frameworks.IDS, "place": places.IDS}
 _HINTS = get_type_hints(Plan)
+_BOUNDS = {
+    "steps": (1, 10**14),  # 100,000 times through a billion examples, one in a step
+    "steps_per_epoch": (0, 10**12),
+    "devices": (1, 100_000),  # ten of the largest slices
+    "table_rows": (0, 10**8),
+    "scored_at_once": (0, 10**12),
+}
 
 
 def dumps(plan: Plan) -> bytes:
@@ -294,10 +324,11 @@ def read(folder: Path) -> Plan:
 
 
 def loads(data: bytes) -> Plan:
-    try:
-        tree = parse_json(data, PLAN)
-    except NotJson as error:
-        raise RunError("plan-unreadable", raw=str(error)) from error
-    if not isinstance(tree, dict):
-        raise RunError("plan-unreadable", raw=f"it holds {type(tree).__name__}")
-    return from_json(tree)
+    with without_collecting():
+        try:
+            tree = parse_json(data, PLAN)
+        except NotJson as error:
+            raise RunError("plan-unreadable", raw=str(error)) from error
+        if not isinstance(tree, dict):
+            raise RunError("plan-unreadable", raw=f"it holds {type(tree).__name__}")
+        return from_json(tree)

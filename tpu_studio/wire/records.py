@@ -6,7 +6,7 @@ the records themselves go round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -16,6 +16,8 @@ from tpu_studio.wire.shapes import fits
 
 Json = Mapping[str, object]  # an object of JSON whose values are still to be looked at
 T = TypeVar("T")
+AT_MOST = 10_000
+"""Entries of a list or table within a record: a few hundred places are the most that we write."""
 _Reader = Callable[[str, object], object]
 
 
@@ -50,6 +52,13 @@ def read(kind: type[T], tree: object, name: str, *, missing: T | None = None) ->
         elif default is MISSING:
             found[field] = None
     return kind(**found)
+
+
+def read_many(kind: type[T], tree: object, name: str) -> tuple[T, ...]:
+    """The records in the list *tree*, `AT_MOST` of them. Raises ValueError as `read`."""
+    many = list_of(name, tree)
+    _no_more(name, many)
+    return tuple(read(kind, one, name) for one in many)
 
 
 def record_of(name: str, value: object) -> Json:
@@ -154,13 +163,24 @@ def _many(reader: _Reader) -> _Reader:
     def each(name: str, value: object) -> object:
         if not isinstance(value, (list, tuple)):
             raise _wrong(name, value)
+        _no_more(name, value)
         return tuple(reader(f"{name}[{number}]", one) for number, one in enumerate(value))
 
     return each
 
 
 def _each(reader: _Reader) -> _Reader:
-    return lambda name, value: {key: reader(f"{name}.{key}", one) for key, one in record_of(name, value).items()}
+    def each(name: str, value: object) -> object:
+        found = record_of(name, value)
+        _no_more(name, found)
+        return {key: reader(f"{name}.{key}", one) for key, one in found.items()}
+
+    return each
+
+
+def _no_more(name: str, value: Sized) -> None:
+    if len(value) > AT_MOST:
+        raise ValueError(f"{name} has {len(value):,} entries; a record of ours has {AT_MOST:,} at most")
 
 
 def _plain(value: object) -> object:

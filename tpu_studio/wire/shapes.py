@@ -28,7 +28,7 @@ def fits(value: object, declared: Any) -> bool:
         return (
             isinstance(value, dict)
             and all(isinstance(key, str) for key in value)
-            and all(fits(one, inner[1]) for one in value.values())
+            and (inner[1] in (Any, object) or all(fits(one, inner[1]) for one in value.values()))
         )
     if is_dataclass(kind):
         return isinstance(value, kind) and all(fits(getattr(value, name), hint) for name, hint in _hints(kind))  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from tpu_studio.wire import plan
 from tpu_studio.wire.claims import read_claim
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import DataError, RunError
-from tpu_studio.wire.jsonfile import DEEPEST, NotJson, parse_json, read_json
+from tpu_studio.wire.jsonfile import BRACKETS, DEEPEST, NotJson, parse_json, read_json
 from tpu_studio.wire.runfolder import control_file, model_from_before
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,6 +47,13 @@ def test_a_file_too_large_a_pipe_and_no_json_are_refused_with_their_name(tmp_pat
 def test_what_nests_as_deep_as_it_may_is_read(tmp_path: Path) -> None:
     tree = json.loads("[" * DEEPEST + "]" * DEEPEST)
     assert parse_json(json.dumps(tree), "x") == tree
+
+
+@pytest.mark.parametrize("piece", ["[]", "{}", "[" * 99 + "]" * 99])
+def test_a_file_of_nothing_but_brackets_is_refused_before_anything_is_made_of_it(piece: str) -> None:
+    """16 MB of them took ten seconds, and gigabytes."""
+    with pytest.raises(NotJson, match=rf"^x is no JSON: it has more than {BRACKETS:,} lists and objects"):
+        parse_json("[" + ",".join([piece] * (1 + BRACKETS // max(1, piece.count("[")))) + "]", "x")
 
 
 @pytest.mark.parametrize("text", ENDLESS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 from typing import Any
@@ -12,7 +13,7 @@ from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
 from tests.fakes.making import make_plan
 from tests.fakes.skies import cloud_plan
 from tpu_studio.wire import families, models
-from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import dumps, from_json, loads
 
@@ -121,3 +122,67 @@ def test_parts_of_other_types_reach_no_page(name: str, value: Any) -> None:
 def test_a_change_to_such_a_limit_changes_nothing(value: float) -> None:
     plan = cloud_plan()
     assert limits_of(plan, [{"verb": "limits", "hours": value, "money_usd": value}]) == limits_of(plan)
+
+
+@pytest.mark.parametrize("value", [0, -1, 10**18, math.nan, math.inf, True, "7", 1.5, None, [7]])
+@pytest.mark.parametrize("name", ["steps", "devices", "steps_per_epoch", "table_rows", "scored_at_once", "sharded"])
+def test_counts_that_no_plan_has_are_damage_and_the_field_is_named(name: str, value: Any) -> None:
+    """A window of a run divides by the steps of an epoch, a trainer makes as many devices as it is told to."""
+    honest = {"steps_per_epoch": [1.5], "table_rows": [0], "scored_at_once": [0], "sharded": [True]}
+    tree = json.loads(dumps(cloud_plan())) | {name: value}
+    if value in honest.get(name, []):
+        from_json(tree)
+        return
+    with pytest.raises(RunError) as refusal:
+        from_json(tree)
+    assert refusal.value.id == "plan-unreadable" and name in str(refusal.value.facts["raw"])
+
+
+@pytest.mark.parametrize("preset", ["starter:nope", "starter:", "x", "starter:mlp", "starter:efficientnet-lite0"])
+def test_a_plan_that_begins_from_weights_its_model_does_not_have_is_damage(preset: str) -> None:
+    """To carry such a run on, or to bundle it for a machine, ended in a KeyError."""
+    tree = json.loads(dumps(cloud_plan()))
+    tree["job"]["model"]["preset"] = preset
+    with pytest.raises(RunError) as refusal:
+        from_json(tree)
+    assert refusal.value.id == "plan-unreadable" and preset in str(refusal.value.facts["raw"])
+
+
+@pytest.mark.parametrize("preset", ["starter:nope", "starter:", "x", "none", "starter:mlp", "efficientnet-lite0"])
+def test_weights_that_nobody_knows_are_refused_by_name(preset: str) -> None:
+    with pytest.raises(JobError, match="job-not-a-choice"):
+        models.starter(preset)
+
+
+@pytest.mark.parametrize(
+    ("path", "held"),
+    [
+        (("limits", "stops"), ["guardian"] * 20_000),
+        (("memory", "parts"), {str(number): 1 for number in range(20_000)}),
+        (("checks",), [{"id": "x", "level": "ok", "title": ""}] * 20_000),
+        (("alternatives",), [{}] * 20_000),
+    ],
+)
+def test_lists_that_no_plan_has_are_damage_before_each_entry_is_looked_at(path: tuple[str, ...], held: Any) -> None:
+    """A plan of 16 MB could be made to take ten seconds of reading."""
+    tree = json.loads(dumps(cloud_plan()))
+    inner = tree
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = held
+    with pytest.raises(RunError) as refusal:
+        from_json(tree)
+    assert f"{'.'.join(path)} has 20,000 entries" in str(refusal.value.facts["raw"])
+
+
+def test_no_cycles_are_looked_for_while_a_plan_is_read() -> None:
+    """Half the time that a plan of many thousand columns took."""
+    columns = [{"name": str(number), "kind": "number", "examples": ["1", "2"]} for number in range(5_000)]
+    data = json.dumps(json.loads(dumps(cloud_plan())) | {"data": {"columns": columns}}).encode()
+    heard: list[str] = []
+    gc.callbacks.append(lambda phase, about: heard.append(phase))
+    try:
+        loads(data)
+    finally:
+        gc.callbacks.pop()
+    assert heard.count("start") <= 1  # of what waited, when all is read
