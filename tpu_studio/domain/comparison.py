@@ -6,13 +6,14 @@ Pure: made from what is known of each run, without clock, disk or window.
   repeats. With three repeats a side and more, Welch's test at 95 % decides; with fewer nothing tells a difference from
   chance, and that is said.
 * Runs that learn different things, or are measured on different data kept aside, get no verdict.
+* A run that diverged has no figure that can be ranked, and that is said.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.welch import welch
@@ -25,6 +26,7 @@ LEVEL = 0.05
 SEED = "training.seed"
 _NAMES_ONLY = ("name",)  # what differs between any two runs and means nothing
 _UNSEEN = ("data.validation",)
+_MOST_USD = 1e9
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,11 @@ def compare(contenders: Sequence[Contender]) -> Comparison:
         return Comparison(tuple(contenders), "", different, (), finding)
     metric = tasks.by_id(contenders[0].task).metric
     sides = _sides(contenders, metric)
-    return Comparison(tuple(contenders), metric, different, sides, _finding(contenders, sides, metric))
+    finding = _finding(contenders, sides, metric)
+    if diverged := [one.name for one in contenders if metric in one.best and not metrics.is_figure(one.best[metric])]:
+        told = f"{diverged[0]} {'and others diverged: their' if len(diverged) > 1 else 'diverged: its'} figure"
+        finding = replace(finding, text=f"{finding.text} {told} is beyond all that can be ranked.".strip())
+    return Comparison(tuple(contenders), metric, different, sides, finding)
 
 
 def _differing(contenders: Sequence[Contender]) -> tuple[str, ...]:
@@ -134,7 +140,7 @@ def _differing(contenders: Sequence[Contender]) -> tuple[str, ...]:
 def _sides(contenders: Sequence[Contender], metric: str) -> tuple[Side, ...]:
     groups: list[list[Contender]] = []
     for one in contenders:
-        if metric not in one.best:
+        if metric not in one.best or not metrics.is_figure(one.best[metric]):
             continue
         same = next((group for group in groups if _is_repeat(group[0], one)), None)
         if same is None:
@@ -161,8 +167,8 @@ def _side(group: Sequence[Contender], metric: str) -> Side:
         tuple(one.run for one in group),
         name,
         tuple(one.best[metric] for one in group),
-        statistics.fmean(one.usd for one in group),
-        statistics.fmean(one.time_s for one in group),
+        sum(one.usd / len(group) for one in group),  # so that no sum of them overflows
+        sum(one.time_s / len(group) for one in group),
     )
 
 
@@ -230,6 +236,8 @@ def _price(best: Side, second: Side) -> str:
     """With a blank before it; "" where nobody is charged."""
     more = best.usd - second.usd
     if not best.usd and not second.usd:
+        return ""
+    if not abs(more) <= _MOST_USD:  # a damaged run says so
         return ""
     if abs(more) < 0.005:
         return " for the same price"

@@ -34,7 +34,7 @@ def figure(value: float | None, digits: int = 3) -> str:
     if value == 0:
         return "0"
     size = int(f"{value:.{digits - 1}e}".partition("e")[2])  # after rounding: 0.0999999 is 0.1
-    if size < -4:
+    if size < -4 or size > 15:
         return f"{value:.{digits - 1}e}"
     return f"{value:,.{max(0, digits - 1 - size)}f}"
 

@@ -126,6 +126,15 @@ def learning_rate() -> Metric:
     return next(metric for metric in _METRICS if not metric.noisy)
 
 
+LARGEST = 1e100
+"""In size: whoever adds, squares or draws figures up to here overflows nowhere. No training that learns is beyond."""
+
+
+def is_figure(value: float) -> bool:
+    """Whether *value* can be ranked, averaged and drawn: a number, with an end, and none of a run that diverged."""
+    return -LARGEST <= value <= LARGEST
+
+
 def all_metrics() -> tuple[Metric, ...]:
     return _METRICS
 

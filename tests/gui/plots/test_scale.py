@@ -1,13 +1,16 @@
 """Axes: round ticks, three to five of them, unit in the tick."""
 
+import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tpu_studio.gui.plots import ranges
 from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME, log_ticks
+from tpu_studio.gui.plots.source import RunCurve
 
 
 @pytest.mark.parametrize(
@@ -81,3 +84,46 @@ def test_log_ticks_lie_inside_and_are_few(low, span):
     ticks = log_ticks(low, low + span)
     assert len(ticks) <= 7
     assert all(low - 1e-6 <= math.log10(tick) <= low + span + 1e-6 for tick in ticks)
+
+
+EDGES = (0.0, 5e-324, 1e-320, 1e-100, 1e-13, 1.0, 1e50, 1e99, 1e100)
+
+
+@pytest.mark.parametrize("scale", [TIME, STEPS, PLAIN, COUNT, PERCENT, MONEY], ids=lambda scale: scale.name)
+def test_whatever_can_be_drawn_has_an_axis(scale):
+    """Figures close to the smallest of all had no logarithm, and ticks without end."""
+    for low, high in itertools.combinations_with_replacement([*(-edge for edge in EDGES), *EDGES], 2):
+        bounds = [ranges.upward(scale, min(low, high), max(low, high), include_zero=False, top=None)]
+        if low > 0:
+            bounds.append(ranges.upward_log(low, high))
+            bounds.append(ranges.across(scale, low, high, None))
+        for bottom, top, ticks in bounds:
+            assert bottom < top and all(map(math.isfinite, (bottom, top, *ticks))) and len(ticks) < 20
+            assert all(scale.spelled(ticks))
+
+
+class Diverged:
+    """A curve whose points went through the roof."""
+
+    values = np.array([1.0, 2.0, 1e308, np.inf, np.nan, -1e308, 3.0])
+
+    def window(self, x_min, x_max, buckets, axis="step"):
+        return np.arange(7.0), self.values, self.values
+
+    def bounds(self, axis="step"):
+        return 0.0, 6.0
+
+    def __init__(self, end):
+        self.end = end
+
+    def last(self):
+        return 6, 6.0, self.end
+
+
+@pytest.mark.parametrize("end", [1e308, -1e308, math.inf, math.nan])
+def test_what_no_axis_can_hold_is_a_gap_in_its_curve(end):
+    _, low, high = RunCurve(Diverged(end), y_factor=100.0).window(0, 6, 10)
+    assert [float(value) for value in low if np.isfinite(value)] == [100.0, 200.0, 300.0]
+    assert np.array_equal(low, high, equal_nan=True)
+    assert RunCurve(Diverged(end)).last() is None
+    assert RunCurve(Diverged(2.0)).last() == (6.0, 2.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -133,3 +134,40 @@ def test_every_measured_run_stands_in_one_side_and_the_best_side_is_first(rows: 
     means = [side.mean for side in found.sides]
     assert means == sorted(means, reverse=True)
     assert found.finding.title
+
+
+EDGES = (1e308, -1e308, 1.7e308, math.inf, -math.inf, math.nan)
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_a_run_that_diverged_beyond_all_figures_is_left_out_and_that_is_said(edge: float) -> None:
+    """The mean of two such overflowed, and the test of them ended in a traceback."""
+    wild = [run(f"w{seed}", edge, training__seed=seed) for seed in range(3)]
+    tame = [run(f"t{seed}", 0.8 + seed / 100, training__seed=seed, training__global_batch=64) for seed in range(3)]
+    found = compare([*wild, *tame])
+    assert [side.runs for side in found.sides] == [("t0", "t1", "t2")]
+    assert found.finding.title.startswith("t0 and its 2 repeats differ in the seed alone")
+    assert "w0 and others diverged: their figure is beyond all that can be ranked." in found.finding.text
+    one = compare([wild[0], tame[0], run("u", 0.9, training__global_batch=8)])
+    assert one.finding.best == "u"
+    assert one.finding.text.endswith("w0 diverged: its figure is beyond all that can be ranked.")
+
+
+@pytest.mark.parametrize("largest", [1e100, -1e100, 5e-324])
+def test_the_largest_figures_that_are_ranked_overflow_nowhere(largest: float) -> None:
+    runs = [
+        run(
+            f"{side}{seed}", (largest if side == "a" else -largest) * (1 - seed / 8), 1e308, x=side, training__seed=seed
+        )
+        for side in "ab"
+        for seed in range(3)
+    ]
+    found = compare(runs)
+    assert found.finding.p is None or 0 <= found.finding.p <= 1
+    assert all(math.isfinite(figure) for side in found.sides for figure in (side.mean, side.usd, side.time_s))
+    assert len(found.finding.title) < 200 and "inf" not in found.finding.title
+
+
+def test_a_price_that_nobody_pays_is_not_told() -> None:
+    title, _ = told(run("a", 0.8, 1e308), run("b", 0.9, -1e308, training__global_batch=64))
+    assert title == "b is the best: 10 points better than a."

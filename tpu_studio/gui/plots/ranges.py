@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tpu_studio.gui.plots.scale import Scale, log_ticks
 
+_LEAST = 1e-100  # what is smaller is nothing: figures close to the smallest of all have no ticks between them
 ROOM = 0.045  # beyond the last tick, so that end labels are not lost
 
 
@@ -26,7 +27,7 @@ class View:
 def across(scale: Scale, start: float, end: float, planned: float | None) -> tuple[float, float, list[float]]:
     """Low, high and ticks for data from *start* to *end*: the far end is the next round place, so it moves in steps."""
     low = 0.0 if 0 <= start <= 0.5 * max(end, 1e-300) or start == end else start
-    reach = max(end, planned or end, low + scale.smallest)
+    reach = max(end, planned or end, low + max(scale.smallest, _LEAST))
     step = scale.step_for(reach - low)
     first = math.floor(low / step + 1e-9) * step
     high = math.ceil((reach - first) / step - 1e-9) * step + first
@@ -47,9 +48,9 @@ def upward(
     if top is not None:
         high = max(high, top)
     if high - low <= 1e-12 * max(abs(high), abs(low), 1e-12):
-        room = abs(high) * 0.1 or 1.0
+        room = abs(high) * 0.1 if abs(high) > _LEAST else 1.0
         low, high = (low, high + room) if include_zero else (low - room, high + room)
-    high = max(high, low + scale.smallest)
+    high = max(high, low + max(scale.smallest, _LEAST))
     ticks = scale.ticks(low, high)
     if len(ticks) < 3:
         step = scale.step_for(high - low, 5)
@@ -62,6 +63,7 @@ def upward(
 
 def upward_log(low: float, high: float) -> tuple[float, float, list[float]]:
     """For positive values only; bounds are log10."""
+    low = max(low, _LEAST)
     low, high = math.log10(low), math.log10(max(high, low * 1.0001))
     if high - low < 0.1:
         low, high = low - 0.1, high + 0.1

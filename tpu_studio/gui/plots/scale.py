@@ -66,6 +66,8 @@ def _decades(lowest: int, highest: int, factors: Sequence[float] = (1, 2, 5)) ->
 def _decimals(distance: float) -> int:
     if distance >= 1:
         return 0
+    if distance < 1e-12:
+        return 12
     places = -math.floor(math.log10(distance))
     return places + (0 if math.isclose(distance * 10**places, round(distance * 10**places)) else 1)
 

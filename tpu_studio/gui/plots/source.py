@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tpu_studio.wire import metrics
+
 Floats = npt.NDArray[np.float64]
 _EVERYTHING = 1e300
 
@@ -61,7 +63,7 @@ class RunCurve:
 
     def window(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats, Floats]:
         x, low, high = self.curve.window(self._outside(x_min), self._outside(x_max), buckets, self.axis)
-        return np.asarray(self.along(x)), low * self.y_factor, high * self.y_factor
+        return np.asarray(self.along(x)), _figures(low) * self.y_factor, _figures(high) * self.y_factor
 
     def along(self, x: Floats | float) -> Floats | float:
         """The place on the axis of the curve's own *x*."""
@@ -80,11 +82,17 @@ class RunCurve:
             return None
         step, t, value = found
         x = float(step) if self.axis == "step" else t
-        return (float(self.along(x)), value * self.y_factor) if np.isfinite(value) else None
+        return (float(self.along(x)), value * self.y_factor) if metrics.is_figure(value) else None
 
     def start(self) -> float:
         found = self.curve.bounds(self.axis)
         return float(self.along(found[0])) if found is not None else 0.0
+
+
+def _figures(values: Floats) -> Floats:
+    """Gaps where a run diverged beyond what an axis can hold."""
+    found: Floats = np.where(np.abs(values) <= metrics.LARGEST, values, np.nan)
+    return found
 
 
 @dataclass(frozen=True)
