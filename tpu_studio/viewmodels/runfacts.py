@@ -14,7 +14,8 @@ from tpu_studio.wire import frameworks, metrics, models, places, tasks
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.records import items, record_of
+from tpu_studio.wire.records import items, rows
+from tpu_studio.wire.shapes import fits
 
 Tone = Literal["neutral", "accent", "ok", "warn", "bad"]
 
@@ -65,7 +66,7 @@ def facts_of(plan: Plan) -> RunFacts:
         cloud = "Practice cloud" if places.by_id(plan.place).rehearses else "Cloud TPU"
         where = f"{cloud}, {title_of(plan.accelerator)}, {' or '.join(plan.job.where.zones)}"
     subtitle = f"{model} · {source} · {where}"
-    classes = tuple(str(items(row)[0]) for row in items(look.get("classes")))
+    classes = tuple(str(items(row)[0]) for row in items(look.get("classes")) if items(row))
     return RunFacts(
         name=job.name,
         subtitle=subtitle,
@@ -80,10 +81,20 @@ def facts_of(plan: Plan) -> RunFacts:
         usd_per_hour=plan.price.usd_per_hour if plan.price else None,
         training_s=_training_s(plan),
         classes=classes,
-        columns=tuple(record_of("column", one) for one in items(look.get("columns"))),
+        columns=tuple(one for one in rows(look.get("columns")) if _is_column(one)),
         target=str(look.get("target") or job.data.target or ""),
         kind=kind,
         mfu_planned=_mfu(plan),
+    )
+
+
+def _is_column(column: Mapping[str, object]) -> bool:
+    """Whether a form can have a field for it: a plan may be a stranger's, or damaged."""
+    return (
+        fits(column.get("name"), str)
+        and fits(column.get("distinct", 0), int)
+        and fits(column.get("examples", ()), tuple[str, ...])
+        and all(len(items(pair)) == 2 for pair in items(column.get("top")))
     )
 
 

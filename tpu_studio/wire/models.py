@@ -11,6 +11,7 @@ from tpu_studio.wire import families, starters
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.starters import Starter
 
 MODELS: tuple[ModelSpec, ...] = tuple(model for family in families.all_families() for model in family.models)
@@ -109,7 +110,7 @@ def options(name: str, given: Mapping[str, object]) -> dict[str, object]:
             near = difflib.get_close_matches(key, list(known), n=1)
             raise JobError("job-unknown-key", key=f"model.options.{key}", nearest=near[0] if near else None)
         whole = isinstance(option.default, int)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or (whole and value != int(value)):
+        if not fits(value, float) or not isinstance(value, (int, float)) or (whole and value % 1):
             raise JobError(
                 "job-wrong-type",
                 key=f"model.options.{key}",

@@ -212,6 +212,8 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
         checks = read_many(Check, tree["checks"], "checks")
         limits, price = read_record(PlanLimits, tree["limits"], "limits"), _optional(PlanPrice, tree["price"], "price")
         _known_preset(job)
+        for name, found in ranges.items():
+            _no_nan(name, found)
         _limit_something("limits", limits)
         _limit_something("price", price)
         options = tree.get("model_options")
@@ -272,6 +274,12 @@ def _limit_something(name: str, record: PlanLimits | PlanPrice | None) -> None:
     for field_name, value in vars(record).items() if record else ():
         if isinstance(value, (int, float)) and not 0 <= value < math.inf:
             raise ValueError(f"{name}.{field_name} is {value!r}")
+
+
+def _no_nan(name: str, found: Range | None) -> None:
+    """Raises ValueError: a figure is below zero, or no number: no bar and no sum of it ends."""
+    if found and not all(figure >= 0 for figure in (found.low, found.expected, found.high)):
+        raise ValueError(f"{name} is {found.to_json()!r}"[:200])
 
 
 def _basis(tree: object) -> Basis | None:

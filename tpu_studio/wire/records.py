@@ -6,6 +6,7 @@ the records themselves go round.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -89,7 +90,8 @@ def number(value: object, otherwise: float = 0.0) -> float:
 
 def whole(value: object, otherwise: int = 0) -> int:
     """As `number`, without a fraction."""
-    return int(number(value, otherwise))
+    found = number(value, otherwise)
+    return int(found) if math.isfinite(found) else otherwise
 
 
 def inner(value: object) -> Json:

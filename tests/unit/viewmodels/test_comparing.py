@@ -27,7 +27,7 @@ def test_a_setting_of_millions_of_letters_is_cut_in_its_cell_and_whole_in_the_ta
 @pytest.mark.parametrize("edge", [1e308, -1e308, float("inf"), float("nan")])
 def test_figures_at_the_edge_of_numbers_are_told_in_words_a_table_and_json(edge: float) -> None:
     runs = [
-        Contender(str(n), str(n), "computer", "cpu", "regression", {"a": n % 2}, "d", {"val_mae": edge}, 1.0, edge)
+        Contender(str(n), str(n), "computer", "cpu", "regression", {"a": n % 2}, "d", {"val_r2": edge}, 1.0, edge)
         for n in range(6)
     ]
     found = compare(runs)

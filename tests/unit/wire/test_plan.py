@@ -118,6 +118,23 @@ def test_parts_of_other_types_reach_no_page(name: str, value: Any) -> None:
         from_json(json.loads(dumps(cloud_plan())) | {name: value})
 
 
+@pytest.mark.parametrize("value", [math.nan, -1.0, -math.inf])
+@pytest.mark.parametrize("part", ["low", "expected", "high"])
+def test_a_range_that_no_bar_can_show_is_damage(part: str, value: float) -> None:
+    tree = json.loads(dumps(cloud_plan()))
+    tree["time_s"] = {"low": 1, "expected": 2, "high": 3, part: value}
+    with pytest.raises(RunError) as refusal:
+        from_json(tree)
+    assert "time_s is" in str(refusal.value.facts["raw"])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, "7", True])
+def test_an_option_of_a_model_that_is_no_number_is_refused_by_name(value: Any) -> None:
+    with pytest.raises(JobError) as refusal:
+        models.options("gpt-nano", {"layers": value})
+    assert refusal.value.facts["key"] == "model.options.layers"
+
+
 @pytest.mark.parametrize("value", [*NOWHERE, 10**400])
 def test_a_change_to_such_a_limit_changes_nothing(value: float) -> None:
     plan = cloud_plan()

@@ -47,6 +47,7 @@ from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.viewmodels.samples import Sample, samples_of
 from tpu_studio.viewmodels.thumbnails import Thumbnail, may_be_picture
 from tpu_studio.wire import tasks
+from tpu_studio.wire.records import items, whole
 
 PICTURES = "Pictures (*.jpg *.jpeg *.png *.bmp *.gif *.webp *.tif *.tiff);;All files (*)"
 BEST_SHOWN = 5
@@ -327,14 +328,14 @@ class RowPanel(TryPanel):
 
     def _field(self, column: Mapping[str, Any]) -> Field:
         name = str(column["name"])
-        values = [str(value) for value, _ in column.get("top") or ()]
-        if column.get("kind") == "category" and values and len(values) >= int(column.get("distinct") or 0):
+        values = [str(items(pair)[0]) for pair in items(column.get("top"))]
+        if column.get("kind") == "category" and values and len(values) >= whole(column.get("distinct")):
             options = [(value, value) for value in values]
             if column.get("missing"):
                 options.append(("", "(missing)"))
             box: LineEdit | ComboBox = ComboBox(options, values[0], name=name)
         else:
-            example = next(iter(values or column.get("examples", ())), "")
+            example = next(iter(values or items(column.get("examples"))), "")
             box = LineEdit(str(example), name=name)
             box.returnPressed.connect(self._ask)
         self._boxes[name] = box
