@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 CUT = "…"
+WIDEST = 5_000
+"""Letters of the longest credential: a web token has 4,000 and a signature."""
 _FOLLOWS = r"\\?[\"']?\]?\s*(?:=>|=|:)\s*\\?[\"']?"  # between a name and what it is set to, in Python, JSON, a shell
 _END, _LONGEST_KEY = "-----END ", 200
 _OF_A_KEY = re.compile(r"[A-Za-z0-9+/=]*|[A-Za-z-]+: .*")  # base64; what an encrypted key says of itself
@@ -96,6 +98,11 @@ def without_secrets(text: str) -> str:
         for pattern, put in _SHAPES:
             text = pattern.sub(put, text)
     return text
+
+
+def short(text: str, longest: int) -> str:
+    """The first *longest* letters of *text* without what looks like a credential, also of one that goes on beyond."""
+    return without_secrets(text[: longest + WIDEST])[:longest]
 
 
 def line_of_secret(text: str) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tpu_studio.domain.explaining.logtext import discreet_line
 from tpu_studio.domain.explaining.rules import MONEY, Rule, rules
+from tpu_studio.wire.secrets import WIDEST, short, without_secrets
 
 LINES = 3  # of each cause
 _LOOKED_AT = 100  # places of a sign; a log may say the same a million times
@@ -115,8 +116,14 @@ def _without_repeats(text: str) -> str:
             alike[key], follows = times + 1, _CONTEXT + 1
         if follows > 0:
             follows -= 1
-            left.append(line if len(line) <= _LONG else f"{line[: _LONG // 2]} … {line[-_LONG // 2 :]}")
+            left.append(line if len(line) <= _LONG else _without_middle(line))
     return "\n".join(left)
+
+
+def _without_middle(line: str) -> str:
+    """Keys go before it, for half a key does not look like one."""
+    half = _LONG // 2
+    return f"{short(line, half)} … {without_secrets(line[-half - WIDEST :])[-half:]}"
 
 
 def _cause(sight: _Sight, is_led_to: bool) -> Cause:

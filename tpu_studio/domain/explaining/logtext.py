@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import BadInput
-from tpu_studio.wire.secrets import without_secrets
+from tpu_studio.wire.secrets import WIDEST, without_secrets
 
 LARGEST = 10_000_000  # bytes; of more, the first and the last half are read
 _BOMS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BINARY_SHARE = 0.05
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?)")
@@ -45,33 +45,45 @@ def log_text(raw: bytes, *, size: int | None = None) -> LogText:
         BadInput: ``log-binary``: no text in any usual encoding.
     """
     whole = len(raw) if size is None else size
+    encoding = _encoding(raw)
     if is_cut := whole > LARGEST:
-        half = LARGEST // 2
-        raw = raw[:half] + b"\n" + raw[-half:]
-    text = _decoded(raw)
-    text = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")  # a bar that is drawn again is a line
+        head, tail = (part.decode(encoding, "replace") for part in (raw[: LARGEST // 2], raw[-(LARGEST // 2) :]))
+        text = f"{_without_last_line(head)}\n{_without_last_line(tail[::-1])[::-1]}"
+    else:
+        text = raw.decode(encoding, "replace")
+    text = _ESCAPES.sub("", text.removeprefix("\ufeff"))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # a bar that is drawn again is a line
     return LogText(visible(text), whole, is_cut)
 
 
 def discreet_line(line: str, around: int = 0, longest: int = 300) -> str:
-    """*line* as it may be shown and kept: without keys; of a very long one, what is around the place *around*."""
-    if len(line) > longest:
-        begin = max(0, min(around - longest // 3, len(line) - longest))
-        line = ("… " if begin else "") + line[begin : begin + longest] + (" …" if begin + longest < len(line) else "")
-    return without_secrets(line.strip())
+    """*line* as it may be shown and kept: without keys; of a very long one, what is around the place *around*. What is
+    cut are whole keys, so they go before the line is shortened."""
+    whole = without_secrets(line.strip())
+    if len(whole) <= longest:
+        return whole
+    around = len(without_secrets(line[:around].lstrip()))  # where that place is now
+    begin = max(0, min(around - longest // 3, len(whole) - longest))
+    end = begin + longest
+    return ("… " if begin else "") + whole[begin:end].strip() + (" …" if end < len(whole) else "")
 
 
-def _decoded(raw: bytes) -> str:
+def _without_last_line(text: str) -> str:
+    """Or without the last letters of an endless one: half a key does not look like one."""
+    return text[: max(text.rfind("\n"), len(text) - WIDEST)]
+
+
+def _encoding(raw: bytes) -> str:
     for bom, name in _BOMS:
         if raw.startswith(bom):
-            return raw.decode(name, errors="replace")
+            return name
     if wide := _without_bom(raw[:2000]):
-        return raw.decode(wide, errors="replace")
+        return wide
     sample = raw[:100_000]
     odd = sum(sample.count(bytes([one])) for one in (*range(7), *range(14, 27), *range(28, 32)))
     if sample and odd / len(sample) > _BINARY_SHARE:
         raise BadInput("log-binary", bytes=len(raw))
-    return raw.decode("utf-8", errors="replace")
+    return "utf-8"
 
 
 def _without_bom(sample: bytes) -> str:

@@ -2,7 +2,9 @@
 
 The bucket is written by the machine, too, where a person's code runs: what lies there under ``control/`` may come from
 anybody who has the machine's account. Limits decide what is rented next and how long, so a raise is believed only where
-``limits-asked.jsonl`` of this disk names it, which nobody brings here from the bucket. A stop is obeyed whoever asks.
+``limits-asked.jsonl`` of this disk names it, which nobody brings here from the bucket. Each of its lines stands for one
+change, in their order: what was asked for and later lowered does not come back by being written once more. A stop is
+obeyed whoever asks.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from tpu_studio.wire.controls import Control, Controls, send
 from tpu_studio.wire.limits import Limits, limits_of
@@ -21,40 +24,30 @@ from tpu_studio.wire.runfolder import LIMITS_ASKED
 from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
 
 FILE = LIMITS_ASKED
+_Record = TypeVar("_Record", bound=Mapping[str, object])
 
 
 def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, object]] = ()) -> Limits:
     """The plan's limits, as changed by what is believed, and by *more*, which is about to be asked for here."""
-    known = _known(run)
-    records = [one for one in Controls(run).read() if one.get("verb") != "limits" or _line(one) in known]
-    return limits_of(plan, [*records, *more])
+    controls = Controls(run).read()
+    strangers = [one["number"] for one in _left(run, controls)]
+    return limits_of(plan, [*(one for one in controls if one["number"] not in strangers), *more])
 
 
 def ask(run: Path, record: Mapping[str, object]) -> int:
     """`controls.send`, believed here. Before it is sent, so that nothing is asked for and then not believed."""
-    believe(run, [record])
+    _append(run, [record] if record.get("verb") == "limits" else [])
     return send(run, record)
 
 
-def believe(run: Path, records: Iterable[Mapping[str, object]]) -> None:
-    """Raises OSError."""
-    new = {_line(one) for one in records if one.get("verb") == "limits"} - _known(run)
-    if new:
-        with open_to_append(run / FILE) as file:
-            file.write("".join(sorted(f"{line}\n" for line in new)).encode())
-            file.flush()
-            os.fsync(file.fileno())
-
-
 def take(run: Path, records: Iterable[Mapping[str, object]]) -> None:
-    """Believe these of a run that is taken over, and nothing else that lies in its folder. Raises OSError."""
-    believe(run, records)
-    open_to_append(run / FILE).close()  # else `begin` would think of an earlier version
+    """Believe these of a run that is taken over, in their order, and nothing else that lies in its folder. Raises
+    OSError."""
+    _append(run, _left(run, records))
 
 
 def are_known(run: Path, records: Iterable[Mapping[str, object]]) -> bool:
-    known = _known(run)
-    return all(_line(one) in known for one in records)
+    return not _left(run, records)
 
 
 def begin(run: Path) -> None:
@@ -62,21 +55,41 @@ def begin(run: Path) -> None:
     takes nothing, nothing is believed."""
     with contextlib.suppress(OSError):
         if not (run / FILE).exists() and run.is_dir():
-            believe(run, Controls(run).read())
-            open_to_append(run / FILE).close()
+            take(run, Controls(run).read())
 
 
 def strange(run: Path) -> list[Control]:
     """Changes of limits that nobody asked for here."""
-    known = _known(run)
-    return [one for one in Controls(run).read() if one.get("verb") == "limits" and _line(one) not in known]
+    return _left(run, Controls(run).read())
 
 
-def _known(run: Path) -> frozenset[str]:
+def _append(run: Path, records: Iterable[Mapping[str, object]]) -> None:
+    """The file is there afterwards, without a line where there is none: else `begin` would think of an earlier version.
+    Raises OSError."""
+    with open_to_append(run / FILE) as file:
+        file.write("".join(f"{_line(one)}\n" for one in records).encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _left(run: Path, records: Iterable[_Record]) -> list[_Record]:
+    """The changes of limits among *records* that no line stands for, behind that of the one before."""
+    asked, at = _asked(run), 0
+    left = []
+    for one in records:
+        if one.get("verb") == "limits":
+            try:
+                at = asked.index(_line(one), at) + 1
+            except ValueError:
+                left.append(one)
+    return left
+
+
+def _asked(run: Path) -> list[str]:
     try:
-        return frozenset(read_at_most(run / FILE, RECORD_BYTES).decode("utf-8", "replace").splitlines())
+        return read_at_most(run / FILE, RECORD_BYTES).decode("utf-8", "replace").splitlines()
     except (OSError, TooLarge):
-        return frozenset()
+        return []
 
 
 def _line(record: Mapping[str, object]) -> str:

@@ -54,6 +54,54 @@ def test_what_was_asked_for_here_holds_also_where_a_machine_has_taken_its_number
     assert (found.hours, found.money_usd) == (5.0, 100.0)
 
 
+def limit(money_usd: float) -> dict[str, object]:
+    return {"verb": "limits", "hours": 2.0, "money_usd": money_usd}
+
+
+def money(run: Path) -> float | None:
+    return believed.limits(run, cloud_plan()).money_usd
+
+
+def test_an_older_limit_that_was_lowered_since_does_not_come_back_by_being_written_again(tmp_path: Path) -> None:
+    """By its value alone a machine could bring back the highest limit that was ever asked for."""
+    for usd in (50.0, 100.0, 20.0):
+        believed.ask(tmp_path, limit(usd))
+    assert money(tmp_path) == 20.0
+    for usd in (100.0, 50.0, 20.0):
+        number = send(tmp_path, limit(usd))
+        assert money(tmp_path) == 20.0
+        assert number in [one["number"] for one in believed.strange(tmp_path)]
+    believed.ask(tmp_path, limit(100.0))
+    assert money(tmp_path) == 100.0
+    believed.ask(tmp_path, limit(30.0))
+    assert money(tmp_path) == 30.0
+    send(tmp_path, limit(100.0))
+    assert money(tmp_path) == 30.0
+
+
+def test_a_limit_of_ours_holds_whatever_a_machine_writes_between_them(tmp_path: Path) -> None:
+    believed.ask(tmp_path, limit(100.0))
+    send(tmp_path, limit(100.0))
+    believed.ask(tmp_path, limit(20.0))
+    send(tmp_path, limit(100.0))
+    believed.ask(tmp_path, limit(40.0))
+    assert money(tmp_path) == 40.0
+    assert [one["money_usd"] for one in believed.strange(tmp_path)] == [100.0, 100.0]
+
+
+def test_a_run_that_is_taken_over_again_has_no_limit_twice(tmp_path: Path) -> None:
+    offered = [limit(100.0), limit(20.0)]
+    believed.take(tmp_path, offered)
+    assert believed.are_known(tmp_path, offered)
+    believed.take(tmp_path, offered)
+    for one in offered:
+        send(tmp_path, one)
+    assert money(tmp_path) == 20.0
+    assert not believed.are_known(tmp_path, [*offered, limit(100.0)])
+    send(tmp_path, limit(100.0))
+    assert money(tmp_path) == 20.0
+
+
 def test_a_stop_is_obeyed_whoever_asks(desk: CloudDesk, sky: Sky) -> None:
     trains(desk)
     sky._put(f"runs/{RUN}/control/000001.json", b'{"verb":"stop","keep":true,"attempt":1}')
