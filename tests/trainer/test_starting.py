@@ -7,16 +7,18 @@ trainings are of a network that has a few of the blocks (`light_engine`): how de
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.trainer.in_engine import ROOT, engine_python, environment, run_in_engine
 from tests.trainer.training import Training, curve, planned, put
@@ -140,6 +142,23 @@ def test_killed_on_either_side_of_the_unfreezing_it_goes_on_bit_for_bit(
     for metric in ("loss", "grad_norm", "val_loss", "learning_rate"):
         assert curve(killed, resumed, name=metric) == curve(whole, name=metric), metric
     assert len(list((home / "features").iterdir())) == 1  # of all runs on the same data
+
+
+def test_features_of_a_picture_that_was_edited_to_equal_size_are_made_anew(ground: Ground, tmp_path: Path) -> None:
+    """Data of the same names and sizes is the same to a look; what the network had seen before was trained on."""
+    mine = replace(ground, hands=Path(shutil.copytree(ground.hands, tmp_path / "hands")))
+    settings: dict[str, Any] = {"freeze": "backbone", "steps": 8, "framework": "jax"}
+    for number in range(2):
+        mine.train(put(tmp_path / f"run{number}", mine.plan(**settings)))
+    assert len(list((tmp_path / "features").iterdir())) == 1
+    victim = next(path for path in sorted(mine.hands.rglob("*")) if path.is_file())
+    size = victim.stat().st_size
+    black = io.BytesIO()
+    Image.new("RGB", (64, 64)).save(black, "JPEG")
+    victim.write_bytes(black.getvalue().ljust(size, b"\0"))
+    assert victim.stat().st_size == size
+    mine.train(put(tmp_path / "run2", mine.plan(**settings)))
+    assert len(list((tmp_path / "features").iterdir())) == 2
 
 
 def test_copies_hold_what_learns_and_the_hash_of_what_does_not(ground: Ground, tmp_path: Path) -> None:

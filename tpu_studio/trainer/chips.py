@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tpu_studio.wire import ownpython
+from tpu_studio.wire.secrets import short
 
 EVERY_S = 2.0
 FRESH_S = 15.0  # what is older tells nothing of now
@@ -178,7 +179,7 @@ def reading(monitoring: Any) -> dict[str, Any]:
         try:
             return [float(value) for value in monitoring.get_metric(name).data()]
         except Exception as error:  # noqa: BLE001  the boundary: libtpu's, whatever it is
-            told["trouble"] = f"{name}: {type(error).__name__}: {error}"[:300]
+            told["trouble"] = short(f"{name}: {type(error).__name__}: {error}", 300)
             return []
 
     busy = numbers("duty_cycle_pct")

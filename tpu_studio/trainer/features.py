@@ -21,6 +21,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from tpu_studio import __version__
+from tpu_studio.data.fingerprints import stamp_of
 from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.trainer.order import evaluation_batches
 from tpu_studio.wire.homes import home_folder
@@ -89,11 +90,12 @@ class _Clock:
 
 
 def key_of(plan: Plan, base: str) -> str:
-    """*base*: sha256 of the weights that the network has."""
+    """*base*: sha256 of the weights that the network has. Raises DataError where the data is gone."""
     data, training = plan.job.data, plan.job.training
     content = [
-        __version__, base, plan.job.model.id, plan.framework, training.precision, plan.data.get("fingerprint"),
-        data.kind, data.path, data.image_size, data.validation, data.max_broken_share, training.seed,
+        __version__, base, plan.job.model.id, plan.framework, training.precision,
+        plan.data.get("fingerprint"), stamp_of(plan.job), data.kind, data.path, data.image_size, data.validation,
+        data.max_broken_share, training.seed,
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:32]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tpu_studio.wire.errors import DataError, ModelError, StudioError, words_of
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.secrets import short
 
 _BY_ID = {
     "plan-unreadable": Reason.PLAN_UNREADABLE,
@@ -72,4 +73,4 @@ def _of_id(error: StudioError) -> Reason:
 
 
 def _last_line(error: BaseException) -> str:
-    return words_of(error).splitlines()[0][:500]
+    return short(words_of(error).splitlines()[0], 500)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.fakes.fuzz.archives import Archives
 from tests.fakes.fuzz.cloud import Bucket, Http
 from tests.fakes.fuzz.data import Jobs, Pictures, Shards, Tables
+from tests.fakes.fuzz.logs import Logs
+from tests.fakes.fuzz.plans import Compared, Plans
 from tests.fakes.fuzz.runs import Databases, Events, Folders
 from tests.fakes.fuzz.selftests import Crashes, Eats, Hangs
 from tests.fakes.fuzz.target import Base
@@ -26,6 +28,9 @@ TARGETS: dict[str, type[Base]] = {
     "bucket": Bucket,
     "http": Http,
     "words": Words,
+    "plans": Plans,
+    "compared": Compared,
+    "logs": Logs,
 }
 SELF_TESTS: dict[str, type[Base]] = {"crashes": Crashes, "hangs": Hangs, "eats": Eats}
 """By which `make fuzz` itself is tried: never part of a run that does not name them."""

@@ -24,6 +24,7 @@ from typing import Any
 
 from tpu_studio.trainer.words import take_stdout
 from tpu_studio.wire.errors import BadInput, StudioError
+from tpu_studio.wire.secrets import short
 
 MOST_TOKENS = 100_000
 END = None
@@ -103,7 +104,7 @@ def serve(run: Path, consent: str) -> int:
         except Exception as error:  # noqa: BLE001, the boundary of a question: told, with its traceback in the log
             traceback.print_exc()
             answers.send(
-                number, error={"id": "predict-failed", "facts": {"raw": f"{type(error).__name__}: {error}"[:500]}}
+                number, error={"id": "predict-failed", "facts": {"raw": short(f"{type(error).__name__}: {error}", 500)}}
             )
         questions.forget(number)
     return 0

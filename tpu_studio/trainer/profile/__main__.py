@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tpu_studio.trainer.profile.shares import shares_of
 from tpu_studio.trainer.profile.xspace import read
+from tpu_studio.wire.secrets import short
 
 
 def main(path: Path) -> int:
@@ -16,7 +17,7 @@ def main(path: Path) -> int:
     try:
         told = shares_of(read(path.read_bytes())).to_json()
     except (OSError, ValueError) as error:
-        told = {"raw": str(error)[:300]}
+        told = {"raw": short(str(error), 300)}
     print(json.dumps(told))
     return 0
 

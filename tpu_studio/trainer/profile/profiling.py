@@ -27,6 +27,7 @@ from tpu_studio.trainer.words import Events
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.plainfiles import make_folder
 from tpu_studio.wire.runfolder import profile_folder
+from tpu_studio.wire.secrets import short
 
 STEPS_LEAST = 20
 READ_S = 300.0  # a trace of a quarter of a million events takes some fifteen seconds on a busy computer
@@ -123,7 +124,7 @@ class Profiling:
             self._failed(self._step, "too-few", "")
 
     def _failed(self, step: int, why: str, raw: str) -> None:
-        self._events.send("profile", state="failed", step=step, why=why, raw=raw[:300])
+        self._events.send("profile", state="failed", step=step, why=why, raw=short(raw, 300))
         shutil.rmtree(self._making(step), ignore_errors=True)
 
     def _making(self, step: int) -> Path:

@@ -14,6 +14,7 @@ from tpu_studio.trainer.models.own import build as build_own
 from tpu_studio.trainer.result import inspected
 from tpu_studio.trainer.result.files import MODEL, OWN_MODEL, read_card
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.secrets import short
 
 _DAMAGE = (
     ValueError,
@@ -52,10 +53,10 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
         shapes = {"input_shape": tuple(told["input_shape"]), "class_names": tuple(told["class_names"])}
         job = OwnJob(**{**told, **shapes})
     except _DAMAGE as error:
-        raise RunError("result-unreadable", path=str(result / MODEL), raw=str(error)[:500]) from error
+        raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     model = build_own(result / OWN_MODEL, consent, job)
     try:
         model.load_weights(result / MODEL)
     except _DAMAGE as error:
-        raise RunError("result-unreadable", path=str(result / MODEL), raw=str(error)[:500]) from error
+        raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     return model

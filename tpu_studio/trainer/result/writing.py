@@ -25,6 +25,7 @@ from tpu_studio.wire import frameworks, metrics
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import result_folder
+from tpu_studio.wire.secrets import short
 
 EVENTS_WITHIN_S = 5.0
 _TAIL_BYTES = 65_536
@@ -175,5 +176,5 @@ def _disk_full_is_told(run: Path) -> Iterator[None]:
     except Exception as error:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         if full or savedmodel.FULL in str(error).lower():
-            raise StudioError("disk-full", path=str(run), raw=str(error)[:500]) from error
+            raise StudioError("disk-full", path=str(run), raw=short(str(error), 500)) from error
         raise

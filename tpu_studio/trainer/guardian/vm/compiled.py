@@ -17,6 +17,7 @@ from tpu_studio.trainer.guardian.vm.config import Piece
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, is_unpacked, unpack
 from tpu_studio.trainer.guardian.vm.web import Refused, Unreachable
 from tpu_studio.wire import compiled, frameworks
+from tpu_studio.wire.secrets import short
 
 ROOM_BYTES = 2 << 30  # of the disk, left for what the run itself writes
 TIMES = 4  # carried up in an attempt at most: training, evaluation, and what comes with an extension
@@ -83,7 +84,7 @@ class CompiledPrograms:
             self._there = set(self._entries())
         except (WrongContent, BadArchive, Refused, Unreachable, OSError) as error:
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._tell("compiled-unused", "info", raw=str(error)[:500])
+            self._tell("compiled-unused", "info", raw=short(str(error), 500))
         finally:
             archive.unlink(missing_ok=True)
 
@@ -98,7 +99,7 @@ class CompiledPrograms:
                 self._up(list(self._seen))
         except (Refused, OSError) as error:
             self._left = 0
-            self._tell("compiled-not-carried", "info", raw=str(error)[:500])
+            self._tell("compiled-not-carried", "info", raw=short(str(error), 500))
 
     def _up(self, names: list[str]) -> None:
         archive = self._folder.with_name(f"{self._folder.name}.new.tar")

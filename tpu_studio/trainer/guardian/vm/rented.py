@@ -22,6 +22,7 @@ from tpu_studio.trainer.guardian.vm.mailbox import Diverged, Mailbox, upload_res
 from tpu_studio.trainer.guardian.vm.metadata import Metadata
 from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable, persist
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.secrets import short
 
 LEAST_SILENCE_S = 5.0  # of our own clock, however fast a practice cloud's may run
 _TPU_LOCK = "libtpu_lockfile"
@@ -156,7 +157,7 @@ class Rented:
             persist(box.ranges.send_all, self._out_of_time, stubborn=True)
             persist(box.ranges.compact, self._out_of_time, stubborn=True)
         except (Unreachable, Refused, Diverged, OSError) as error:
-            facts = {**end.facts, "uploaded": False, "upload_error": str(error)[:500]}
+            facts = {**end.facts, "uploaded": False, "upload_error": short(str(error), 500)}
             if end.status == "finished":
                 return replace(end, status="failed", reason=Reason.UPLOAD_FAILED.value, facts=facts)
             return replace(end, facts=facts)

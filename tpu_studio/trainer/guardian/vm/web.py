@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from tpu_studio.wire.secrets import short
+
 BODY_AT_MOST = 32 << 20
 """Bytes of an answer that is held in memory; the longest that is asked for is a range of an events file."""
 _TIMEOUT_S = 30.0
@@ -57,8 +59,10 @@ class Reply:
     def said(self) -> str:
         """What the other side said, short; for people."""
         error = self.json().get("error")
-        text = str(error.get("message", "")) if isinstance(error, dict) else self.body[:300].decode("utf-8", "replace")
-        return f"{self.status} {text}".strip()[:500]
+        text = (
+            str(error.get("message", "")) if isinstance(error, dict) else self.body[:10_000].decode("utf-8", "replace")
+        )
+        return short(f"{self.status} {text}".strip(), 500)
 
 
 class Refused(Exception):
