@@ -118,7 +118,8 @@ def _kept(path: Path, lengths: list[int]) -> dict[str, Any] | None:
         os.utime(path)
     except (OSError, SafetensorError):
         return None
-    fits = all(len(found.get(f"{side}.x", ())) == length for side, length in zip(SIDES, lengths, strict=True))
+    sides = zip(SIDES, lengths, strict=True)
+    fits = all(np.shape(found.get(f"{side}.{name}"))[:1] == (length,) for side, length in sides for name in ("x", "y"))
     return found if fits else None
 
 

@@ -7,6 +7,7 @@ from tests.fakes.fuzz.cloud import Bucket, Http
 from tests.fakes.fuzz.data import Jobs, Pictures, Shards, Tables
 from tests.fakes.fuzz.logs import Logs
 from tests.fakes.fuzz.plans import Compared, Plans
+from tests.fakes.fuzz.programs import Programs
 from tests.fakes.fuzz.runs import Databases, Events, Folders
 from tests.fakes.fuzz.selftests import Crashes, Eats, Hangs
 from tests.fakes.fuzz.target import Base
@@ -31,6 +32,7 @@ TARGETS: dict[str, type[Base]] = {
     "plans": Plans,
     "compared": Compared,
     "logs": Logs,
+    "programs": Programs,
 }
 SELF_TESTS: dict[str, type[Base]] = {"crashes": Crashes, "hangs": Hangs, "eats": Eats}
 """By which `make fuzz` itself is tried: never part of a run that does not name them."""

@@ -130,6 +130,26 @@ def test_an_archive_that_unpacks_to_more_than_agreed_is_refused(tmp_path: Path) 
         unpack(made, tmp_path / "code", "sum", limit_bytes=1 << 16)
 
 
+@pytest.mark.parametrize("mtime", [1e300, 2**70])
+def test_an_archive_of_a_time_that_cannot_be_is_refused(tmp_path: Path, mtime: float) -> None:
+    """The guardian fell over it: what is compiled may fail in any way but that one."""
+    with tarfile.open(tmp_path / "a.tar", "w:") as tar:
+        member = tarfile.TarInfo("a-cache")
+        member.mtime = mtime  # type: ignore[assignment]
+        tar.addfile(member)
+    with pytest.raises(BadArchive):
+        unpack(tmp_path / "a.tar", tmp_path / "compiled", "sum", limit_bytes=1 << 16)
+
+
+@pytest.mark.parametrize("packer", ["xz", "bz2"])
+def test_an_archive_that_is_packed_as_ours_never_are_is_refused(tmp_path: Path, packer: str) -> None:
+    """A damaged one of them raises what nobody expects."""
+    with tarfile.open(tmp_path / "a.tar", f"w:{packer}") as tar:  # type: ignore[call-overload]
+        tar.addfile(tarfile.TarInfo("a-cache"))
+    with pytest.raises(BadArchive):
+        unpack(tmp_path / "a.tar", tmp_path / "compiled", "sum", limit_bytes=1 << 16)
+
+
 def test_several_archives_fill_one_folder(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     for name in ("one", "two"):

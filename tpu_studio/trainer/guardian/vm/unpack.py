@@ -34,7 +34,7 @@ def unpack(archive: Path, folder: Path, sha256: str, *, limit_bytes: int) -> Non
     folder.mkdir(parents=True, exist_ok=True)
     try:
         _all_members(archive, folder, limit_bytes)
-    except (tarfile.TarError, zlib.error, EOFError, ValueError, *_IN_THE_WAY) as error:
+    except (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError, *_IN_THE_WAY) as error:
         raise BadArchive(f"{archive.name}: {error}") from error
     with open(_mark(folder), "a") as mark:
         mark.write(f"{sha256}\n")
@@ -49,7 +49,7 @@ def _mark(folder: Path) -> Path:
 def _all_members(archive: Path, folder: Path, limit_bytes: int) -> None:
     total = 0
     seen: set[Path] = set()
-    with tarfile.open(archive, "r:*") as tar:
+    with tarfile.open(archive, "r:gz" if _is_gzip(archive) else "r:") as tar:
         for number, member in enumerate(tar):
             total += member.size
             if number >= _MEMBERS_AT_MOST or total > limit_bytes:
@@ -69,6 +69,12 @@ def _all_members(archive: Path, folder: Path, limit_bytes: int) -> None:
                 os.utime(target, (member.mtime, member.mtime))
             else:
                 raise BadArchive(f"{member.name!r} is neither a file nor a folder")
+
+
+def _is_gzip(archive: Path) -> bool:
+    """Else it is packed by nothing: ours are either, and of every other packer the errors would have to be known."""
+    with open(archive, "rb") as file:
+        return file.read(2) == b"\x1f\x8b"
 
 
 def _parts(name: str) -> tuple[str, ...]:
