@@ -153,6 +153,7 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
     model.tell = studio.shell.notify
     model.ask_explain = studio.explain_text
+    studio.with_lessons(lambda one: one.watch_run(run, model))
     if not places.by_id(plan.place).local:
         model.ask_faults = lambda: studio.open_sheet("faults")
         model.looked = lambda: services.steward.watch(run)
@@ -196,6 +197,8 @@ class PlanHolder(Holder):
         self._request: PlanRequest | None = None
         self._kept = 0  # the notice that leads back from the Account page
         self._kept_for = ""  # the place whose account the plan waits for
+        self._lesson = ""  # the step of Learn that it was planned for
+        self.model.state.subscribe(lambda view: studio.with_lessons(lambda one: one.planned(self._lesson, view)))
         for end in (
             studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
             studio.catalogue.renewed.subscribe(lambda _: self.model.prices_changed(studio.prices.state.value.trouble)),
@@ -217,6 +220,7 @@ class PlanHolder(Holder):
     def start(self, request: PlanRequest) -> None:
         """Begin with the request's job or data, or anew."""
         self._kept_for = ""
+        self._lesson = request.lesson
         if self._studio.home_model.state.value.known.signed_in:
             self._studio.prices.look()
         if self.page is None:
@@ -328,6 +332,7 @@ class PlanHolder(Holder):
 
     def _started(self, run: str, name: str) -> None:
         self._kept_for = ""
+        self._studio.with_lessons(lambda one: one.started(self._lesson, run))
         if self._studio.services is not None:
             self._studio.services.steward.hurry(run)
         self._studio.runs.look()

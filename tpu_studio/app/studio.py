@@ -35,6 +35,7 @@ from tpu_studio.wire.errors import NotReady
 
 if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
+    from tpu_studio.app.lessons import Lessons
     from tpu_studio.app.money import MoneyWatch
     from tpu_studio.viewmodels.account import AccountViewModel
     from tpu_studio.viewmodels.faults import ArmedViewModel
@@ -71,7 +72,7 @@ class Studio:
         self.home_model = HomeViewModel(self.engine, self.runs)
         self.runs.tell, self.runs.tell_problem = self.shell.notify, self.shell.tell_problem
         self.runs.opened = self._open_run
-        self.runs.compared = self._compare
+        self.runs.compared = self.compare
         self.runs.watched = lambda: view.run if (view := self.shell.state.value).page == "run" else ""
         self.runs.engine_needed = self._ask_for_engine
         self.window = MainWindow(
@@ -86,6 +87,7 @@ class Studio:
                 account=self._account_page,
                 help=self._help_page,
                 compare=self._compare_page,
+                learn=self._learn_page,
                 plan=self._plan_page,
                 run=self._run_page,
             ),
@@ -94,6 +96,7 @@ class Studio:
         self.window.closing = self._closing
         self.window.opened_sheet = self.open_sheet
         self._money: MoneyWatch | None = None
+        self._lessons: Lessons | None = None
         self.window.first_painted = self.after_first_picture
         self.window.restore(_read(self._geometry_file))
         if loaded.problem:
@@ -145,6 +148,15 @@ class Studio:
             icons.read_all()
         self._start_services()
         self._watch_armed()
+        self.with_lessons(lambda _: None)
+
+    def with_lessons(self, then: Callable[[Lessons], None]) -> None:
+        """Call *then* with what connects Learn to the window."""
+        if self._lessons is None:
+            from tpu_studio.app.lessons import Lessons
+
+            self._lessons = Lessons(self)
+        then(self._lessons)
 
     def _watch_armed(self) -> None:
         """What will go wrong on the practice cloud stands over the pages, also after a restart."""
@@ -184,6 +196,8 @@ class Studio:
         self.window.close_for_good()
         if self._money is not None:
             self._money.close()
+        if self._lessons is not None:
+            self._lessons.close()
         self.window.hide()  # Qt crashes when a window that is shown is destroyed under its own focus
         self.engine.cancel()  # what was downloaded is kept
         clean = self.tasks.stop()
@@ -258,13 +272,22 @@ class Studio:
         page.open_account = self.open_account
         return page
 
-    def _compare(self, runs: tuple[str, ...]) -> None:
+    def compare(self, runs: tuple[str, ...]) -> None:
         from tpu_studio.app.holders import CompareHolder
 
         self.shell.go("compare")
         page = self.window.page("compare")
         assert isinstance(page, CompareHolder)
         page.show_runs(runs)
+        self.with_lessons(lambda one: one.compared(runs))
+
+    def _learn_page(self) -> QWidget:
+        from tpu_studio.gui.learn.page import LearnPage
+        from tpu_studio.gui.learn.widgets import make
+
+        self.with_lessons(lambda _: None)
+        assert self._lessons is not None
+        return LearnPage(self._lessons.model, make)
 
     def _help_page(self) -> QWidget:
         from tpu_studio.gui.help.page import HelpPage

@@ -68,6 +68,7 @@ OTHERS = tuple(
         "runs.page",
         "settings.page",
         "help.page",
+        "learn.page",
         "shell.palette",
         "sweep.sheet",
     )

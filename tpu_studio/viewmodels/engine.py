@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NAMES = {name: one.title for one in frameworks.all_frameworks() for name in one.packages} | {"keras": "Keras"}
 HEADLINE = tuple(_NAMES)
+SIZE = "about 470 MB to download, 2.1 GB on disk"
 _STEPS = {
     "preparing": "Getting ready",
     "downloading": "Downloading",
@@ -129,7 +130,7 @@ class EngineView:
         if self.status == "missing":
             return (
                 "Training needs TensorFlow, JAX and Keras. They live in a folder of their own, apart from this app "
-                "(about 470 MB to download, 2.1 GB on disk)."
+                f"({SIZE})."
             )
         if self.status == "installing":
             return "Another TPU Studio program is creating the engine. It will be ready here as well."

@@ -233,6 +233,7 @@ class RunViewModel:
         self.ask_explain: Callable[[str], None] = lambda text: None  # show what a log means
         self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
         self.changed: Callable[[], None] = lambda: None  # a command was given
+        self.receipt_read: Callable[[], None] = lambda: None
         self.tell: Callable[..., Any] = lambda title, text="", **more: None  # shown over the window for a while
         self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached
         self.cloud_now: Callable[[], float | None] = lambda: None  # what time it is there, as far as it is known

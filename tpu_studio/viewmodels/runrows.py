@@ -85,6 +85,8 @@ class RunRow:
     ended: float | None = None
     usd_per_hour: float | None = None
     usd_most: float = 0.0
+    finished: bool = False  # over, and as it should end
+    attempt: int = 1
 
     @property
     def rented(self) -> bool:
@@ -194,6 +196,8 @@ def row_of(known: RunSummary) -> RunRow:
         unproved=known.over and not known.settled,
         ended=known.ended,
         usd_per_hour=known.usd_per_hour,
+        finished=known.over and not known.problem and known.status == "finished",
+        attempt=known.attempt,
     )
 
 

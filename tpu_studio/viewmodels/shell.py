@@ -44,6 +44,7 @@ class PlanRequest:
 
     *number* tells requests apart; *leaving*: the run whose queue is left once what is planned starts.
     *unstoppable*: regions in which a launch of this job was refused, for no stop from outside can be had there.
+    *lesson*: the step of Learn that it is planned for.
     """
 
     number: int = 0
@@ -54,6 +55,7 @@ class PlanRequest:
     place: str = ""
     leaving: Leaving | None = None
     unstoppable: tuple[str, ...] = ()
+    lesson: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ class ShellViewModel:
         """A new plan for another place than this computer."""
         self._plan(PlanRequest(next(self._numbers), place=place))
 
-    def open_job(self, path: Path) -> None:
-        self._plan(PlanRequest(next(self._numbers), job=path))
+    def open_job(self, path: Path, lesson: str = "") -> None:
+        self._plan(PlanRequest(next(self._numbers), job=path, lesson=lesson))
 
     def plan_again(self, job: Job, leaving: Leaving | None = None, unstoppable: tuple[str, ...] = ()) -> None:
         """A new plan with the settings of an earlier run."""

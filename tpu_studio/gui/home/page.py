@@ -20,13 +20,16 @@ from tpu_studio.gui.kit.card import Card, PageHeader, Scroll
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import controller, soft_px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.viewmodels.engine import SIZE
 from tpu_studio.viewmodels.home import HomeView, HomeViewModel, Way
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.wire import places
 
 if TYPE_CHECKING:
+    from tpu_studio.gui.home.first import FirstCard
     from tpu_studio.gui.home.strip import LiveStrip
     from tpu_studio.gui.runs.table import RunTable
+    from tpu_studio.viewmodels.learning import LearnViewModel
 
 
 class HomePage(QWidget):
@@ -117,6 +120,8 @@ class HomePage(QWidget):
             )
         )
         column.addSpacing(Space.title)
+        self._first_box = QVBoxLayout()
+        column.addLayout(self._first_box)
         column.addLayout(ways)
         self._live_box = QWidget()
         self._live_box.hide()
@@ -124,6 +129,8 @@ class HomePage(QWidget):
         box.setContentsMargins(0, Space.gap, 0, 0)
         box.setSpacing(Space.gap)
         column.addWidget(self._live_box)
+        self._first: FirstCard | None = None
+        self._learn: LearnViewModel | None = None
         self._boxes_at = column.count()
         column.addWidget(self._examples_box)
         column.addWidget(self._recent_box)
@@ -158,6 +165,48 @@ class HomePage(QWidget):
         self._tabs.follow()
         return made
 
+    def offer(self, learn: LearnViewModel) -> None:
+        """The first chapter of Learn, until it is done or turned down; comes after the first picture."""
+        self._learn = learn
+        end = learn.state.subscribe(lambda _: self._draw_first())
+        self.destroyed.connect(lambda: end())
+
+    def _draw_first(self) -> None:
+        learn, view = self._learn, self._model.state.value
+        if learn is None or (first := learn.state.value.first) is None:
+            return
+        put_off = learn.state.value.put_off
+        offered = not first.is_over and not put_off and (view.empty or first.done > 0)
+        if offered and self._first is None:
+            self._first = self._make_first(learn, first.chapter.id)
+        self.computer.button.set_kind("secondary" if offered else "primary")
+        if self._first is not None:
+            self._first.setVisible(offered)
+            self._first.draw(first, setup_words(view))
+
+    def _make_first(self, learn: LearnViewModel, chapter: str) -> FirstCard:
+        from tpu_studio.gui.home.first import FirstCard
+
+        card = FirstCard()
+        card.begun.connect(lambda: self._begin_first(learn))
+        card.learn.connect(lambda: self._to_chapter(learn, chapter))
+        card.put_off.connect(learn.put_off)
+        self._first_box.addWidget(card)
+        self._first_box.addSpacing(Space.xl)
+        self._tabs.follow()
+        return card
+
+    def _begin_first(self, learn: LearnViewModel) -> None:
+        if (first := learn.state.value.first) is not None and first.now is not None:
+            if first.now.button:
+                learn.press(first.now.key)
+            else:
+                self._to_chapter(learn, first.chapter.id)
+
+    def _to_chapter(self, learn: LearnViewModel, chapter: str) -> None:
+        learn.show(chapter)
+        self._shell.go("learn")
+
     @functools.cached_property
     def table(self) -> RunTable:
         """The latest runs."""
@@ -174,6 +223,7 @@ class HomePage(QWidget):
         self._shell.open_run(run, row.name if row else "")
 
     def _draw(self, view: HomeView) -> None:
+        self._draw_first()
         self.computer.set_ready(*view.ready_line)
         self.practice.set_way(view.practice)
         self.cloud.set_way(view.cloud)
@@ -240,3 +290,8 @@ class HomePage(QWidget):
     def _lay(self) -> None:
         self._lay_cards()
         self._lay_examples()
+
+
+def setup_words(view: HomeView) -> str:
+    """What the first run needs besides, with its size; "" where it is there."""
+    return f"the training engine, {SIZE}; that takes some minutes." if view.engine.status == "missing" else ""

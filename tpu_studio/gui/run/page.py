@@ -284,6 +284,8 @@ class RunPage(QWidget):
 
         def shown(facts: tuple[Fact, ...], problem: str) -> None:
             show_receipt(self, state, facts, problem)
+            if not problem:
+                self.model.receipt_read()
 
         self._forget_receipt()
         self._forget_receipt = self.model.read_receipt(shown)

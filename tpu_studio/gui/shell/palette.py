@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, 
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from tpu_studio.domain.learning.glossary import glossary
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.fields import LineEdit
@@ -197,6 +198,8 @@ def commands(window: MainWindow) -> Iterator[Command]:
     yield Command("Account & quota", "Page", "shield-check", lambda: window.act("account"), "Ctrl+5", also)
     also = "best difference curves side by side"
     yield Command("Compare runs", "Page", "git-compare-arrows", lambda: window.act("compare"), "Ctrl+8", also)
+    also = "course chapters tutorial glossary terms what is a tpu introduction"
+    yield Command("Learn", "Page", "lightbulb", lambda: window.act("learn"), "Ctrl+9", also)
     also = "error log failed explain why learn support"
     yield Command("Help: why did it fail?", "Page", "circle-question-mark", lambda: window.act("help"), "Ctrl+7", also)
     yield Command(
@@ -225,3 +228,6 @@ def commands(window: MainWindow) -> Iterator[Command]:
             continue
         action = window.actions_by_key[name]
         yield Command(action.text(), "Command", icon, partial(window.act, name), window.actions_by_key.keys(name))
+    for term in glossary().values():
+        also = f"{term.hint} {' '.join(term.also)}"
+        yield Command(term.title, "Glossary", "file-text", partial(window.show_term, term.id), "", also)

@@ -34,6 +34,7 @@ from tpu_studio.viewmodels.shell import PlanRequest, ShellView, ShellViewModel
 
 SMALLEST = QSize(1100, 700)
 USUAL = QSize(1440, 900)
+SECTIONS = ("home", "runs", "compare", "account", "learn", "help")
 FRAME = QSize(16, 48)  # what desktops draw around a window; known exactly only once it is shown
 
 
@@ -48,6 +49,7 @@ class Pages:
     account: Callable[[], QWidget]
     help: Callable[[], QWidget]
     compare: Callable[[], QWidget]
+    learn: Callable[[], QWidget]
     plan: Callable[[], QWidget]
     run: Callable[[str], QWidget]
     kept: dict[str, QWidget] = field(default_factory=dict)
@@ -84,6 +86,7 @@ class MainWindow(QMainWindow):
                 NavItem("runs", "Runs", "activity", "Ctrl+2"),
                 NavItem("compare", "Compare", "git-compare-arrows", "Ctrl+8"),
                 NavItem("account", "Account & quota", "shield-check", "Ctrl+5"),
+                NavItem("learn", "Learn", "lightbulb", "Ctrl+9"),
                 NavItem("help", "Help", "circle-question-mark", "Ctrl+7"),
             ]
         )
@@ -157,7 +160,7 @@ class MainWindow(QMainWindow):
             self.stack.show_page(page)
             if before is not None:  # a page's own keys work at once; at the start nothing has the focus
                 page.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.sidebar.select(view.section if view.section in ("home", "runs", "compare", "account", "help") else "")
+        self.sidebar.select(view.section if view.section in SECTIONS else "")
         self.footer.show_settings(view.section == "settings")
         if view.banner is not None and self.banner is None:
             self.banner = _banner(view.banner)
@@ -193,7 +196,7 @@ class MainWindow(QMainWindow):
     def act(self, name: str) -> None:
         """Do the command *name* (see `actions`)."""
         match name:
-            case "home" | "runs" | "compare" | "account" | "help":
+            case "home" | "runs" | "compare" | "account" | "learn" | "help":
                 self.shell.go(name)
             case "settings" | "settings-page":
                 self.shell.go("settings")
@@ -233,6 +236,11 @@ class MainWindow(QMainWindow):
                 self.footer.open_menu()
             case "quit":
                 self.close()
+
+    def show_term(self, term: str) -> None:
+        """The entry of the glossary with that id."""
+        self.shell.go("learn")
+        _call(self.page("learn"), "show_term", term)
 
     def _explain_copied(self) -> None:
         """What was copied elsewhere is read here, when it is asked for, and at no other time."""
@@ -298,6 +306,11 @@ class MainWindow(QMainWindow):
     def _explain(self) -> None:
         """What has the focus, in words: by its page if it can, else from its own description."""
         focus = QApplication.focusWidget()
+        if (term := _term_of(focus)) is not None:
+            from tpu_studio.gui.learn.termtext import explain_term
+
+            explain_term(*term)
+            return
         if _call(self.stack.currentWidget(), "explain", focus):
             return
         widget = focus
@@ -408,6 +421,15 @@ def _banner(problem: Problem) -> QWidget:
 
 def _live_word(count: int) -> str:
     return "" if not count else "Live" if count == 1 else f"{count} live"
+
+
+def _term_of(widget: QWidget | None) -> tuple[str, QWidget] | None:
+    """The term of the glossary that *widget*, or what it stands in, is about (its property ``term``)."""
+    while widget is not None:
+        if isinstance(term := widget.property("term"), str):
+            return term, widget
+        widget = widget.parentWidget()
+    return None
 
 
 def _call(page: QWidget | None, name: str, *arguments: object) -> bool:
