@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.learning import glossary
 from tpu_studio.viewmodels.planwords import noun_of
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.wire import places
@@ -114,7 +115,7 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
         recommended_text=recommended,
         term=key.term,
         unit=unit,
-        help=key.help,
+        help=help_of(path),
         why=why,
         hint=_hint(path, job, plan) or limit_echo(path, resolved, job) or key.help,
         error=_wrong(problem),
@@ -179,10 +180,19 @@ def _option_field(option: Option, job: Job, problems: Problems, typed: Typed) ->
         recommended=given is None,
         recommended_text=value_text(option.default, whole=whole),
         unit="" if given is not None or problem else "recommended",
-        help=option.help,
+        help=f"{option.help} {_told(glossary.of_key('model.options'))}",
         hint=option.help,
         error=_wrong(problem),
     )
+
+
+def help_of(path: str) -> str:
+    """What the setting `table.key` is and when to change it: its entry in the glossary."""
+    return _told(glossary.of_key(path))
+
+
+def _told(term: glossary.Term | None) -> str:
+    return f"{term.hint} {glossary.plain(term.text)}" if term else ""
 
 
 def _recommended(path: str, key: Key, plan: Plan | None) -> str:

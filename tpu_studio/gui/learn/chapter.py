@@ -97,5 +97,5 @@ class ChapterBox(QWidget):
         self.anew.setVisible(view.done > 0)
 
 
-WidgetMaker = Callable[[str, Callable[[str], None]], QWidget | None]
+WidgetMaker = Callable[[str, Callable[[str], None]], QWidget]
 """Makes the live widget of an id; it calls what is handed over with each goal that is reached."""

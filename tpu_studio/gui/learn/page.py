@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
@@ -83,9 +81,6 @@ class LearnPage(QWidget):
         self.glossary.search(glossary.glossary()[term].title)
         self.glossary.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def leave(self) -> None:
-        """What moves stands still while another page is shown: hidden widgets paint nothing."""
-
     def _choose(self, _what: str) -> None:
         self._draw(self.model.state.value)
 
@@ -123,15 +118,14 @@ class LearnPage(QWidget):
                 self.box.deleteLater()
                 self.box = None
             if shown is not None:
-                reached = partial(self._reached, shown.chapter.id)
-                widget = self._make(shown.chapter.widget, reached) if shown.chapter.widget else None
+                widget = self._make(shown.chapter.widget, self._reached) if shown.chapter.widget else None
                 self.box = ChapterBox(shown, self.model, widget)
                 self._place.addWidget(self.box)
             self._scroll.verticalScrollBar().setValue(0)
         elif shown is not None and self.box is not None:
             self.box.draw(shown)
 
-    def _reached(self, _chapter: str, goal: str) -> None:
+    def _reached(self, goal: str) -> None:
         self.model.happened("widget", subject=goal)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

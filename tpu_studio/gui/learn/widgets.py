@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtWidgets import QWidget
 
+from tpu_studio.gui.learn.matrix import MatrixUnit
+from tpu_studio.gui.learn.padding import Padding
+from tpu_studio.gui.learn.shapes import Shapes
 
-def make(widget: str, reached: Callable[[str], None]) -> QWidget | None:
+WIDGETS: Mapping[str, Callable[[Callable[[str], None]], QWidget]] = {
+    "matrix-unit": MatrixUnit,
+    "padding": Padding,
+    "shapes": Shapes,
+}
+
+
+def make(widget: str, reached: Callable[[str], None]) -> QWidget:
     """The live widget *widget*; *reached* is called with each goal that a person reaches on it."""
-    return None
+    return WIDGETS[widget](lambda goal: reached(f"{widget}/{goal}"))

@@ -75,7 +75,7 @@ class FieldBox(QWidget):
         view = self.view
         explainer = Explainer(
             view.title,
-            view.help or "One of the settings of the run.",
+            view.help,
             _helps(view),
             badge=(view.term, "neutral") if view.term else None,
             parent=self,

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.learning import glossary
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.plots.plot import Plot
@@ -85,6 +86,9 @@ class Charts:
         scale, top = (PERCENT, 1.0) if main.percent else (PLAIN, None)
         self.loss = Plot(metrics.training_loss().title, TIME, PLAIN, waits_for=soon, log=True)
         self.quality = Plot(main.title, TIME, scale, waits_for=later, y_top=top, log=top is None)
+        for plot, metric in ((self.loss, metrics.training_loss()), (self.quality, main)):
+            if (term := glossary.of_metric(metric.id)) is not None:
+                plot.setProperty("term", term.id)  # F1 explains it
         self.speed = Plot("Speed", TIME, COUNT, waits_for=soon)
         self.split = Plot("Time in a step", TIME, PERCENT, waits_for=soon, y_top=1.0)
         self.split.set_explained(SPLIT_HERE if places.by_id(facts.place).on_this_computer else SPLIT_ON_CHIPS)

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.padding import product_work
+
 CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "python_callback", "outside_call", "debug_print"}
 # Only processors have these (jax.lax.linalg, 0.10: "only implemented on the CPU backend").
 NOT_ON_TPU = {"eig", "schur", "hessenberg", "geqp3", "sytrd"}
 WIDE = {"float64", "complex128"}
-TILE_ROWS, TILE_COLUMNS = 8, 128  # registers of a TPU; tpu-guide.md §3
 WASTE = 1.3  # padded over real work from which it is told
 
 
@@ -86,18 +87,6 @@ def product_sizes(equation: Any) -> tuple[int, int, int] | None:
         if axis not in contract_b and axis not in batch_b:
             columns *= size
     return rows, contracted, columns
-
-
-def product_work(sizes: tuple[int, int, int], matrix_unit: int) -> tuple[float, float]:
-    """Multiply-adds of one product, and how many times more the matrix unit does for its padding."""
-    rows, contracted, columns = sizes
-    work = float(rows) * contracted * columns
-    filled = float(_up(rows, TILE_ROWS)) * _up(contracted, matrix_unit) * _up(columns, matrix_unit)
-    return work, filled / max(1.0, work)
-
-
-def _up(size: int, unit: int) -> int:
-    return -(-size // unit) * unit
 
 
 def _dtype(out: Any) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tpu_studio.trainer.check.operations import product_work
 from tpu_studio.trainer.check.tracing import mismatch
+from tpu_studio.wire.padding import product_work
 
 
 # Words of Keras 3.15 and JAX 0.10, as they came.
