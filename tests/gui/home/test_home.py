@@ -10,6 +10,12 @@ from tpu_studio.viewmodels.home import CloudKnown
 
 def test_the_one_filled_button_is_the_cheapest_thing_that_works(studio):
     filled = [button for button in studio.page.findChildren(Button) if button.kind == "primary" and button.isVisible()]
+    assert [button.text() for button in filled] == ["Begin"]  # at the first start: the first model
+
+
+def test_without_the_offer_of_a_first_model_this_computer_has_the_filled_button(studio):
+    studio.page._first.put_off.emit()
+    filled = [button for button in studio.page.findChildren(Button) if button.kind == "primary" and button.isVisible()]
     assert [button.text() for button in filled] == ["Train on this computer"]
 
 

@@ -17,8 +17,10 @@ import tpu_studio.gui
 from tests.gui.studios import OpenStudio
 from tpu_studio.gui.kit.text import Line
 from tpu_studio.gui.kit.tooltip import plain
+from tpu_studio.gui.learn.termtext import TermText
 
 GUI = Path(tpu_studio.gui.__file__).resolve().parent
+OTHER_TAGS = re.compile(r"<(?!/?(?:a|span)\b)")
 MARKUP = '<b>big</b> <img src="/nowhere/red.png">'
 
 
@@ -76,6 +78,8 @@ def rich_texts(root: QWidget) -> Iterator[str]:
         for words in (widget.toolTip(), widget.statusTip(), widget.whatsThis()):
             if Text.mightBeRichText(words) and ("<img" in words or not words.startswith("<p>")):
                 yield f"{type(widget).__name__}: {words}"
+        if isinstance(widget, TermText) and not OTHER_TAGS.search(widget.text()):
+            continue  # our own text, with links to the glossary
         shows_markup = isinstance(widget, QLabel) and widget.textFormat() != Qt.TextFormat.PlainText
         if shows_markup and Text.mightBeRichText(widget.text()):
             yield f"{type(widget).__name__}: {widget.text()}"

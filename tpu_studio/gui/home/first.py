@@ -15,7 +15,7 @@ from tpu_studio.gui.kit.theme import Themed, ink, px, soft_px
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels.learning import ChapterView
 
-_WORDS = ("Examples go in", "The model learns", "You try it")
+_WORDS = ("Examples", "It learns", "You try it")
 _SEVEN = ("#####", "    #", "   # ", "  #  ", "  #  ")
 
 
@@ -29,7 +29,7 @@ class ThreePictures(Themed, QWidget):
         self.follow_theme()
 
     def restyle(self) -> None:
-        self.setMinimumWidth(soft_px(380))
+        self.setMinimumWidth(soft_px(300))
         self.setFixedHeight(px(118))
 
     def sizeHint(self) -> QSize:

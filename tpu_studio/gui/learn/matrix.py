@@ -158,6 +158,6 @@ class MatrixUnit(Card):
 
 
 _SAID = (
-    "Each cell holds one weight of the layer and multiplies and adds at every tick; inputs come in from the left and "
-    "sums leave at the bottom. A cell that holds a zero of padding takes its tick all the same."
+    "Each cell holds one weight of the layer and multiplies and adds at every tick; inputs come in on one side and "
+    "sums leave on another. A cell that holds a zero of padding takes its tick all the same."
 )

@@ -50,7 +50,7 @@ class Saw(Themed, QWidget):
             return
         painter = paint.open_painter(self)
         left, foot = px(44), px(22)
-        box = QRectF(left, 6, self.width() - left - 8, self.height() - foot - 6)
+        box = QRectF(left, 6, self.width() - left - px(30), self.height() - foot - 6)
         face = fonts.font("caption", numbers=True)
         for share in (0.0, 0.5, 1.0):
             y = box.bottom() - share * box.height()

@@ -1,0 +1,173 @@
+"""Learn: steps tick themselves by what really happens, are kept, and survive a damaged file and a lost run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.viewmodels.test_rented_words import row
+from tpu_studio.domain.learning.chapters import Step
+from tpu_studio.viewmodels import learning_file
+from tpu_studio.viewmodels.learning import AGAIN, FIRST, LearnViewModel, StepView
+from tpu_studio.viewmodels.runrows import RunRow
+
+START, LOSS, UNSEEN, USE = (f"{FIRST}/{name}" for name in ("start", "loss", "unseen", "use"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "learn.json"
+
+
+@pytest.fixture
+def model(path: Path) -> LearnViewModel:
+    return LearnViewModel(path, clock=lambda: 7.0)
+
+
+def run_row(run: str = "r1", **changes: object) -> RunRow:
+    going_on = {"over": False, "finished": False, "tone": "accent"}
+    return replace(row("computer", 0.0, 0.0), run=run, **{**going_on, **changes})  # type: ignore[arg-type]
+
+
+def step(model: LearnViewModel, key: str) -> StepView:
+    return next(one for view in model.state.value.chapters for one in view.steps if one.key == key)
+
+
+FINISHED = {"over": True, "finished": True, "tone": "ok"}
+
+
+def test_a_button_plans_and_ticks_nothing(model: LearnViewModel) -> None:
+    acts: list[tuple[Step, tuple[str, ...]]] = []
+    model.perform = lambda *told: acts.append(told)
+    model.press(START)
+    assert [(one.key, runs) for one, runs in acts] == [(START, ())]
+    assert not step(model, START).done
+    assert model.state.value.active == FIRST
+
+
+def test_the_first_chapter_is_done_by_a_run_an_answer_and_a_try(model: LearnViewModel) -> None:
+    model.runs_now([])
+    model.started(START, "r1")
+    assert [step(model, key).state for key in (START, LOSS, USE)] == ["done", "going", "ahead"]
+    model.runs_now([run_row(**FINISHED)])
+    assert step(model, LOSS).done
+    model.answer(UNSEEN, 0)
+    assert step(model, UNSEEN).wrong and not step(model, UNSEEN).done
+    model.answer(UNSEEN, 1)
+    assert step(model, UNSEEN).done and not step(model, UNSEEN).wrong
+    model.happened("tried", run="another")
+    assert not step(model, USE).done
+    model.happened("tried", run="r1")
+    first = model.state.value.first
+    assert first is not None and first.is_over and first.word == "Done"
+
+
+def test_it_is_taken_up_at_the_next_start(model: LearnViewModel, path: Path) -> None:
+    model.started(START, "r1")
+    model.press(START)
+    again = LearnViewModel(path)
+    assert again.state.value.active == FIRST
+    assert [step(again, key).state for key in (START, LOSS)] == ["done", "unknown"]
+    again.runs_now([run_row()])
+    assert step(again, LOSS).state == "going"
+    again.runs_now([run_row(**FINISHED)])
+    assert step(LearnViewModel(path), LOSS).done
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"),
+    [
+        ([], "gone"),
+        ([run_row(over=True, tone="bad")], "failed"),
+        ([run_row(over=True, tone="neutral")], "stopped"),
+    ],
+)
+def test_a_lost_run_says_so_and_offers_another(
+    model: LearnViewModel, path: Path, rows: list[RunRow], state: str
+) -> None:
+    model.started(START, "r1")
+    model = LearnViewModel(path)
+    model.runs_now(rows)
+    lost = step(model, LOSS)
+    assert (lost.state, lost.button) == (state, AGAIN) and lost.note
+    acts: list[str] = []
+    model.perform = lambda step, runs: acts.append(step.key)
+    model.press(LOSS)
+    assert acts == [START]
+    model.started(START, "r2")
+    model.runs_now([*rows, run_row("r2", **FINISHED)])
+    assert step(model, LOSS).done
+
+
+def test_a_run_that_came_back_from_a_preemption_is_seen(model: LearnViewModel) -> None:
+    model.started("cost-and-end/start", "r1")
+    model.runs_now([run_row(attempt=1)])
+    assert step(model, "cost-and-end/taken").state == "going"
+    model.runs_now([run_row(attempt=2)])
+    assert step(model, "cost-and-end/taken").done
+    assert step(model, "cost-and-end/end").state == "going"
+
+
+def test_a_goal_of_a_widget_ticks_its_own_step_alone(model: LearnViewModel) -> None:
+    model.happened("widget", subject="padding/full")
+    assert step(model, "batches-and-padding/full").done
+    assert not step(model, "batches-and-padding/empty").done
+
+
+def test_a_verdict_counts_for_the_job_that_it_is_about(model: LearnViewModel) -> None:
+    model.happened("verdict", subject="own")
+    assert step(model, "worth-it/yours").done and not step(model, "worth-it/small").done
+    model.happened("verdict", subject="worth-it/small")
+    assert step(model, "worth-it/small").done
+
+
+def test_a_chapter_is_left_and_begun_anew(model: LearnViewModel) -> None:
+    model.happened("widget", subject="padding/full")
+    model.show("batches-and-padding")
+    assert model.state.value.active == "batches-and-padding"
+    model.leave()
+    assert model.state.value.active == "" and step(model, "batches-and-padding/full").done
+    model.begin_anew("batches-and-padding")
+    assert not step(model, "batches-and-padding/full").done
+    model.show("no-such-chapter")
+    assert model.state.value.shown == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "7", '"x"', "\x00\x01", '{"deeds": ', "[" * 5000, '{"format": 1, "deeds": {"a": 1}}']
+)
+def test_a_damaged_file_begins_anew_and_is_kept(path: Path, text: str) -> None:
+    path.write_text(text)
+    kept, problem = learning_file.load(path)
+    assert kept == learning_file.Kept()
+    learning_file.save(path, learning_file.Kept(active=FIRST))
+    assert learning_file.load(path)[0].active == FIRST
+    assert path.with_name("learn.json.broken").exists() == bool(problem)
+
+
+def test_single_damaged_deeds_are_left_out_and_a_newer_file_keeps_its_keys(path: Path) -> None:
+    deeds = [7, {"step": 3}, {"step": START, "kind": "dreamt"}, {"step": START, "kind": "done", "at": "x", "run": 5}]
+    path.write_text(json.dumps({"format": 9, "new": {"a": 1}, "active": 4, "put_off": "yes", "deeds": deeds}))
+    kept, problem = learning_file.load(path)
+    assert not problem
+    assert [(one.key, one.kind, one.run, one.at) for one in kept.deeds] == [(START, "done", "", 0.0)]
+    assert (kept.active, kept.put_off) == ("", False)
+    learning_file.save(path, kept)
+    tree = json.loads(path.read_text())
+    assert (tree["format"], tree["new"]) == (9, {"a": 1})
+
+
+def test_a_disk_that_refuses_is_told_and_the_step_counts(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    model = LearnViewModel(tmp_path / "file" / "learn.json")
+    model.happened("widget", subject="padding/full")
+    assert step(model, "batches-and-padding/full").done
+    assert model.state.value.problem is not None
+
+
+def test_the_offer_on_home_is_put_off_for_good(model: LearnViewModel, path: Path) -> None:
+    model.put_off()
+    assert LearnViewModel(path).state.value.put_off
