@@ -60,6 +60,7 @@ def main(argv: list[str]) -> int:
 def photograph(driver: Driver, out: Path) -> None:
     import demo
     import pictures_help
+    import pictures_learn
     import pictures_plan
 
     studio, shell = driver.studio, driver.studio.shell
@@ -67,6 +68,8 @@ def photograph(driver: Driver, out: Path) -> None:
     shell.go("home")
     driver.wait(lambda: studio.runs.state.value.rows is not None, 20, "The list of runs was not read.")
     both(driver, out, "home-first")
+    pictures_learn.photograph(driver, out)
+    pictures_learn.photograph_step(driver, out)
     finished = [demo.train(driver, example(name)).run for name in ("digits", "diamonds")]
     planned(driver, "sign-digits")
     driver.linger(2)

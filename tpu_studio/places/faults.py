@@ -34,7 +34,11 @@ class PracticeFaults:
         return {"faults": known, "armed": armed_in(database)}
 
     def arm(self, name: str) -> Mapping[str, object]:
-        return self._call("POST", {"name": name})
+        """*name*: ``NAME[:key=value,…]``, as on the command line. Raises ValueError for keys that are none."""
+        from tpu_studio.practice.faults import read_fault
+
+        fault, about = read_fault(name)
+        return self._call("POST", {"name": fault, **about})
 
     def disarm(self, name: str) -> Mapping[str, object]:
         """ "" takes all back."""

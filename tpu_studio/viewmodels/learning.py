@@ -145,8 +145,7 @@ class LearnViewModel:
         if self._kept.active != chapter.id:
             self._keep(replace(self._kept, active=chapter.id))
             self._draw()
-        if now.state in ("failed", "stopped", "gone"):
-            lost = next(step for step in chapter.steps if step.key in now.step.about and step.act)
+        if (lost := chapter.step(now.lost)) is not None:
             self.perform(lost, ())
         else:
             self.perform(now.step, now.runs)
@@ -260,7 +259,6 @@ class LearnViewModel:
 
     def _step(self, number: int, now: StepNow, first: bool) -> StepView:
         step = now.step
-        lost = now.state in ("failed", "stopped", "gone")
         waits = now.state == "unknown" or (now.state == "ahead" and not now.runs)
         over = now.state == "done" and step.act != "run"
         return StepView(
@@ -270,7 +268,7 @@ class LearnViewModel:
             step.text,
             now.state,
             _NOTES.get(now.state, "") if now.state != "ahead" or not now.runs else "",
-            AGAIN if lost else "" if waits or over else step.button,
+            AGAIN if now.lost else "" if waits or over else step.button,
             step.question,
             step.answers,
             step.wrong if step.key in self._wrong else "",

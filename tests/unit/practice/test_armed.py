@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from tpu_studio.domain.learning.chapters import chapters
 from tpu_studio.places.faults import PracticeFaults
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.faults import Faults, armed_in
@@ -33,3 +37,25 @@ def test_a_database_that_cannot_be_read_names_nothing(tmp_path: Path):
     assert armed_in(tmp_path / "none.db") == []
     (tmp_path / "broken.db").write_bytes(b"no database" * 100)
     assert armed_in(tmp_path / "broken.db") == []
+
+
+def test_a_fault_is_armed_with_its_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    asked: list[tuple[str, object]] = []
+
+    def call(self: PracticeFaults, method: str, body: object = None, query: str = "") -> Mapping[str, object]:
+        asked.append((method, body))
+        return {}
+
+    monkeypatch.setattr(PracticeFaults, "_call", call)
+    PracticeFaults(tmp_path).arm("preempted-at-step:step=600")
+    PracticeFaults(tmp_path).arm("vm-hung")
+    assert asked == [("POST", {"name": "preempted-at-step", "step": 600}), ("POST", {"name": "vm-hung"})]
+
+
+def test_what_a_chapter_lets_happen_is_a_fault_that_the_practice_cloud_has(tmp_path: Path):
+    db = Database(tmp_path / "faults.db")
+    wanted = [step.fault for chapter in chapters() for step in chapter.steps if step.fault]
+    for fault in wanted:
+        Faults(db, Clock(db, 1.0)).arm_text(fault)
+    assert wanted
+    db.close()

@@ -41,11 +41,12 @@ Runs = Mapping[str, RunNow]
 
 @dataclass(frozen=True)
 class StepNow:
-    """*runs*: those that the step is about, or that it started."""
+    """*runs*: those that the step is about, or that it started. *lost*: the step whose run is of no use any more."""
 
     step: Step
     state: State
     runs: tuple[str, ...] = ()
+    lost: str = ""
 
 
 def progress(chapter: Chapter, deeds: Iterable[Deed], runs: Runs | None) -> tuple[StepNow, ...]:
@@ -76,10 +77,12 @@ def _step_now(step: Step, started: Mapping[str, str], done: set[str], runs: Runs
         return StepNow(step, "ahead", about)
     if runs is None:
         return StepNow(step, "unknown", about)
-    states = [_of_run(step, runs.get(run)) for run in about]
-    return StepNow(step, min(states, key=_WORST.index), about)
+    states = {key: _of_run(step, runs.get(started[key])) for key in step.about}
+    worst = min(states, key=lambda key: _WORST.index(states[key]))
+    return StepNow(step, states[worst], about, worst if states[worst] in LOST else "")
 
 
+LOST = ("gone", "failed", "stopped")
 _WORST: tuple[State, ...] = ("gone", "failed", "stopped", "ahead", "going", "ready", "done")
 
 
