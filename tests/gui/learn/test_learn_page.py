@@ -247,3 +247,53 @@ def test_markup_in_a_text_with_terms_stays_words(qtbot):
     qtbot.addWidget(text)
     assert "<b>" not in text.text() and "&lt;b&gt;" in text.text() and "<img" not in text.text()
     assert text.accessibleName() == "<b>x</b> <img src=a>"
+
+
+def reached_by_tab(studio: OpenStudio, wanted: QWidget) -> bool:
+    """Whether Tab comes to *wanted* from the first control of the window on."""
+    first: QWidget | None = None
+    for _ in range(120):
+        QTest.keyClick(studio.window.focusWidget() or studio.window, Qt.Key.Key_Tab)
+        now = studio.window.focusWidget()
+        if now is wanted:
+            return True
+        first = first or now
+    return False
+
+
+def test_the_first_chapter_is_gone_through_by_the_keyboard_alone(qtbot, studio):
+    studio.window.activateWindow()
+    qtbot.waitUntil(lambda: home(studio)._first is not None)
+    assert reached_by_tab(studio, home(studio)._first.button)
+    QTest.keyClick(home(studio)._first.button, Qt.Key.Key_Return)
+    assert studio.shell.state.value.page == "plan"
+    run = studio.launch()
+    studio.window.page("plan")._started(run, "digits")
+    studio.wait_over(run)
+    qtbot.waitUntil(lambda: "step 3 of 4" in strip(studio).title.text())
+    answer = strip(studio).question.answers[1]
+    assert reached_by_tab(studio, answer)
+    QTest.keyClick(answer, Qt.Key.Key_Return)
+    assert "step 4 of 4" in strip(studio).title.text()
+    assert reached_by_tab(studio, strip(studio).learn)
+    QTest.keyClick(strip(studio).learn, Qt.Key.Key_Return)
+    assert studio.shell.state.value.page == "learn"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_nothing_is_wider_than_the_window_in_large_letters(qtbot, studio, page, scale):
+    studio.window.resize(1100, 700)
+    controller().set_text_scale(scale)
+    try:
+        for chapter in ("", *(one.id for one in chapters())):
+            page.open_chapter(chapter)
+            QApplication.processEvents()
+            view = page._scroll.viewport().width()
+            assert page._scroll.widget().minimumSizeHint().width() <= view, chapter
+        studio.shell.go("home")
+        qtbot.waitUntil(lambda: home(studio)._first is not None)
+        QApplication.processEvents()
+        inside = home(studio)._scroll
+        assert inside.widget().minimumSizeHint().width() <= inside.viewport().width()
+    finally:
+        controller().set_text_scale(1.0)

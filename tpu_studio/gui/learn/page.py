@@ -10,6 +10,7 @@ from tpu_studio.domain.learning import glossary
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import PageHeader, Scroll
 from tpu_studio.gui.kit.choose import Segmented
+from tpu_studio.gui.kit.focus import TabOrder
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
@@ -54,6 +55,7 @@ class LearnPage(QWidget):
         for widget in (self.header, self.problem, self._list):
             column.addWidget(widget)
         column.addLayout(self._place)
+        self._tabs = TabOrder(column)
         column.addStretch(1)
         inside.setMaximumWidth(soft_px(WIDTH) + 2 * Space.page)
         holder = QWidget()
@@ -107,6 +109,7 @@ class LearnPage(QWidget):
         self.header.set_sentence(
             "The field's terms in plain words." if terms else shown.chapter.sentence if shown else SENTENCE
         )
+        self._tabs.follow()
 
     def _show_chapter(self, view: LearnView) -> None:
         shown = view.chapter(view.shown)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.button import Button, IconButton
+from tpu_studio.gui.kit.focus import TabOrder
 from tpu_studio.gui.kit.notice import announce
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Text
@@ -43,6 +44,7 @@ class LearnStrip(Themed, QFrame):
         for widget in (self.title, self.text, self.question):
             words.addWidget(widget)
         row = QHBoxLayout(self)
+        self._tabs = TabOrder(row)
         row.setContentsMargins(Space.page, Space.m, Space.l, Space.m)
         row.setSpacing(Space.m)
         row.addWidget(self._icon, 0, _TOP)
@@ -81,6 +83,7 @@ class LearnStrip(Themed, QFrame):
         if self.title.text() != self._said:
             self._said = self.title.text()
             announce(self, self._said)
+        self._tabs.follow()
 
     def _press(self) -> None:
         if (chapter := self._chapter) is not None and chapter.now is not None:
