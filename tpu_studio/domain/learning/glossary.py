@@ -84,14 +84,15 @@ def of_metric(metric: str) -> Term | None:
 
 
 def search(typed: str) -> tuple[Term, ...]:
-    """The entries with every word of *typed* in title, other words or hint; by title first."""
+    """The entries with every word of *typed* in title, other words or hint; the one of that title first."""
     words = typed.casefold().split()
+    whole = " ".join(words)
     hits = []
     for term in glossary().values():
         named = f"{term.title} {' '.join(term.also)}".casefold()
         if all(word in named or word in term.hint.casefold() for word in words):
-            hits.append((not all(word in named for word in words), term))
-    return tuple(term for _, term in sorted(hits, key=lambda one: one[0]))
+            hits.append((term.title.casefold() != whole, not all(word in named for word in words), term))
+    return tuple(term for *_, term in sorted(hits, key=lambda one: one[:2]))
 
 
 def pieces(text: str) -> tuple[Piece, ...]:

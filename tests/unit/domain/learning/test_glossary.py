@@ -64,6 +64,7 @@ def test_a_text_is_taken_apart_at_its_marks() -> None:
 def test_a_term_is_searched_by_its_other_words_too() -> None:
     assert glossary.search("out of memory")[0].id == "hbm"
     assert glossary.search("BATCH")[0].id == "batch-size"
+    assert glossary.search("step")[0].id == "step"  # of that very title, before others with it
     assert glossary.search("no such thing at all") == ()
 
 
