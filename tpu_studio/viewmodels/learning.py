@@ -204,7 +204,7 @@ class LearnViewModel:
             return
         wanted = {deed.run for deed in self._kept.deeds if deed.run}
         self._runs = {
-            row.run: RunNow(row.over, row.finished, row.over and row.tone == "bad", row.attempt)
+            row.run: RunNow(row.over, row.finished, row.over and row.tone == "bad", row.resumed)
             for row in rows
             if row.run in wanted
         }

@@ -86,7 +86,7 @@ class RunRow:
     usd_per_hour: float | None = None
     usd_most: float = 0.0
     finished: bool = False  # over, and as it should end
-    attempt: int = 1
+    resumed: bool = False  # a later attempt has gone on training where an earlier one was ended
 
     @property
     def rented(self) -> bool:
@@ -197,7 +197,7 @@ def row_of(known: RunSummary) -> RunRow:
         ended=known.ended,
         usd_per_hour=known.usd_per_hour,
         finished=known.over and not known.problem and known.status == "finished",
-        attempt=known.attempt,
+        resumed=known.attempt > 1 and known.status in ("training", "saving", "finished"),
     )
 
 

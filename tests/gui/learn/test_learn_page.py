@@ -297,3 +297,29 @@ def test_nothing_is_wider_than_the_window_in_large_letters(qtbot, studio, page, 
         assert inside.widget().minimumSizeHint().width() <= inside.viewport().width()
     finally:
         controller().set_text_scale(1.0)
+
+
+def step_of(studio: OpenStudio, key: str):
+    views = learned(studio).state.value.chapters
+    return next(one for view in views for one in view.steps if one.key == key)
+
+
+def test_a_verdict_on_the_plan_page_ticks_the_step_that_planned_it(qtbot, studio):
+    learned(studio).press("worth-it/small")
+    qtbot.waitUntil(lambda: step_of(studio, "worth-it/small").done)
+    assert not step_of(studio, "worth-it/yours").done
+    studio.shell.open_job(chapters()[0].steps[0].job_path)  # opened by oneself, not out of Learn
+    qtbot.waitUntil(lambda: step_of(studio, "worth-it/yours").done)
+
+
+def test_two_runs_that_are_compared_tick_their_step(qtbot, studio):
+    for name in ("float32", "bfloat16"):
+        learned(studio).press(f"bfloat16/{name}")
+        run = studio.launch(name)
+        studio.window.page("plan")._started(run, name)
+        studio.wait_over(run)
+    qtbot.waitUntil(lambda: step_of(studio, "bfloat16/ended").done)
+    assert not step_of(studio, "bfloat16/compare").done
+    learned(studio).press("bfloat16/compare")
+    assert studio.shell.state.value.page == "compare"
+    assert step_of(studio, "bfloat16/compare").done

@@ -205,14 +205,17 @@ def test_stopping_speaks_of_money_and_of_the_machine(qtbot: QtBot, show: Any, pl
 
 def test_the_receipt_is_read_out_in_the_window(qtbot: QtBot, show: Any, tmp_path: Path):
     one = show("practice", view_of(*THERE, END, *GONE), T + 90)
+    read: list[bool] = []
+    one.model.receipt_read = lambda: read.append(True)
     one.page.removal.receipt.emit()
-    assert "cannot be read" in words_in(one.sheet)
+    assert "cannot be read" in words_in(one.sheet) and not read
     one.press(qtbot, one.sheet, "Close")
     file = one.model.state.value.folder / "result" / "receipt.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(RECEIPT))
     one.page.removal.receipt.emit()
     told = words_in(one.sheet)
+    assert read == [True]
     assert "Would have cost" in told and "$0.02" in told and "Nothing was charged: practice." in told
     assert f"{NAME} in us-west4-a" in told and "that it is not there any more." in told
     assert "All removed" in told and "4.2 MB · would be less than a cent a month" in told

@@ -104,9 +104,9 @@ def test_a_lost_run_says_so_and_offers_another(
 
 def test_a_run_that_came_back_from_a_preemption_is_seen(model: LearnViewModel) -> None:
     model.started("cost-and-end/start", "r1")
-    model.runs_now([run_row(attempt=1)])
+    model.runs_now([run_row(resumed=False)])
     assert step(model, "cost-and-end/taken").state == "going"
-    model.runs_now([run_row(attempt=2)])
+    model.runs_now([run_row(resumed=True)])
     assert step(model, "cost-and-end/taken").done
     assert step(model, "cost-and-end/end").state == "going"
 

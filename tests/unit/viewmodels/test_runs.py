@@ -347,3 +347,12 @@ def test_before_the_runs_are_known_an_action_says_one_moment():
     model.tell = lambda title, text="": told.append(title)
     model.stop("digits-k3f7")
     assert told == ["One moment"]
+
+
+def test_a_run_counts_as_resumed_only_once_a_later_attempt_trains():
+    def row(attempt: int, status: str, over: bool = False):
+        return row_of(RunSummary("r", "r", Path("/r"), 0.0, attempt=attempt, status=status, over=over))
+
+    assert [row(2, "queued").resumed, row(2, "training").resumed, row(1, "training").resumed] == [False, True, False]
+    assert row(2, "finished", over=True).resumed and not row(2, "failed", over=True).resumed
+    assert row(1, "finished", over=True).finished and not row(1, "stopped", over=True).finished

@@ -28,12 +28,12 @@ class Deed:
 
 @dataclass(frozen=True)
 class RunNow:
-    """A run as it stands: *finished* as it should, and in which *attempt* it is or ended."""
+    """A run as it stands: *finished* as it should, *resumed* after an attempt that was ended."""
 
     over: bool = False
     finished: bool = False
     failed: bool = False
-    attempt: int = 1
+    resumed: bool = False
 
 
 Runs = Mapping[str, RunNow]
@@ -90,7 +90,7 @@ def _of_run(step: Step, run: RunNow | None) -> State:
     if run is None:
         return "gone"
     if step.when == "resumed":
-        return "done" if run.attempt > 1 else _ended(run) or "going"
+        return "done" if run.resumed else _ended(run) or "going"
     if bad := _ended(run):
         return bad if not run.finished else "done" if step.when == "finished" else "ready"
     return {"finished": "going", "asked": "ready"}.get(step.when, "ahead")  # type: ignore[return-value]

@@ -41,7 +41,7 @@ def test_nothing_is_done_at_first_and_what_needs_a_run_waits_for_it() -> None:
     [
         (TRAINING, ["going", "going", "ready", "ahead"]),
         (FINISHED, ["done", "stopped", "ready", "ready"]),
-        (RunNow(over=True, finished=True, attempt=2), ["done", "done", "ready", "ready"]),
+        (RunNow(over=True, finished=True, resumed=True), ["done", "done", "ready", "ready"]),
         (FAILED, ["failed", "failed", "failed", "failed"]),
         (STOPPED, ["stopped", "stopped", "stopped", "stopped"]),
         (None, ["gone", "gone", "gone", "gone"]),
