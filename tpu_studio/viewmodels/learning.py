@@ -125,6 +125,8 @@ class LearnViewModel:
         self._wrong: set[str] = set()
         self.state = Observable(LearnView())
         self._draw()
+        if (active := self.state.value.under_way) is not None and active.is_over:
+            self.leave()
 
     # ----------------------------------------------------------------------------------------------------- commands
 

@@ -168,6 +168,17 @@ def test_a_disk_that_refuses_is_told_and_the_step_counts(tmp_path: Path) -> None
     assert model.state.value.problem is not None
 
 
+def test_a_chapter_that_is_over_does_not_go_along_at_the_next_start(model: LearnViewModel, path: Path) -> None:
+    model.show("batches-and-padding")
+    for goal in ("empty", "full"):
+        model.happened("widget", subject=f"padding/{goal}")
+    model.answer("batches-and-padding/split", 0)
+    assert LearnViewModel(path).state.value.active == "batches-and-padding"
+    model.answer("batches-and-padding/rate", 1)
+    assert model.state.value.active == "batches-and-padding"  # its end is told first
+    assert LearnViewModel(path).state.value.active == ""
+
+
 def test_the_offer_on_home_is_put_off_for_good(model: LearnViewModel, path: Path) -> None:
     model.put_off()
     assert LearnViewModel(path).state.value.put_off

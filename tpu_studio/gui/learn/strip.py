@@ -95,7 +95,11 @@ class LearnStrip(Themed, QFrame):
 
     def _open(self, chapter: str) -> None:
         view = self._model.state.value.chapter(chapter)
-        self._model.show("" if view is None or view.is_over else chapter)
+        if view is None or view.is_over:
+            self._model.show("")
+            self._model.leave()
+        else:
+            self._model.show(chapter)
         self._shell.go("learn")
 
     def paintEvent(self, event: QPaintEvent) -> None:
