@@ -46,8 +46,9 @@ def main() -> int:
         version = _version(python)
         folder = given.wheels / version
         folder.mkdir(parents=True, exist_ok=True)
-        command = [python, "-m", "pip", "download", "--only-binary=:all:", "-r", str(wanted), "-c", str(PINS)]
-        subprocess.run([*command, "-d", str(folder)], check=True)
+        for listed, *more in split(wanted, folder):
+            command = [python, "-m", "pip", "download", "--only-binary=:all:", "-r", listed, "-c", str(PINS), *more]
+            subprocess.run([*command, "-d", str(folder)], check=True)
         locked[version] = {name_and_version(wheel): wheel for wheel in sorted(folder.glob("*.whl"))}
     requirements = {tuple(sorted(files)) for files in locked.values()}
     if len(requirements) != 1:
@@ -59,6 +60,19 @@ def main() -> int:
     lock.write_text(lock_text(locked, NAMES[given.of]), encoding="utf-8")
     print(f"{lock}: {len(requirements.pop())} packages for {', '.join(sorted(locked))}")
     return 0
+
+
+def split(wanted: Path, folder: Path) -> list[list[str]]:
+    """Files of requirements with pip's options for each, made in *folder*: what *wanted* lists, and what it marks
+    `# alone`, which comes without the packages that it names itself."""
+    lines = wanted.read_text("utf-8").splitlines(keepends=True)
+    found = []
+    for name, alone in (("wanted", False), ("alone", True)):
+        kept = [line for line in lines if line.rstrip().endswith("# alone") is alone]
+        if any(line[0].isalpha() for line in kept):
+            (folder / f"{name}.txt").write_text("".join(kept), encoding="utf-8")
+            found.append([str(folder / f"{name}.txt"), *["--no-deps"] * alone])
+    return found
 
 
 def lock_text(locked: dict[str, dict[str, Path]], what: str = "The training engine") -> str:

@@ -32,6 +32,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))  # where it is a module of the tests
+from lock_engine import split  # noqa: E402
+
 MACHINES = ROOT / "resources" / "vm"
 CONSTRAINTS = ROOT / "constraints"
 SETS = {
@@ -166,10 +169,13 @@ def resolve(python: str, wanted: Path) -> dict[str, tuple[str, str]]:
     """What pip of *python* would install: file name and sha256 by requirement (``numpy==2.4.6``)."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [python, "-m", "pip", "--isolated", "install", "--dry-run", "--ignore-installed", "--quiet"]
-        command += ["--only-binary=:all:", "-r", str(wanted), "-c", str(ROOT / "constraints" / "engine.txt")]
-        subprocess.run([*command, "--report", str(report)], check=True)
-        return files_of(json.loads(report.read_text("utf-8")))
+        found: dict[str, tuple[str, str]] = {}
+        for listed, *options in split(wanted, Path(folder)):
+            command = [python, "-m", "pip", "--isolated", "install", "--dry-run", "--ignore-installed", "--quiet"]
+            command += ["--only-binary=:all:", "-r", listed, "-c", str(ROOT / "constraints" / "engine.txt"), *options]
+            subprocess.run([*command, "--report", str(report)], check=True)
+            found |= files_of(json.loads(report.read_text("utf-8")))
+        return found
 
 
 def files_of(report: Mapping[str, Any]) -> dict[str, tuple[str, str]]:

@@ -80,16 +80,16 @@ AXES = (
     ),
     Axis(
         "task",
-        frozenset({"classification", "regression", "language-model"}),
+        frozenset({"classification", "regression", "language-model", "text-classification"}),
         ("wire/tasks.py", "wire/kinds.py", "wire/families.py", "wire/metrics.py"),
         ("task",),
     ),
     Axis(
         "family",
-        frozenset({"mlp", "cnn", "efficientnet", "gpt", "file"}),
+        frozenset({"mlp", "cnn", "efficientnet", "encoder", "gpt", "file"}),
         ("wire/families.py", "wire/kinds.py", "trainer/models/", "planner/modelwork.py"),
         ("family", "model"),
-        frozenset({"file"}),
+        frozenset({"file", "encoder"}),
         foreign={  # names of published throughputs; a key of the job
             **dict.fromkeys(("mlp", "cnn", "efficientnet", "gpt"), ("planner/throughput/families.py",)),
             "file": ("local/preflight.py",),

@@ -117,18 +117,9 @@ def judge(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, h
             data-target-empty, data-target-not-number, data-target-unfit, data-too-many-classes, data-one-class,
             data-no-inputs.
     """
-    if not rows:
-        raise DataError("data-empty", path=path)
-    asked = _asked(names, job, path)
+    judged = judge_target(names, rows, job, path, header=header)
+    columns, target, task, classes = list(judged.columns), judged.target, judged.task, judged.classes
     lanes = list(zip(*rows, strict=True))
-    columns = [_column(name, place, lanes[place], asked.get(name)) for place, name in enumerate(names)]
-    target = _target(columns, job, path, header=header)
-    if asked.get(target.name) not in (None, "ignore"):
-        target = columns[target.place]
-    else:  # what makes a poor input (few values, all different) can still be what to predict
-        target = replace(_column(target.name, target.place, lanes[target.place], None, plain=True), proposed=True)
-    task, classes = _task(target, lanes[target.place], job, path)
-    columns[target.place] = target
     for column in columns:
         if column.used and column.place != target.place and column.proposed:
             columns[column.place] = _without_leak(column, target, task, lanes)
@@ -144,6 +135,23 @@ def judge(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, h
             left_out_count=sum(1 for column in columns if column.why),
         )
     return judged
+
+
+def judge_target(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, header: bool = True) -> Judged:
+    """As `judge`, whatever is left to predict the target from."""
+    if not rows:
+        raise DataError("data-empty", path=path)
+    asked = _asked(names, job, path)
+    lanes = list(zip(*rows, strict=True))
+    columns = [_column(name, place, lanes[place], asked.get(name)) for place, name in enumerate(names)]
+    target = _target(columns, job, path, header=header)
+    if asked.get(target.name) not in (None, "ignore"):
+        target = columns[target.place]
+    else:  # what makes a poor input (few values, all different) can still be what to predict
+        target = replace(_column(target.name, target.place, lanes[target.place], None, plain=True), proposed=True)
+    task, classes = _task(target, lanes[target.place], job, path)
+    columns[target.place] = target
+    return Judged(tuple(columns), target, task, classes)
 
 
 def target_class(cell: str, column: Column) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import images
+from tpu_studio.data import images, texts
 from tpu_studio.data.arrays import Array
 from tpu_studio.data.described import FORMAT, SPLITS
 from tpu_studio.data.folders import Listing, list_images
@@ -77,6 +77,8 @@ def prepare(
         raise DataError("data-already-converted", path=str(data_path(job)))
     if kinds.by_id(job.data.kind).has_picture_files:
         return _images(job, destination, shard_bytes, watch, expect, decoded)
+    if kinds.by_id(job.data.kind).has_text and texts.task_of(job, data_path(job)).has_classes:
+        raise DataError("data-not-convertible", path=str(data_path(job)))
     if decoded:
         raise DataError("data-not-decodable", path=str(job.data.path or ""), kind=job.data.kind)
     look = look_at(job, cancelled=watch.cancelled)

@@ -1,6 +1,6 @@
-"""A folder of pictures, one sub-folder a class: which files there are, of which class, and on which side of the split.
+"""A folder of pictures or texts, one sub-folder a class: which files, of which class, on which side of the split.
 
-Knows names and sizes only; no picture is opened here. Folders named train and val (or valid, validation, test) at the
+Knows names and sizes only; no file is opened here. Folders named train and val (or valid, validation, test) at the
 top hold classes and fix the split. Links are followed, but never in a circle.
 """
 
@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -81,14 +81,14 @@ class Listing:
         return digest.hexdigest()
 
 
-def list_images(root: Path, watch: Watch) -> Listing:
-    """Find the pictures below *root*.
+def list_images(root: Path, watch: Watch, suffixes: Sequence[str] = tuple(SUFFIXES), noun: str = "pictures") -> Listing:
+    """Find the pictures below *root*, or the files with other *suffixes*, which errors call *noun*.
 
     Raises:
         DataError: data-missing, data-not-a-folder, data-unreadable, data-loop, data-empty, data-no-classes,
             data-one-class.
     """
-    walker = _Walker(root, watch)
+    walker = _Walker(root, watch, frozenset(suffixes))
     groups, loose = walker.classes()
     others, problems = walker.others, walker.problems
     names_of: dict[str, list[tuple[str, int, int]]] = {}
@@ -100,7 +100,7 @@ def list_images(root: Path, watch: Watch) -> Listing:
     empty = sorted(label for label, found in names_of.items() if not found and label not in shut)
     if not filled:
         if loose:
-            raise DataError("data-no-classes", path=str(root), pictures=loose)
+            raise DataError("data-no-classes", path=str(root), pictures=loose, noun=noun)
         if walker.problems:
             first = walker.problems[0]
             broken_id = "data-loop" if first.why == "link-loop" else "data-unreadable"
@@ -109,7 +109,7 @@ def list_images(root: Path, watch: Watch) -> Listing:
     if len(filled) == 1 and closed:
         raise DataError("data-unreadable", path=str(root / closed[0]), raw="unreadable-folder")
     if len(filled) == 1:
-        raise DataError("data-one-class", path=str(root), name=filled[0], count=len(names_of[filled[0]]))
+        raise DataError("data-one-class", path=str(root), name=filled[0], count=len(names_of[filled[0]]), noun=noun)
     rows = sorted(
         (name, size, part, index) for index, label in enumerate(filled) for name, size, part in names_of[label]
     )
@@ -144,8 +144,8 @@ def _readable(name: str) -> str:
 
 
 class _Walker:
-    def __init__(self, root: Path, watch: Watch) -> None:
-        self.root, self.watch = root, watch
+    def __init__(self, root: Path, watch: Watch, suffixes: frozenset[str]) -> None:
+        self.root, self.watch, self.suffixes = root, watch, suffixes
         self.problems: list[Broken] = []
         self.unused: list[str] = []
         self.others = self.seen = 0
@@ -235,7 +235,7 @@ class _Walker:
                     try:
                         if entry.is_dir():
                             folders.append(prefix + name)
-                        elif name[name.rfind(".") :].lower() not in SUFFIXES:
+                        elif name[name.rfind(".") :].lower() not in self.suffixes:
                             self.others += bool(folder)  # not beside the class folders: a licence, a note
                         elif stat.S_ISREG((status := entry.stat()).st_mode):
                             pictures.append((prefix + name, status.st_size))

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import encodings
+from tpu_studio.data import encodings, textlayout
 from tpu_studio.data.described import NAME
 from tpu_studio.data.paths import check_ordinary, path_error
 from tpu_studio.data.readers import of_kind
@@ -74,6 +74,8 @@ def _folder(path: Path) -> dict[str, Any]:
     for kind in found:
         if kind.has_picture_files:
             return _is(kind, path)
+    if textlayout.of_path(path).has_classes:
+        return _is(kinds.first(lambda kind: kind.has_text), path)
     tables = [(kind, name) for kind, names in found.items() if kind.has_rows for name in names]
     if len(tables) == 1:
         return _is(tables[0][0], Path(tables[0][1]))

@@ -85,6 +85,7 @@ class Opened:
     Attributes:
         task: classification, regression or language-model.
         description: JSON: all that predict needs later; see ``data.predicting``.
+        files: What is kept beside the model, by name: how its text is cut up.
         broken: What was left out; a source that decodes on the fly adds to it while training.
     """
 
@@ -94,3 +95,4 @@ class Opened:
     description: dict[str, Any]
     broken: list[Broken] = field(default_factory=list)
     broken_count: int = 0
+    files: Mapping[str, bytes] = field(default_factory=dict)

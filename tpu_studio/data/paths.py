@@ -60,7 +60,12 @@ def only_task(job: Job) -> str:
     Raises:
         DataError: data-task-unfit when the job asks for another.
     """
+    check_task(job)
+    return kinds.by_id(job.data.kind).tasks[0]
+
+
+def check_task(job: Job) -> None:
+    """Raises DataError ``data-task-unfit`` when the job asks for what this kind of data does not allow."""
     allowed, task = kinds.by_id(job.data.kind).tasks, job.data.task
     if task not in (AUTO, *allowed):
         raise DataError("data-task-unfit", task=task, kind=job.data.kind, allowed=list(allowed))
-    return allowed[0]

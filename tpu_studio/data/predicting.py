@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import cells, csvfile
+from tpu_studio.data import cells, csvfile, labelled, sorting
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.brokenness import check_broken
@@ -30,7 +30,9 @@ Description = Mapping[str, Any]
 
 
 def inputs_in(description: Description, path: Path) -> list[object]:
-    """The items at *path*: the pictures in a folder or one picture, the rows of a table, the text of a file.
+    """The items at *path*: pictures of a folder or one picture, rows of a table, the text of a file.
+
+    Where texts are told apart, those of a folder or of a table's column as well.
 
     Raises:
         DataError: data-missing, data-empty, data-too-broken for any broken row, or why the file cannot be read.
@@ -51,6 +53,8 @@ def inputs_in(description: Description, path: Path) -> list[object]:
             rows = [dict(zip(dialect.names, row, strict=True)) for row in read]
             check_broken(tally.broken_count, tally.rows + tally.broken_count, 0.0, tally.broken)
             return list(rows)  # none left out: an answer belongs to each row
+        case _ if tasks.by_id(description["task"]).has_classes:
+            return list(labelled.texts_in(path, str(description.get("text_column") or "")))
         case _:
             return [read_tokens(path, Watch()).tobytes().decode("utf-8", errors="replace")]
 
@@ -59,7 +63,8 @@ def encode_inputs(description: Description, items: Sequence[object]) -> dict[str
     """The items as arrays for the model, in their order.
 
     Args:
-        items: Paths of pictures; rows as name → text or number (or one path of a table); prompts as text.
+        items: Paths of pictures; rows as name → text or number (or one path of a table); prompts, or texts to tell
+            apart, as text.
 
     Returns:
         "x" as in training. For text "x" is [B, sequence_length] (the end of each prompt, padded with 0 behind) and
@@ -78,6 +83,11 @@ def encode_inputs(description: Description, items: Sequence[object]) -> dict[str
             if len(items) == 1 and isinstance(items[0], str | Path):
                 rows = inputs_in(description, Path(items[0]))
             return {"x": _rows(description, rows)}
+        case _ if tasks.by_id(description["task"]).has_classes:
+            texts = [str(item) for item in items]
+            if not all(text.strip() for text in texts):
+                raise DataError("data-prompt-empty")
+            return {"x": sorting.encoded(description, texts)}
         case _:
             return _prompts(description, items)
 

@@ -1,4 +1,4 @@
-"""Plain text for a language model: the quick look, and the opened data set.
+"""Texts: the quick look, and the opened data set. Here of plain text for a language model; to tell apart: ``sorting``.
 
 Tokens are the bytes of the text as UTF-8 (256 of them). The last share of the text is kept aside, so no window of
 training overlaps what is tested. A folder stands for its .txt files in the order of their names.
@@ -15,21 +15,22 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import encodings
+from tpu_studio.data import encodings, sorting, textlayout
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
 from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
-from tpu_studio.data.paths import data_path, only_task, path_error
+from tpu_studio.data.paths import check_task, data_path, path_error
 from tpu_studio.data.tables import fingerprint
 from tpu_studio.data.watching import Watch
-from tpu_studio.wire import kinds, models
+from tpu_studio.wire import models
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.tasks import Task
 
 VOCABULARY = 256
 SHORTEST_WINDOW = 8
 DEFAULT_WINDOW = 64
-SUFFIXES = kinds.first(lambda kind: kind.has_text).endings
+SUFFIXES = textlayout.PLAIN
 _COUNTED = 64 * 2**20  # characters of larger texts are estimated from this many bytes
 
 
@@ -96,7 +97,10 @@ class _Text:
 
 
 def look(job: Job, watch: Watch) -> Look:
-    text = _find(data_path(job))
+    path = data_path(job)
+    if (task := task_of(job, path)).has_classes:
+        return sorting.look(job, task.id, fingerprint_of_text(path), watch)
+    text = _find(path)
     exact = text.size <= _COUNTED
     tokens = _read(text, watch) if exact else _head(text)
     count = len(tokens) if exact else text.size
@@ -117,7 +121,7 @@ def look(job: Job, watch: Watch) -> Look:
     scale = count / len(tokens)
     return Look(
         kind=job.data.kind,
-        task=task_of(job),
+        task=task.id,
         examples=train + kept,
         train=train,
         validation=kept,
@@ -145,18 +149,20 @@ def look(job: Job, watch: Watch) -> Look:
 
 
 def open_text(job: Job, *, budget: int, watch: Watch) -> Opened:
-    text = _find(data_path(job))
+    path = data_path(job)
+    if (task := task_of(job, path)).has_classes:
+        return sorting.open_texts(job, task.id, watch)
+    text = _find(path)
     tokens = _map(text, budget) if text.size > budget else _read(text, watch)
-    return open_tokens(job, tokens, list(text.broken))
+    return _opened(job, task.id, tokens, list(text.broken))
 
 
-def open_tokens(job: Job, tokens: Bytes, broken: list[Broken]) -> Opened:
-    """The data set of a text that is already tokens."""
+def _opened(job: Job, task: str, tokens: Bytes, broken: list[Broken]) -> Opened:
     length = sequence_length(job, len(tokens))
     cut = _cut(len(tokens), job)
     description = {
         "kind": "text",
-        "task": task_of(job),
+        "task": task,
         "tokenizer": "bytes",
         "vocabulary": VOCABULARY,
         "sequence_length": length,
@@ -164,7 +170,7 @@ def open_tokens(job: Job, tokens: Bytes, broken: list[Broken]) -> Opened:
         "outputs": VOCABULARY,
     }
     train, kept = TrainingWindows(tokens[:cut], length), ValidationWindows(tokens[cut:], length)
-    return Opened(task_of(job), train, kept, description, broken[:NAMED_BROKEN], len(broken))
+    return Opened(task, train, kept, description, broken[:NAMED_BROKEN], len(broken))
 
 
 def sequence_length(job: Job, tokens: int) -> int:
@@ -185,8 +191,10 @@ def sequence_length(job: Job, tokens: int) -> int:
     return length
 
 
-def task_of(job: Job) -> str:
-    return only_task(job)
+def task_of(job: Job, path: Path) -> Task:
+    """Raises DataError ``data-task-unfit``."""
+    check_task(job)
+    return textlayout.task_of(job, path)
 
 
 def encode_text(text: str) -> Bytes:

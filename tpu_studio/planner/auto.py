@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
+from tpu_studio.data.sorting import tokens_each
 from tpu_studio.planner import rules
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.wire import families, frameworks, kinds, places, starters, tasks
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.models import BY_NAME, image_size, preset
+from tpu_studio.wire.models import BY_NAME, image_size, preset, tokenizer
 
 T = TypeVar("T")
 
@@ -127,7 +128,8 @@ def _preset(r: Resolved, model: ModelSpec | None) -> None:
     if model is None or model.starter is None:
         r.put("model.preset", starters.NONE, "It has no starter weights: it begins from nothing.")
     else:
-        why = f"It has learned from {model.starter.learned_from}, and what it saw there helps with other pictures."
+        starter = model.starter
+        why = f"It has learned from {starter.learned_from}, and what it saw there helps with {starter.teaches}."
         r.put("model.preset", preset(model.name, AUTO), why)
 
 
@@ -152,13 +154,29 @@ def _freeze(r: Resolved, facts: DataFacts) -> None:
 
 def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
     r.put("data.task", facts.task, tasks.by_id(facts.task).why)
-    r.put("data.tokenizer", "bytes", "Every language and sign works, and nothing has to be learned first.")
+    _text(r, facts, model)
+    _augment(r, facts, _image_size(r, facts))
+
+
+def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
+    given, begins = r.asked.data.tokenizer, r.job.model.preset
+    cut = tokenizer(r.asked.model.id, begins, given, sorts=bool(facts.sizes))
+    r.put("data.tokenizer", cut, _CUT[cut])
     length = (model.sequence_length if model else None) or 64
-    if model and model.sequence_length:
+    if facts.sizes:
+        why = "Nearly all of your texts are no longer; the end of longer ones is left out."
+        r.put("data.sequence_length", tokens_each(r.job.data.tokenizer, facts.sizes), why)
+    elif model and model.sequence_length:
         r.put("data.sequence_length", length, f"{model.title} is made for {length:,} tokens at once.")
     else:
         r.put("data.sequence_length", length, "Long enough for a line or two.")
-    _augment(r, facts, _image_size(r, facts))
+
+
+_CUT = {
+    "bytes": "Every language and sign works, and nothing has to be learned first.",
+    "bpe": "Frequent words and parts of words are learned from your texts, so that each text is a few pieces.",
+    "preset": "The starter weights know these pieces, and no others.",
+}
 
 
 def _image_size(r: Resolved, facts: DataFacts) -> int:

@@ -80,14 +80,10 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
             None,
             {"train": facts.train, "validation": facts.validation},
         )
-    elif facts.train < (kind := kinds.by_id(facts.kind)).few:
-        yield Check(
-            "tiny-data",
-            "warning",
-            f"Only {facts.train:,} {kind.few_items or facts.noun} to learn from",
-            None,
-            {"train": facts.train, "usual": kind.few},
-        )
+    elif facts.train < (usual := _few(facts)):
+        noun = "characters" if tasks.by_id(facts.task).has_tokens else facts.noun
+        title = f"Only {facts.train:,} {noun} to learn from"
+        yield Check("tiny-data", "warning", title, None, {"train": facts.train, "usual": usual})
     elif tasks.by_id(facts.task).has_classes and 0 < facts.class_least < FEW_OF_A_KIND:
         yield Check(
             "near-empty-class",
@@ -96,6 +92,11 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
             None,
             {"least": facts.class_least, "usual": FEW_OF_A_KIND},
         )
+
+
+def _few(facts: DataFacts) -> int:
+    kind = kinds.by_id(facts.kind)
+    return kind.few_characters if tasks.by_id(facts.task).has_tokens else kind.few
 
 
 def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iterator[Check]:

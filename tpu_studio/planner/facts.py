@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.domain import figures
@@ -25,6 +25,7 @@ class DataFacts:
     side: Pixels of the shorter side of a typical picture; 0 for others.
     channels: Colours of a picture.
     class_least: Examples of the rarest class; 0 when there are no classes.
+    sizes: Of texts to tell apart: what `data.sorting` counted of them.
     converted: The data is TFRecord of ours: its pictures have their size already.
     """
 
@@ -38,6 +39,7 @@ class DataFacts:
     channels: int = 3
     class_least: int = 0
     converted: bool = False
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def has_pictures(self) -> bool:
@@ -69,6 +71,7 @@ def facts_of(look: Look, job: Job) -> DataFacts:
         channels=look.input_shape[2] if pictures and len(look.input_shape) == 3 else 1 if example.is_built_in else 3,
         class_least=min((count for _, count in look.classes), default=0),
         converted=known.is_converted,
+        sizes=look.numbers if "tokens_each" in look.numbers else {},
     )
 
 

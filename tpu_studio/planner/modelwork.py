@@ -83,6 +83,8 @@ def model_key(values: Mapping[str, object], options: Mapping[str, object], look:
         consent: sha256 of a person's own file.
     """
     seen = [look.kind, look.input_shape, look.outputs, len(look.classes)]
+    if "vocabulary" in look.numbers:
+        seen += [values["data.tokenizer"], look.numbers["vocabulary"]]
     begins = {"model.preset": values["model.preset"]} if values["model.preset"] not in (starters.NONE, AUTO) else {}
     content = [
         {path: values[path] for path in _DEPENDS} | begins,

@@ -106,6 +106,8 @@ class Question:
         if facts.has_pictures:
             size = decoded_bytes(facts, resolved)
             return size if size <= assumed.IN_MEMORY_BYTES else 0  # else they are read while training
+        if facts.sizes:
+            return examples * resolved.job.data.sequence_length * work.FLOAT  # a token is a whole number of four bytes
         if kind.has_text:
             return examples
         return examples * max(1, facts.inputs) * work.FLOAT if kind.has_rows else 0

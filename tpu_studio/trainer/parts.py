@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tpu_studio.data import sources
+from tpu_studio.data import sources, tokens
 from tpu_studio.data.augment import may_mirror, variations
 from tpu_studio.data.fingerprints import check_unchanged
 from tpu_studio.data.looked import Look
@@ -29,7 +29,7 @@ from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
 from tpu_studio.trainer.stages import FOREVER, Stage
 from tpu_studio.trainer.words import Command, Events
-from tpu_studio.wire import frameworks, places
+from tpu_studio.wire import frameworks, models, places
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reading import decoding_processes
 from tpu_studio.wire.reasons import Reason
@@ -185,6 +185,7 @@ class Parts:
             reason=reason.value,
             step=step,
             tell=tell,
+            kept=self.opened.files,
         )
 
     @property
@@ -254,7 +255,15 @@ def description_of(plan: Plan) -> dict[str, Any]:
         "input_shape": list(shape),
         "outputs": look.outputs,
         "classes": [name for name, _ in look.classes],
+        "vocabulary": _vocabulary(plan, look),
     }
+
+
+def _vocabulary(plan: Plan, look: Look) -> int:
+    """Tokens of texts to be told apart, as far as a look tells; 0 for other data, whose model says it."""
+    preset = plan.job.model.starts_from
+    known = models.starter(preset).vocabulary if preset else look.numbers.get("vocabulary", 0)
+    return tokens.BYTES if known and plan.job.data.tokenizer == "bytes" else known
 
 
 def build_model(plan: Plan, description: Mapping[str, object], watch: BuildWatch | None) -> Any:

@@ -96,18 +96,19 @@ def fitting_models(kind: str | None, task: str | None) -> tuple[ModelSpec, ...]:
     return tuple(sorted(fitting, key=lambda model: model.name != known.model)) if known else fitting
 
 
-def first_model(kind: str) -> str | None:
-    """The good first choice for this kind of data."""
-    fitting = fitting_models(kind, None)
+def first_model(kind: str, task: str | None = None) -> str | None:
+    """The good first choice for this kind of data; *task*: what it is for, where that is known."""
+    fitting = fitting_models(kind, task)
     return fitting[0].name if fitting else None
 
 
-def model_fits(job: Job, kind: str) -> bool:
+def model_fits(job: Job, kind: str, task: str | None = None) -> bool:
     """True as well for the user's own file, which only they can judge."""
     if job.model.file is not None:
         return True
     model = BY_NAME.get(str(job.model.name))
-    return model is not None and (kind in model.takes or kinds.by_id(kind).is_converted)
+    takes = model is not None and (kind in model.takes or kinds.by_id(kind).is_converted)
+    return takes and (task is None or model is None or task in model.tasks)
 
 
 def absolute(job: Job, path: str) -> Path | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tpu_studio.data import textlayout
 from tpu_studio.wire import kinds, runfolder
 
 Kind = Literal["job", "run", "data", "missing", "unknown"]
@@ -32,7 +33,7 @@ class Opened:
         if self.kind == "unknown":
             return (
                 f"{self.path.name} is nothing TPU Studio can open. It opens .tpujob files, run folders and their zips, "
-                "folders of pictures, tables (.csv) and texts (.txt)."
+                "folders of pictures or texts, tables (.csv) and texts (.txt, .jsonl)."
             )
         return ""
 
@@ -68,7 +69,11 @@ def what_is(path: Path) -> Opened:
 
 
 def _folder_kind(folder: Path) -> str:
-    """A folder with folders or pictures in it holds pictures; with texts only, text; else the look will tell."""
+    """A folder with folders or pictures in it holds pictures, with texts alone, or folders of such, text; else the look
+    will tell."""
+    text = kinds.first(lambda kind: kind.has_text)
+    if textlayout.of_path(folder).has_classes:
+        return text.id
     pictures = kinds.first(lambda kind: kind.has_picture_files)
     inside: list[kinds.DataKind | None] = []
     for index, one in enumerate(sorted(folder.iterdir())):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tpu_studio.data import textlayout
 from tpu_studio.viewmodels import draft, planwhere
 from tpu_studio.viewmodels.planbase import PlanBase
 from tpu_studio.viewmodels.planform import option_value
@@ -166,8 +167,9 @@ class Editing(PlanBase):
             "data.columns": None,
             "data.task": None,
         }
-        if not draft.has_model(job) or not draft.model_fits(job, kind):
-            changes["model.name"] = draft.first_model(kind)
+        task = textlayout.of_path(path).id if path is not None and kinds.by_id(kind).has_text else None
+        if not draft.has_model(job) or not draft.model_fits(job, kind, task):
+            changes["model.name"] = draft.first_model(kind, task)
         if "name" not in job.given or job.name in self._own_names:
             name = kind if path is None else path.stem if kinds.by_id(kind).suffixes else path.name
             changes["name"] = name.strip() or kind

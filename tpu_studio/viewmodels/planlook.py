@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire import kinds
 from tpu_studio.wire.job import Job
 
 if TYPE_CHECKING:
@@ -111,4 +112,6 @@ def read_data(job: Job, **more: Any) -> Look:
 def data_key(job: Job) -> Key:
     """What a look depends on: other values, other look."""
     paths = [path for path in job.values if path.startswith("data.") and path != "data.augment"]
-    return (job.base, job.training.seed, *(repr(job[path]) for path in paths))
+    known = kinds.find(job.data.kind)
+    reads = job.model.id if known is not None and known.has_text else ""  # the model decides what is learned from texts
+    return (job.base, job.training.seed, reads, *(repr(job[path]) for path in paths))

@@ -1,4 +1,4 @@
-"""Pictures of a run's data to try its model on: those that were kept aside from training, where that is known."""
+"""Pictures and texts of a run's data to try its model on: those kept aside from training, where that is known."""
 
 from __future__ import annotations
 
@@ -23,21 +23,43 @@ class Sample:
     kept: bool = False
 
 
+@dataclass(frozen=True)
+class Passage:
+    """As `Sample`, of a text."""
+
+    text: str
+    label: str
+    kept: bool = False
+
+
+def passages_of(plan: Plan) -> tuple[Passage, ...]:
+    """The begin of texts that the plan holds; only the kept-aside ones as soon as there are any."""
+    found = [
+        Passage(str(item.get("text", "")), str(item.get("class", "")), item.get("kept") is True)
+        for item in _named_in(plan, "texts")
+    ]
+    kept = [one for one in found if one.kept]
+    return tuple(kept or found)
+
+
 def samples_of(plan: Plan) -> tuple[Sample, ...]:
     """Those whose files are still there; only the kept-aside ones as soon as there are any.
 
     A plan may be a stranger's: no more are looked for than a plan of ours names, and none in somebody's network share.
     """
-    preview = plan.data.get("preview")
-    told = preview.get("pictures") if isinstance(preview, dict) else None
-    named = [one for one in told[:_NAMED] if isinstance(one, dict)] if isinstance(told, list) else []
     found = []
-    for item in named:
+    for item in _named_in(plan, "pictures"):
         path = _found(plan, str(item.get("path", "")))
         if path is not None:
             found.append(Sample(path, str(item.get("class", "")), item.get("kept") is True))
     kept = [one for one in found if one.kept]
     return tuple(kept or found)
+
+
+def _named_in(plan: Plan, what: str) -> list[dict[str, object]]:
+    preview = plan.data.get("preview")
+    told = preview.get(what) if isinstance(preview, dict) else None
+    return [one for one in told[:_NAMED] if isinstance(one, dict)] if isinstance(told, list) else []
 
 
 def _found(plan: Plan, name: str) -> Path | None:

@@ -43,7 +43,7 @@ class Key:
         group: Of the form's further settings in which it stands (``schema.GROUPS``); "" for none.
         affects: What it changes: the program of a ``step`` (its time, its memory), the ``machine`` that the step runs
             on, or the ``result`` only: which run it is, how long, how well it learns.
-        example: The kind of example it is about; None: any.
+        examples: The kinds of example it is about; none: any.
         before: What it was before there was such a key, of one that is younger than others: with that value all is as
             it was, and what was timed then still counts.
         words: What its choices are called.
@@ -65,7 +65,7 @@ class Key:
     help: str = ""
     group: str = ""
     affects: Affects = "step"
-    example: Example | None = None
+    examples: tuple[Example, ...] = ()
     before: object = None
     words: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,7 +88,7 @@ def key(
     help: str = "",
     group: str = "",
     affects: Affects = "step",
-    example: Example | None = None,
+    examples: tuple[Example, ...] = (),
     before: object = None,
     words: Mapping[str, str] | None = None,
 ) -> Any:
@@ -104,7 +104,7 @@ def key(
         "help": help,
         "group": group,
         "affects": affects,
-        "example": example,
+        "examples": examples,
         "before": before,
         "words": words or {},
     }

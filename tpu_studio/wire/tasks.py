@@ -91,6 +91,16 @@ _TASKS = (
         loss="val_nats_per_token",
         unseen="on unseen text",
     ),
+    Task(
+        "text-classification",
+        "classes",
+        "tell kinds of text apart",
+        "telling kinds of text apart",
+        "Each text stands under its kind, so the model learns to tell the kinds apart.",
+        "Learned to tell {classes} kinds of text apart.",
+        ("val_accuracy", "accuracy", "val_loss", "loss"),
+        ("accuracy", "val_accuracy"),
+    ),
 )
 _BY_ID = {task.id: task for task in _TASKS}
 IDS = tuple(_BY_ID)

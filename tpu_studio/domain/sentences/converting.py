@@ -47,6 +47,11 @@ ERRORS: dict[str, Entry] = {
         f"{_path(f, 'This')} holds no picture files, so there is nothing to decode. {DATA_UNTOUCHED}",
         "Convert it without --decoded.",
     ),
+    "data-not-convertible": lambda f: Sentence(
+        "Texts to tell apart are not converted",
+        f"{_path(f, 'They')} can be trained on everywhere as it is: texts are small. {DATA_UNTOUCHED}",
+        "Train on them as they are.",
+    ),
     "data-dataset-newer": lambda f: Sentence(
         f"{_path(f, 'The data')} was converted by a newer version",
         f"It has format {f.text('format', 'of its own')}; this version reads {f.text('known', '1')}. {DATA_UNTOUCHED}",

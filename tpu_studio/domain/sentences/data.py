@@ -73,6 +73,10 @@ def _target_missing(f: Facts) -> Sentence:
     return Sentence(f"There is no column called “{f.text('column')}”", DATA_UNTOUCHED, near)
 
 
+def _noun(f: Facts) -> str:
+    return f.text("noun", "pictures")
+
+
 def _column(f: Facts) -> str:
     return f"“{f.text('column', f.text('target', 'The column'))}”"
 
@@ -132,16 +136,36 @@ ERRORS: dict[str, Entry] = {
         "Choose another folder or file, or start with a sample.",
     ),
     "data-no-classes": lambda f: Sentence(
-        "The pictures are not sorted into folders",
-        f"There are {f.count('pictures', 'picture', 'pictures')}, but the folder of a picture tells what it shows. {DATA_UNTOUCHED}",
-        "Make one folder for each kind and move the pictures in.",
+        f"The {_noun(f)} are not sorted into folders",
+        f"There are {f.text('pictures', 'some')}, but the folder that one lies in tells its kind. {DATA_UNTOUCHED}",
+        f"Make one folder for each kind and move the {_noun(f)} in.",
     ),
     "data-one-class": lambda f: Sentence(
-        f"All pictures are of one kind: {f.text('name', 'one folder')}",
+        f"All {_noun(f)} are of one kind: {f.text('name', 'one folder')}",
         f"To tell kinds apart there must be at least two. {DATA_UNTOUCHED}",
-        "Add a folder with pictures of something else.",
+        f"Add a folder with {_noun(f)} of something else.",
     ),
     "data-too-few": _too_few,
+    "data-not-sorted": lambda f: Sentence(
+        f"{_path(f)} does not tell which text is of which kind",
+        f"To tell kinds apart, texts lie in a folder for each kind, or in a table with a column for the kind. {DATA_UNTOUCHED}",
+        "Choose such a folder or table, or a model that learns to write like the text.",
+    ),
+    "data-no-text-column": lambda f: Sentence(
+        f"No column of {_path(f)} holds text",
+        f"Beside {_column(f)} there are: {_named(f.raw('columns'))}. {DATA_UNTOUCHED}",
+        "Choose another column to predict, or “Table”, which learns from numbers and kinds.",
+    ),
+    "data-nested": lambda f: Sentence(
+        f"Line {f.text('line', '1')} of {_path(f)} holds a list or an object in {_column(f)}",
+        f"Text and kind must be plain values. {DATA_UNTOUCHED}",
+        "Write what is inside under a name of its own, or choose another column.",
+    ),
+    "data-parquet": lambda f: Sentence(
+        f"{_path(f)} is a Parquet file, which is not read yet",
+        DATA_UNTOUCHED,
+        "Save it as CSV or JSON lines: pandas does by DataFrame.to_csv and to_json(lines=True, orient='records').",
+    ),
     "data-number-too-large": lambda f: Sentence(
         f"A number in {_path(f)} is too large to learn from",
         (f"{_where(f)} holds “{f.text('cell')}”" if "cell" in f else f"{_column(f)} holds it")
@@ -263,10 +287,15 @@ FINDINGS: dict[str, Entry] = {
     "unused-folder": lambda f: Sentence(
         f"Not used: {_named(f.raw('folders'))}", "Training and testing pictures have their own folders here.", ""
     ),
-    "fixed-split": Sentence(
+    "fixed-split": lambda f: Sentence(
         "The data says itself what to test on",
-        "The pictures of its test folder are kept aside, instead of a share.",
+        f"The {_noun(f)} of its test folder are kept aside, instead of a share.",
         "",
+    ),
+    "duplicate-texts": lambda f: Sentence(
+        f"{f.count('count', 'text is', 'texts are')} there twice",
+        "They count more than others, and one that was learned may be tested on.",
+        "Remove them if you can.",
     ),
     "mixed-sizes": lambda f: Sentence(
         "The pictures have different sizes", f"All are brought to {f.text('image_size', 'the same')} pixels.", ""
@@ -326,7 +355,9 @@ FINDINGS: dict[str, Entry] = {
     ),
     "empty-column": lambda f: Sentence(f"{_column(f)} is empty", "It is left out.", ""),
     "text-column": lambda f: Sentence(
-        f"{_column(f)} holds free text", "A table model cannot read it, so it is left out.", ""
+        f"{_column(f)} holds free text",
+        "A table model cannot read it, so it is left out.",
+        "To learn from it, choose “Text” as the kind of data.",
     ),
     "date-column": lambda f: Sentence(f"{_column(f)} holds dates", "Year, month and day of the week are used.", ""),
     "unreadable-cells": _unreadable_cells,
@@ -367,6 +398,10 @@ WHY_BROKEN: dict[str, str] = {
     "quote-not-closed": "a quotation mark is not closed",
     "fields": "it has more or fewer fields than the others",
     "cell-too-long": "a field is far too long",
+    "empty-text": "there is no text",
+    "not-json": "it is no JSON object",
+    "not-text": "it holds bytes that no text has",
+    "empty": "there is no text",
     "too-deep": "it lies too many folders deep",
     "read-already": "the link leads to a folder that was read already",
 }

@@ -101,6 +101,11 @@ ERRORS: dict[str, Entry] = {
         f"It is what {f.text('of', 'the other')} has learned; {f.text('model', 'this model')} cannot use it. {_KEPT}",
         'Leave model.preset "auto", or choose the model that it belongs to.',
     ),
+    "job-tokenizer-unfit": lambda f: Sentence(
+        f"{_where(f)}This model's text cannot be cut up as “{f.text('value')}”",
+        f"Starter weights know the pieces that they were trained on, and no others know those. {_KEPT}",
+        f'Leave data.tokenizer "auto", which is “{f.text("allowed")}” here.',
+    ),
     "job-not-auto": lambda f: Sentence(
         f"{_where(f)}{_name(f)} cannot be chosen automatically",
         _KEPT,

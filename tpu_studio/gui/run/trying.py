@@ -44,9 +44,9 @@ from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
-from tpu_studio.viewmodels.samples import Sample, samples_of
+from tpu_studio.viewmodels.samples import Passage, Sample, passages_of, samples_of
 from tpu_studio.viewmodels.thumbnails import Thumbnail, may_be_picture
-from tpu_studio.wire import tasks
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.records import items, whole
 
 PICTURES = "Pictures (*.jpg *.jpeg *.png *.bmp *.gif *.webp *.tif *.tiff);;All files (*)"
@@ -55,6 +55,7 @@ SURE_FROM, PROBABLE_FROM = 0.8, 0.5
 FIELDS_SHOWN = 12
 NONE_CHOSEN = "No picture chosen yet"
 SAMPLES_SHOWN = 8
+PASSAGES_SHOWN, PASSAGE_LETTERS = 4, 60
 SHARP = 2  # pixels for each of the window's, on screens with twice as many
 
 
@@ -63,6 +64,9 @@ def panel_for(model: RunViewModel) -> TryPanel:
     facts = model.state.value.facts
     if tasks.by_id(facts.task).has_tokens:
         return TextPanel(model)
+    kind = kinds.find(facts.kind)
+    if kind is not None and kind.has_text:
+        return PassagePanel(model)
     if facts.columns:
         return RowPanel(model)
     return PicturePanel(model, samples_of(model.plan))
@@ -396,6 +400,51 @@ class TextPanel(TryPanel):
         self.loading.setVisible(trial.asking and not trial.text)
         prompt = str((trial.question or {}).get("prompt", ""))
         self.written.show_text(prompt + trial.text if trial.question else "", trial.asking)
+
+
+class PassagePanel(TryPanel):
+    """A text of one's own, or one of the data; the model says of which kind it is."""
+
+    def __init__(self, model: RunViewModel) -> None:
+        known = passages_of(model.plan)
+        kept = " Those below were kept aside: the model has never seen them." if known and known[0].kept else ""
+        super().__init__(model, f"Type or paste a text and see of which kind the model takes it to be.{kept}")
+        self.prompt = Prompt()
+        self.prompt.setAccessibleName("The text")
+        self.prompt.setTabChangesFocus(True)
+        self.prompt.setPlaceholderText("A text that it has not seen")
+        self.button = Button("Ask the model", icon="wand-sparkles")
+        self.button.clicked.connect(self._ask)
+        self.label = Line("", "caption", "text_3")
+        self.ask_box.addWidget(self.prompt)
+        row = QHBoxLayout()
+        row.setSpacing(Space.m)
+        row.addWidget(self.button)
+        row.addWidget(self.label, 1)
+        self.ask_box.addLayout(row)
+        self.samples: list[Button] = []
+        for passage in known[:PASSAGES_SHOWN]:
+            words = " ".join(passage.text.split())
+            short = f"{words[:PASSAGE_LETTERS]} …" if len(words) > PASSAGE_LETTERS else words
+            button = Button(short, "quiet", size="small", hover=words)
+            button.clicked.connect(lambda _=False, one=passage: self._show(one))
+            self.samples.append(button)
+            self.ask_box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.ask_box.addStretch(1)
+        self.answers = Answers("The answer appears here")
+        self.answer_box.addWidget(self.answers)
+
+    def _show(self, passage: Passage) -> None:
+        self.prompt.setPlainText(passage.text)
+        self._ask()
+        self.label.setText(f"In the data: {passage.label}")
+
+    def _ask(self) -> None:
+        self.label.setText("")
+        self.model.ask({"prompt": self.prompt.toPlainText()})
+
+    def draw(self, trial: Trial) -> None:
+        self.answers.show_answer(trial, "This is ")
 
 
 class Prompt(Themed, QPlainTextEdit):

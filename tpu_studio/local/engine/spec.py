@@ -78,7 +78,7 @@ def starter_spec() -> EngineSpec:
     return EngineSpec(
         resource_path("engine", f"{STARTER_WEIGHTS}.lock.txt"),
         resource_path("engine", "self_test.py"),
-        needed_bytes=100_000_000,
+        needed_bytes=400_000_000,
         name=STARTER_WEIGHTS,
         title="starter weights",
         installed_bytes=sum(model.starter.size_bytes for model in MODELS if model.starter),

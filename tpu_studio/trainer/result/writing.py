@@ -41,6 +41,7 @@ def write(
     reason: str,
     step: int | None,
     tell: Callable[[str, Mapping[str, object]], None],
+    kept: Mapping[str, bytes],
 ) -> dict[str, object]:
     """See `tpu_studio.trainer.result.write`."""
     _wait_for_events(run)
@@ -54,6 +55,8 @@ def write(
             values, last = _final(seen, history, step)
             tree = cards.card(plan, description, model, values, step=last, reason=reason)
             cards.write_card(beside / files.CARD, tree)
+            for name, content in kept.items():
+                (beside / name).write_bytes(content)
             if tree["own"] is not None:
                 (beside / files.OWN_MODEL).write_bytes(model.own_source)
             with _without_tensorflow():

@@ -1,0 +1,311 @@
+"""Texts that stand under their kind: a folder of texts for each, or a table with a column for text and one for kind.
+
+`examine` reads as much as tells what is there, `read` all of it. Tables are delimited files, or JSON lines: an object a
+line. What stands where: the kind's column is ``data.target``, the text's is that which ``data.columns`` calls "text",
+else the one with the longest texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tpu_studio.data import cells, columns, csvfile, encodings
+from tpu_studio.data.arrays import Bools, Ints32
+from tpu_studio.data.brokenness import check_broken
+from tpu_studio.data.csvfile import RowTally
+from tpu_studio.data.folders import Listing, list_images
+from tpu_studio.data.looked import Broken
+from tpu_studio.data.paths import path_error
+from tpu_studio.data.split import keys_of_rows, validation_mask
+from tpu_studio.data.textlayout import PARQUET, PLAIN, RECORDS, TABLES
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.job import Job
+
+LEAST = 10  # texts
+SAMPLE_BYTES = 16 * 2**20  # that a look reads of a folder, or of JSON lines
+MOST_COLUMNS = 1000
+_AS_TEXT = "text"  # of `data.columns`
+
+Rows = Callable[[RowTally, Watch], Iterator[list[str]]]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Texts, each with the number of its kind.
+
+    Attributes:
+        kept: True where one is kept aside.
+        column, target: Of a table: which holds the text, and which the kind; "" of a folder.
+        whole: How many there are in all, of which these are a sample; about, in a table.
+        each: Of how many of all kinds there are, in the order of *classes*.
+        unlabelled: Rows without a kind, left out.
+        listing: Of a folder.
+    """
+
+    texts: list[str]
+    labels: Ints32
+    kept: Bools
+    classes: tuple[str, ...]
+    each: tuple[int, ...]
+    whole: int
+    broken: list[Broken] = field(default_factory=list)
+    broken_count: int = 0
+    column: str = ""
+    target: str = ""
+    unlabelled: int = 0
+    listing: Listing | None = None
+
+    @property
+    def sampled(self) -> bool:
+        return self.whole > len(self.texts)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Attributes:
+    rows: Reads all of it.
+    sample, tally: Rows to judge by, and what was wrong among them.
+    about: How many rows there are.
+    header: Whether the file itself names the columns.
+    nested: Columns that hold lists or objects, with the first line where one does.
+    """
+
+    names: tuple[str, ...]
+    rows: Rows
+    sample: list[list[str]]
+    about: int
+    tally: RowTally
+    header: bool
+    nested: Mapping[str, int] = field(default_factory=dict)
+
+
+def examine(job: Job, path: Path, watch: Watch) -> Labelled:
+    """A sample that tells what is there; all of it where that is little. Raises as `read`."""
+    return _folder(job, path, watch, SAMPLE_BYTES) if path.is_dir() else _table(job, path, watch, whole=False)
+
+
+def read(job: Job, path: Path, watch: Watch) -> Labelled:
+    """All texts.
+
+    Raises:
+        DataError: data-not-sorted, data-parquet, data-no-text-column, data-nested, data-too-few, data-too-broken, and
+            as `list_images` of a folder, `csvfile.sniff` and `columns.judge` of a table.
+    """
+    return _folder(job, path, watch, None) if path.is_dir() else _table(job, path, watch, whole=True)
+
+
+def texts_in(path: Path, column: str) -> list[str]:
+    """Of new ones, to be told apart: the texts of a folder, the *column* of a table, else the whole file.
+
+    Raises:
+        DataError: as `read`; data-column-missing.
+    """
+    if path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.name.lower().endswith(PLAIN) and one.is_file())
+        if not files:
+            raise DataError("data-empty", path=str(path), others=0)
+        return [_text_of(one) for one in files]
+    if path.suffix.lower() not in TABLES or not column:
+        return [_text_of(path)]
+    source = _opened(path, Watch())
+    if column not in source.names:
+        raise DataError("data-column-missing", column=column, columns=list(source.names)[:50])
+    at = source.names.index(column)
+    return [row[at] for row in source.rows(RowTally(), Watch())]
+
+
+def _folder(job: Job, path: Path, watch: Watch, most_bytes: int | None) -> Labelled:
+    listing = list_images(path, watch, PLAIN, "texts")
+    size, count = int(listing.sizes.sum()), len(listing.names)
+    step = 1 if most_bytes is None else max(1, -(-size // most_bytes))
+    kept = listing.validation(job.training.seed, job.data.validation)
+    texts, broken, good = [], list(listing.problems), []
+    for done, index in enumerate(range(0, count, step)):
+        if done % 100 == 0:
+            watch.at(done, -(-count // step))
+        try:
+            text = _text_of(Path(listing.path(index))).strip()
+        except DataError as error:
+            broken.append(Broken(listing.names[index], error.id.removeprefix("data-")))
+            continue
+        if not text:
+            broken.append(Broken(listing.names[index], "empty-text"))
+            continue
+        texts.append(text)
+        good.append(index)
+    check_broken(len(broken), len(broken) + len(texts), job.data.max_broken_share, broken)
+    _check_enough(path, count if step > 1 else len(texts))
+    labels = listing.labels[good].astype(np.int32)
+    each = np.bincount(labels if step == 1 else listing.labels, minlength=len(listing.classes))
+    return Labelled(
+        texts,
+        labels,
+        kept[good],
+        tuple(listing.classes),
+        tuple(each.tolist()),
+        count if step > 1 else len(texts),
+        broken,
+        len(broken),
+        listing=listing,
+    )
+
+
+def _table(job: Job, path: Path, watch: Watch, *, whole: bool) -> Labelled:
+    source = _opened(path, watch)
+    column, judged = _columns(job, path, source)
+    for name in (source.names[column], judged.target.name):
+        if name in source.nested:
+            raise DataError("data-nested", path=str(path), column=name, line=source.nested[name])
+    tally = RowTally() if whole else source.tally
+    texts, labels, count, unlabelled = [], [], 0, 0
+    for row in source.rows(tally, watch) if whole else source.sample:
+        text, label = row[column].strip(), _label(row[judged.target.place], judged.target)
+        count += 1
+        if label is None:
+            unlabelled += 1
+        elif not text:
+            tally.breaks(tally.line if whole else count + source.header, "empty-text")
+        else:
+            texts.append(text)
+            labels.append(label)
+    check_broken(tally.broken_count, count + tally.broken_count, job.data.max_broken_share, tally.broken)
+    _check_enough(path, len(texts))
+    classes = [*judged.classes, *sorted(set(labels) - set(judged.classes))]  # met beyond the sample
+    place = {name: number for number, name in enumerate(classes)}
+    y = np.array([place[label] for label in labels], np.int32)
+    scale = 1.0 if whole else max(1.0, source.about / max(1, len(source.sample)))
+    each = np.bincount(y, minlength=len(classes))
+    return Labelled(
+        texts,
+        y,
+        validation_mask(keys_of_rows(len(texts), job.training.seed), job.data.validation, y),
+        tuple(classes),
+        tuple(round(one * scale) for one in each.tolist()),
+        round(len(texts) * scale),
+        tally.broken,
+        tally.broken_count,
+        source.names[column],
+        judged.target.name,
+        unlabelled,
+    )
+
+
+def _columns(job: Job, path: Path, source: _Table) -> tuple[int, columns.Judged]:
+    """The place of the text's column, and what is to be told apart."""
+    names, sample = source.names, source.sample
+    asked = {str(name): str(kind) for name, kind in job.data.columns.items()}
+    given = [name for name, kind in asked.items() if kind == _AS_TEXT and name in names]
+    as_table = {name: "ignore" if kind == _AS_TEXT else kind for name, kind in asked.items()}
+    plain = job.with_values({"data.columns": as_table})
+    judged = columns.judge_target(names, sample, plain, str(path), header=source.header)
+    if given:
+        return names.index(given[0]), judged
+    wordy = [
+        (sum(len(row[one.place]) for row in sample), one.place)
+        for one in judged.columns
+        if one.place != judged.target.place and one.kind not in ("number", "date") and one.why not in ("asked", "empty")
+    ]
+    if not wordy:
+        others = [name for name in names if name != judged.target.name]
+        raise DataError("data-no-text-column", path=str(path), column=judged.target.name, columns=others[:20])
+    return max(wordy)[1], judged
+
+
+def _label(cell: str, target: columns.Column) -> str | None:
+    if cells.is_missing(cell):
+        return None
+    if target.kind == "number" and np.isnan(cells.number(cell, target.decimal)):
+        return None
+    return columns.target_class(cell, target)
+
+
+def _opened(path: Path, watch: Watch) -> _Table:
+    suffix = path.suffix.lower()
+    if suffix == PARQUET:
+        raise DataError("data-parquet", path=str(path))
+    if suffix in RECORDS:
+        return _records(path)
+    if suffix not in TABLES:
+        raise DataError("data-not-sorted", path=str(path))
+    dialect, tally = csvfile.sniff(path), RowTally()
+    sample, about, _ = csvfile.sample_rows(path, dialect, tally, watch)
+    return _Table(
+        dialect.names,
+        lambda tally, watch: csvfile.read_rows(path, dialect, tally, watch),
+        sample,
+        about,
+        tally,
+        dialect.header,
+    )
+
+
+def _records(path: Path) -> _Table:
+    """Of JSON lines: the columns are the names that the objects have."""
+    encoding, tally = encodings.detect(path), RowTally()
+    names: dict[str, None] = {}
+    nested: dict[str, int] = {}
+    found: list[dict[str, object]] = []
+    seen = 0
+    for line, record in _lines(path, encoding, tally):
+        found.append(record)
+        names |= dict.fromkeys(record)
+        nested |= {name: line for name, one in record.items() if isinstance(one, (dict, list)) and name not in nested}
+        seen += sum(len(str(value)) + len(name) for name, value in record.items())
+        if seen > SAMPLE_BYTES:
+            break
+    if not found:
+        raise DataError("data-empty", path=str(path))
+    keys = tuple(names)[:MOST_COLUMNS]
+
+    def rows(tally: RowTally, watch: Watch) -> Iterator[list[str]]:
+        for line, record in _lines(path, encoding, tally):
+            if line % 1000 == 0:
+                watch.check()
+            yield [_plain(record.get(key)) for key in keys]
+
+    about = len(found) if seen <= SAMPLE_BYTES else round(len(found) * path.stat().st_size / seen)
+    sample = [[_plain(record.get(key)) for key in keys] for record in found]
+    return _Table(keys, rows, sample, about, tally, True, nested)
+
+
+def _lines(path: Path, encoding: str, tally: RowTally) -> Iterator[tuple[int, dict[str, object]]]:
+    """Each object with its line; what is none goes to *tally*."""
+    try:
+        with open(path, encoding=encoding, errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    record = None
+                if isinstance(record, dict):
+                    tally.rows, tally.line = tally.rows + 1, number
+                    yield number, record
+                else:
+                    tally.breaks(number, "not-json")
+    except OSError as error:
+        raise path_error(path, error) from error
+
+
+def _plain(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _text_of(path: Path) -> str:
+    encoding = encodings.detect(path)
+    try:
+        return path.read_bytes().decode(encoding, "replace").removeprefix("\ufeff")
+    except OSError as error:
+        raise path_error(path, error) from error
+
+
+def _check_enough(path: Path, count: int) -> None:
+    if count < LEAST:
+        raise DataError("data-too-few", path=str(path), count=count, needed=LEAST)

@@ -1,0 +1,65 @@
+"""What texts at a path are for, by how they lie there: sorted ones tell kinds apart, others go on. Reads names only.
+
+A folder with a folder of texts for each kind, and a table of texts, are sorted. A job's task, and a model that does one
+of the two only, decide before that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from tpu_studio.wire import kinds, models, tasks
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire.tasks import Task
+
+RECORDS = (".jsonl", ".ndjson")
+PARQUET = ".parquet"
+TABLES = (*kinds.first(lambda kind: kind.has_rows).endings, *RECORDS, PARQUET)
+PLAIN = tuple(ending for ending in kinds.first(lambda kind: kind.has_text).endings if ending not in RECORDS)
+_LOOKED_AT = 200  # names in a folder
+
+
+def task_of(job: Job, path: Path) -> Task:
+    """What a job of texts at *path* learns."""
+    able = _able()
+    if job.data.task != AUTO:
+        return tasks.by_id(job.data.task)
+    model = models.BY_NAME.get(job.model.id)
+    done = [task for task in able if model is not None and task.id in model.tasks]
+    return done[0] if len(done) == 1 else of_path(path)
+
+
+def of_path(path: Path) -> Task:
+    sorts = path.suffix.lower() in TABLES if not path.is_dir() else _has_kinds(path)
+    return next(task for task in _able() if task.has_classes == sorts)
+
+
+def _able() -> list[Task]:
+    return [tasks.by_id(name) for name in kinds.first(lambda kind: kind.has_text).tasks]
+
+
+def _has_kinds(folder: Path) -> bool:
+    """Whether there are two folders with texts in it, and no text beside them."""
+    found = 0
+    for entry in _entries(folder):
+        if entry.is_dir():
+            found += any(is_plain(one.name) or one.is_dir() for one in _entries(Path(entry.path)))
+        elif is_plain(entry.name) and not entry.name.lower().startswith(("readme", "licen")):
+            return False
+    return found > 1
+
+
+def is_plain(name: str) -> bool:
+    return name.lower().endswith(PLAIN)
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from islice((entry for entry in entries if not entry.name.startswith(".")), _LOOKED_AT)
+    except OSError:
+        return  # whoever opens it says why it cannot be read

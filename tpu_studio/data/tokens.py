@@ -1,0 +1,151 @@
+"""How a text becomes tokens: its bytes, pieces of words learned from the person's texts, or those that weights know.
+
+    tokens = learn(texts, 4096)            byte-level BPE (Sennrich et al. 2016; Radford et al. 2019)
+    tokens = of_starter(starter)           as published with starter weights
+    tokens = of_description(description)   as a result holds them
+
+Hugging Face's `tokenizers` does the work; it is in the training engine, not in the app, so it is imported where it is
+needed. Token 0 stands for nothing: it fills a text up to the length of a batch. L tokens a text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tpu_studio.data.arrays import Ints32
+from tpu_studio.wire.errors import ModelError, RunError
+from tpu_studio.wire.starters import TOKENIZER, Starter
+
+BYTES = 257  # and the one that stands for nothing
+LEAST, MOST = 512, 8192  # tokens that are learned
+LETTERS_A_TOKEN = 50  # of all texts: rarer pieces are not met often enough to learn what they mean
+_AT_ONCE = 1024
+
+
+class Tokens(Protocol):
+    """Attributes:
+    vocabulary: Different tokens, with the one that stands for nothing.
+    file: The `tokenizer.json`; empty for bytes, which need none.
+    """
+
+    @property
+    def vocabulary(self) -> int: ...
+
+    @property
+    def file(self) -> bytes: ...
+
+    def encode(self, texts: Sequence[str], length: int) -> Ints32:
+        """[len(texts), *length*]: the begin of each text, filled up with 0."""
+        ...
+
+
+class ByteTokens:
+    vocabulary = BYTES
+    file = b""
+
+    def encode(self, texts: Sequence[str], length: int) -> Ints32:
+        x = np.zeros((len(texts), length), np.int32)
+        for row, text in enumerate(texts):
+            raw = np.frombuffer(text.encode("utf-8", "replace")[:length], np.uint8)
+            x[row, : len(raw)] = raw.astype(np.int32) + 1
+        return x
+
+
+class PieceTokens:
+    """Of a `tokenizer.json`.
+
+    Raises:
+        ValueError: It is none, or its token 0 does not stand for nothing.
+    """
+
+    def __init__(self, file: bytes) -> None:
+        from tokenizers import Tokenizer
+
+        try:
+            self._tokenizer = Tokenizer.from_buffer(file)
+        except Exception as error:  # the library raises its base class alone
+            raise ValueError(f"no tokenizer: {error}") from error
+        self._tokenizer.no_padding()
+        if self._tokenizer.id_to_token(0) != PADDING:
+            raise ValueError("its token 0 is not [PAD]")
+        self.file = file
+
+    @property
+    def vocabulary(self) -> int:
+        return int(self._tokenizer.get_vocab_size())
+
+    def encode(self, texts: Sequence[str], length: int) -> Ints32:
+        self._tokenizer.enable_truncation(length)
+        x = np.zeros((len(texts), length), np.int32)
+        for start in range(0, len(texts), _AT_ONCE):
+            part = [text.encode("utf-8", "replace").decode() for text in texts[start : start + _AT_ONCE]]
+            for row, found in enumerate(self._tokenizer.encode_batch(part), start):
+                x[row, : len(found.ids)] = found.ids
+        return x
+
+
+PADDING = "[PAD]"
+
+
+def learn(texts: Iterator[str] | Sequence[str], vocabulary: int) -> PieceTokens:
+    """The tokens that stand for these texts in the fewest pieces, *vocabulary* at most: the same for the same texts."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[PADDING],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator((text.encode("utf-8", "replace").decode() for text in texts), trainer)
+    return PieceTokens(tokenizer.to_str().encode())
+
+
+def learned_vocabulary(characters: int) -> int:
+    """How many tokens are learned from texts of so many characters: multiples of 128."""
+    return int(min(MOST, max(LEAST, characters // LETTERS_A_TOKEN // 128 * 128)))
+
+
+def of_starter(starter: Starter, preset: str) -> PieceTokens:
+    """Raises ModelError ``starter-missing``, ``starter-damaged``."""
+    if problem := starter.problem():
+        raise ModelError(problem, preset=preset, path=str(starter.path))
+    return PieceTokens(starter.tokens())
+
+
+def sha256(tokens: Tokens) -> str:
+    """Of its file; "" where there is none."""
+    return hashlib.sha256(tokens.file).hexdigest() if tokens.file else ""
+
+
+def of_description(description: Mapping[str, Any]) -> Tokens:
+    """Those of a result, whose folder *description* names under ``folder``.
+
+    Raises:
+        RunError: ``result-unreadable``: the file beside the model is not the one that it was trained with.
+    """
+    wanted = str(description.get("tokenizer_sha256") or "")
+    if not wanted:
+        return ByteTokens()
+    path = Path(str(description.get("folder", ""))) / TOKENIZER
+    try:
+        return _kept(path, wanted)
+    except (OSError, ValueError) as error:
+        raise RunError("result-unreadable", path=str(path), raw=str(error)) from error
+
+
+@lru_cache(maxsize=4)
+def _kept(path: Path, wanted: str) -> PieceTokens:
+    file = path.read_bytes()
+    if hashlib.sha256(file).hexdigest() != wanted:
+        raise ValueError("it is not the tokenizer that the model was trained with")
+    return PieceTokens(file)
