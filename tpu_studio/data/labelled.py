@@ -31,6 +31,7 @@ LEAST = 10  # texts
 SAMPLE_BYTES = 16 * 2**20  # that a look reads of a folder, or of JSON lines
 MOST_COLUMNS = 1000
 _AS_TEXT = "text"  # of `data.columns`
+_PROBED = 500  # rows, of which a column's cells are looked at
 
 Rows = Callable[[RowTally, Watch], Iterator[list[str]]]
 
@@ -209,12 +210,17 @@ def _columns(job: Job, path: Path, source: _Table) -> tuple[int, columns.Judged]
     wordy = [
         (sum(len(row[one.place]) for row in sample), one.place)
         for one in judged.columns
-        if one.place != judged.target.place and one.kind not in ("number", "date") and one.why not in ("asked", "empty")
+        if one.place != judged.target.place and one.why not in ("asked", "empty") and _has_words(one, sample)
     ]
     if not wordy:
         others = [name for name in names if name != judged.target.name]
         raise DataError("data-no-text-column", path=str(path), column=judged.target.name, columns=others[:20])
     return max(wordy)[1], judged
+
+
+def _has_words(column: columns.Column, sample: list[list[str]]) -> bool:
+    probe = [cell for row in sample[:_PROBED] if not cells.is_missing(cell := row[column.place])]
+    return bool(probe) and cells.decimal_mark(probe) is None and cells.date_form(probe) is None
 
 
 def _label(cell: str, target: columns.Column) -> str | None:

@@ -33,13 +33,14 @@ from tpu_studio.wire.keys import AUTO
 SIZES = (16, 24, 32, 48, 64, 96, 128, 192, 256)
 SIZES_OF_BYTES = (64, 128, 192, 256, 384, 512)
 WHOLE = 0.95  # of the texts, that fit as a whole
-LETTERS_A_PIECE = 5  # of a long word
+LETTERS_A_PIECE = 7  # of a long word
 SHOWN, LONGEST_SHOWN = 12, 300
 _WORDS = re.compile(r"\w+|[^\w\s]")
 _IMBALANCE, _FEW = 3, 10
 
 
-def look(job: Job, task: str, fingerprint: str, watch: Watch) -> Look:
+def look(job: Job, task: str, watch: Watch) -> Look:
+    """All but the fingerprint."""
     path = data_path(job)
     found = labelled.examine(job, path, watch)
     characters = round(sum(map(len, found.texts)) * found.whole / len(found.texts))
@@ -64,7 +65,6 @@ def look(job: Job, task: str, fingerprint: str, watch: Watch) -> Look:
         findings=tuple(_findings(found)),
         preview=_preview(found),
         bytes_on_disk=_bytes(path, found),
-        fingerprint=fingerprint,
         input_shape=(length_of(job, numbers),),
         outputs=len(found.classes),
         sequence_length=length_of(job, numbers),

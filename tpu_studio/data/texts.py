@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +99,7 @@ class _Text:
 def look(job: Job, watch: Watch) -> Look:
     path = data_path(job)
     if (task := task_of(job, path)).has_classes:
-        return sorting.look(job, task.id, fingerprint_of_text(path), watch)
+        return replace(sorting.look(job, task.id, watch), fingerprint=fingerprint_of_text(path))
     text = _find(path)
     exact = text.size <= _COUNTED
     tokens = _read(text, watch) if exact else _head(text)

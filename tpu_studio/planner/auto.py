@@ -140,11 +140,12 @@ def _freeze(r: Resolved, facts: DataFacts) -> None:
         why = "Its last layer learns in seconds; then everything learns a little more, at a lower rate."
         r.put("training.freeze", "head-first", why)
     else:
-        why = f"With {facts.train:,} pictures a processor would need hours for all of it; for its last layer, minutes."
+        why = f"With {facts.train:,} {facts.noun} a processor would need hours for all of it; for its last layer, minutes."
         r.put("training.freeze", "backbone", why)
     match r.values["training.freeze"]:
         case "head-first":
-            at, why = max(1, round(rules.HEAD_SHARE * r.steps)), f"{rules.HEAD_SHARE:.0%} of the steps."
+            share = r.rule.head_share
+            at, why = max(1, round(share * r.steps)), f"{share:.0%} of the steps, which cost next to nothing."
         case "backbone":
             at, why = r.steps, "Never: the last layer alone learns."
         case _:

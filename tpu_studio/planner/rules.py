@@ -23,8 +23,7 @@ STEPS_LEFT = 1_000  # in the run at least: warm-up and cosine need steps, howeve
 AUGMENT_UP_TO = 50_000  # pictures; with more there is variety enough
 AUGMENT_FROM_SIDE = 16  # pixels; a shift of one pixel is too much for smaller ones
 
-# Of a model that begins from starter weights, where they stay at first.
-HEAD_SHARE = 0.5  # of the steps, in which the last layer learns alone: they cost next to nothing
+# Of a model that begins from starter weights, where they stay at first (how long: `Family.head_share`).
 UNFREEZE_UP_TO = 5_000  # pictures, on a processor; with more, hours would go into the rest
 
 EVALUATION_SHARE = 0.1  # of the time, at most, goes into checks on unseen data

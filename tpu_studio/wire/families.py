@@ -79,6 +79,7 @@ class Family:
         features: The layer whose output is what the picture network sees in a picture, and after which the answer is
             made: what stands before it can stay as its starter weights have it.
         head_rate: As *learning_rate*, while what stands before it stays; *rate_after* times that once it learns too.
+        head_share: Of the steps, in which it stays at first.
         builder: The module of ``trainer.models`` that builds it, by its function ``build``.
         models: Those that come with TPU Studio.
         own: The person's own file, of which nothing is known until it was measured.
@@ -109,6 +110,7 @@ class Family:
     features: str = ""
     head_rate: float = 0.0
     rate_after: float = 1.0
+    head_share: float = 0.5
     builder: str = ""
     models: tuple[ModelSpec, ...] = ()
 
@@ -305,6 +307,7 @@ _FAMILIES = (
         features="features",
         head_rate=3e-3,
         rate_after=0.02,
+        head_share=0.85,
         builder="encoder",
         models=(
             ModelSpec(

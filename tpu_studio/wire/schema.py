@@ -130,7 +130,9 @@ class Data(Generic[A]):
         },
     )
     columns: Mapping[str, object] = key(
-        {}, "Columns", help='What a column is: "number", "category", "date" or "ignore"; of texts to tell apart, "text".'
+        {},
+        "Columns",
+        help='What a column is: "number", "category", "date" or "ignore"; of texts to tell apart, "text".',
     )
     max_broken_share: float = key(
         0.05,

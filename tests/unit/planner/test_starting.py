@@ -39,7 +39,7 @@ def test_a_few_pictures_train_the_last_layer_first_and_then_everything() -> None
     assert training.freeze == "head-first"
     assert 0 < training.unfreeze_at == round(plan.steps / 2)
     assert "1.3 million photographs" in plan.reasons["model.preset"]
-    assert plan.reasons["training.unfreeze_at"] == "50% of the steps."
+    assert plan.reasons["training.unfreeze_at"] == "50% of the steps, which cost next to nothing."
 
 
 @pytest.mark.parametrize(
