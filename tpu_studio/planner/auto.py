@@ -140,7 +140,8 @@ def _freeze(r: Resolved, facts: DataFacts) -> None:
         why = "Its last layer learns in seconds; then everything learns a little more, at a lower rate."
         r.put("training.freeze", "head-first", why)
     else:
-        why = f"With {facts.train:,} {facts.noun} a processor would need hours for all of it; for its last layer, minutes."
+        why = "a processor would need hours for all of it; for its last layer, minutes."
+        why = f"With {facts.train:,} {facts.noun} {why}"
         r.put("training.freeze", "backbone", why)
     match r.values["training.freeze"]:
         case "head-first":

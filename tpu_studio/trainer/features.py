@@ -95,7 +95,7 @@ def key_of(plan: Plan, base: str) -> str:
     content = [
         __version__, base, plan.job.model.id, plan.framework, training.precision,
         plan.data.get("fingerprint"), stamp_of(plan.job), data.kind, data.path, data.image_size, data.validation,
-        data.max_broken_share, training.seed,
+        data.max_broken_share, training.seed, data.target, dict(data.columns), data.sequence_length,
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:32]
 

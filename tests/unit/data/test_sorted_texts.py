@@ -1,4 +1,4 @@
-"""Texts that stand under their kind: from folders, CSV and JSON lines; and what is refused, with its file, line or field.
+"""Texts that stand under their kind: from folders, CSV and JSON lines; what is refused, with its file, line or field.
 
 What needs the engine's `tokenizers` is in tests/trainer/test_sorted_texts.py; here texts are cut into bytes.
 """

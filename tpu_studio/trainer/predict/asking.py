@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import predicting
+from tpu_studio.data import predicting, tokens
 from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.predict.generating import generate
 from tpu_studio.trainer.result import loading
@@ -29,11 +29,16 @@ class Asked:
 
     Args:
         consent: See ``result.loading.load``.
+
+    Raises:
+        RunError: ``result-unreadable``; and as ``result.loading.load``.
     """
 
     def __init__(self, result: Path, card: dict[str, Any], *, consent: str = "") -> None:
         self._card = card
         self._data: dict[str, Any] = {**card["data"], "folder": str(result)}
+        if self.reads_text and not self.writes:
+            tokens.of_description(self._data)  # a tokenizer of another model is told before the first question
         self._model = loading.load(result, consent=consent)
         self._run = running().compiled(self._model)
 
