@@ -47,14 +47,21 @@ def _has_kinds(folder: Path) -> bool:
     found = 0
     for entry in _entries(folder):
         if entry.is_dir():
-            found += any(is_plain(one.name) or one.is_dir() for one in _entries(Path(entry.path)))
-        elif is_plain(entry.name) and not entry.name.lower().startswith(("readme", "licen")):
+            found += _has_texts(Path(entry.path), deeper=True)
+        elif _is_text(entry.name):
             return False
     return found > 1
 
 
-def is_plain(name: str) -> bool:
-    return name.lower().endswith(PLAIN)
+def _has_texts(folder: Path, *, deeper: bool) -> bool:
+    """*deeper*: or a folder in it has, as those of training and testing texts."""
+    entries = list(_entries(folder))
+    below = (_has_texts(Path(one.path), deeper=False) for one in entries if deeper and one.is_dir())
+    return any(_is_text(one.name) for one in entries if not one.is_dir()) or any(below)
+
+
+def _is_text(name: str) -> bool:
+    return name.lower().endswith(PLAIN) and not name.lower().startswith(("readme", "licen"))
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:

@@ -9,9 +9,12 @@ from typing import Any, cast
 from pytestqt.qtbot import QtBot
 
 from tpu_studio.gui.kit import theme
-from tpu_studio.gui.run.trying import TextPanel, Written
+from tpu_studio.gui.run.trying import PassagePanel, TextPanel, Written, panel_for
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
+from tpu_studio.wire import kinds, tasks
+
+SORTS = next(task.id for task in tasks.all_tasks() if task.has_classes and task.id in kinds.by_id("text").tasks)
 
 
 def test_while_the_model_is_loaded_the_text_panel_says_so(qtbot: QtBot) -> None:
@@ -26,6 +29,31 @@ def test_while_the_model_is_loaded_the_text_panel_says_so(qtbot: QtBot) -> None:
         panel.show_trial(trial)
         shown.append(panel.loading.isVisible())
     assert shown == [False, True, False] and panel.written.toPlainText() == "Today I"
+
+
+def test_a_text_is_asked_about_and_one_of_the_data_tells_what_it_is_there(qtbot: QtBot) -> None:
+    asked: list[dict[str, object]] = []
+    facts = SimpleNamespace(task=SORTS, kind="text", columns=())
+    texts = [
+        {"text": "Seen & learned <b>", "class": "good", "kept": False},
+        {"text": "A dull day " * 9, "class": "bad", "kept": True},
+    ]
+    plan = SimpleNamespace(data={"preview": {"texts": texts}})
+    state = SimpleNamespace(value=SimpleNamespace(facts=facts))
+    panel = panel_for(cast(RunViewModel, SimpleNamespace(state=state, plan=plan, ask=asked.append)))
+    assert isinstance(panel, PassagePanel)
+    qtbot.addWidget(panel)
+    panel.show()
+
+    assert len(panel.samples) == 1 and panel.samples[0].text().endswith(" …")  # what it has learned is no test
+    panel.samples[0].click()
+    assert asked == [{"prompt": "A dull day " * 9}] and panel.label.text() == "In the data: bad"
+    panel.show_trial(Trial({"prompt": "A dull day"}, classes=(("bad", 0.9), ("good", 0.1))))
+    assert panel.answers.head.text() == "This is bad"
+
+    panel.prompt.setPlainText("My own words")
+    panel.button.click()
+    assert asked[-1] == {"prompt": "My own words"} and panel.label.text() == ""
 
 
 def test_what_is_written_grows_with_the_text_size(qtbot: QtBot) -> None:

@@ -172,3 +172,53 @@ def test_what_was_timed_and_counted_before_there_were_starter_weights_still_coun
     begun = step_values(planned(PHOTOS).job.values)
     assert (begun["model.preset"], begun["training.freeze"]) == (STARTER, "head-first")
     assert begun["training.unfreeze_at"]
+
+
+SORTED = replace(
+    PLAYS,
+    task="text-classification",
+    examples=1500,
+    train=1200,
+    validation=300,
+    classes=(("good", 700), ("bad", 800)),
+    outputs=2,
+    numbers={"bytes_each": 128, "tokens_each": 48, "vocabulary": 2944},
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "tables", "tokenizer", "length"),
+    [
+        ("all-minilm-l6-v2", {}, "preset", 48),
+        ("all-minilm-l6-v2", {"model": {"preset": "none"}}, "bpe", 48),
+        ("text-classifier", {}, "bpe", 48),
+        ("text-classifier", {"data": {"tokenizer": "bytes"}}, "bytes", 128),
+        ("text-classifier", {"data": {"sequence_length": 20}}, "bpe", 20),
+    ],
+)
+def test_texts_to_tell_apart_get_the_tokens_of_their_model_and_a_length_that_fits(
+    model: str, tables: dict[str, Any], tokenizer: str, length: int
+) -> None:
+    plan = planned(SORTED, model, **tables)
+    assert (plan.job.data.tokenizer, plan.job.data.sequence_length) == (tokenizer, length)
+    assert plan.task == "text-classification" and not [check for check in plan.checks if check.level == "error"]
+    assert "texts" in plan.reasons.get("data.sequence_length", "texts")
+
+
+def test_starter_weights_for_text_learn_the_last_layer_for_most_of_the_steps() -> None:
+    plan = planned(SORTED, "all-minilm-l6-v2")
+    assert plan.job.training.freeze == "head-first"
+    assert plan.job.training.unfreeze_at == round(0.85 * plan.steps)
+    assert "a billion pairs" in plan.reasons["model.preset"]
+    assert 0 < plan.job.training.learning_rate < 0.01
+
+
+def test_a_model_that_writes_cannot_tell_texts_apart() -> None:
+    (check,) = [one for one in planned(SORTED, "gpt-nano").checks if one.level == "error"]
+    assert (check.id, check.fix) == ("model-task-mismatch", {"model.name": "text-classifier"})
+
+
+def test_few_texts_are_counted_in_texts() -> None:
+    few = replace(SORTED, examples=50, train=40, validation=10)
+    (check,) = [one for one in planned(few, "text-classifier").checks if one.id == "tiny-data"]
+    assert check.facts == {"train": 40, "usual": 100} and "characters" not in check.title

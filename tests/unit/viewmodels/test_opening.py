@@ -25,6 +25,18 @@ def test_a_file_is_known_by_its_name(tmp_path, name, kind, data_kind):
     assert (opened.kind, opened.data_kind) == (kind, data_kind)
 
 
+def test_folders_of_texts_hold_text_and_folders_of_pictures_pictures(tmp_path):
+    for part in ("train", "test"):
+        for kind in ("good", "bad"):
+            (tmp_path / "reviews" / part / kind).mkdir(parents=True)
+            (tmp_path / "reviews" / part / kind / "1.txt").write_text("Well.")
+            (tmp_path / "pets" / part / kind).mkdir(parents=True)
+            (tmp_path / "pets" / part / kind / "1.png").write_text("")
+            (tmp_path / "pets" / part / "README.txt").write_text("Pets.")
+    assert what_is(tmp_path / "reviews").data_kind == what_is(tmp_path / "reviews" / "train").data_kind == "text"
+    assert what_is(tmp_path / "pets").data_kind == what_is(tmp_path / "pets" / "train").data_kind == "images"
+
+
 def test_a_folder_with_a_plan_is_a_run_and_so_is_the_plan_itself(tmp_path):
     (tmp_path / "plan.json").write_text("{}")
     assert what_is(tmp_path).kind == "run"

@@ -27,7 +27,7 @@ def test_the_shipped_lock_holds_what_is_wanted_in_the_wanted_version():
     lock = read_lock(shipped_spec().lock)
     wanted = re.findall(r"^([a-z0-9-]+)==(\S+)", resource_path("engine", "wanted.txt").read_text(), re.MULTILINE)
 
-    assert len(wanted) == 11
+    assert len(wanted) == 12
     assert {name: lock.packages[name].version for name, _ in wanted} == dict(wanted)
 
 

