@@ -86,8 +86,8 @@ def shorten_once_begun() -> None:
 
     begin = backend.begin
 
-    def beginning(*args: Any) -> None:
-        begin(*args)
+    def beginning(plan: Any, workers: int = 1) -> None:
+        begin(plan, workers)
         shorten_starters()
 
     backend.begin = beginning

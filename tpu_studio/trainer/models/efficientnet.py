@@ -35,7 +35,7 @@ class Stage(NamedTuple):
     channels: int
 
 
-STAGES = (
+STAGES: tuple[Stage, ...] = (
     Stage(1, 3, 1, 1, 16),
     Stage(2, 3, 2, 6, 24),
     Stage(2, 5, 2, 6, 40),
