@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def sha256(tokens: Tokens) -> str:
     return hashlib.sha256(tokens.file).hexdigest() if tokens.file else ""
 
 
-def of_description(description: Mapping[str, Any]) -> Tokens:
+def of_description(description: Mapping[str, object]) -> Tokens:
     """Those of a result, whose folder *description* names under ``folder``.
 
     Raises:
