@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import re
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BINARY_SHARE = 0.05
+_MARK = 12  # letters by which a place is known again when keys before it are gone
+_KEPT = 200  # lines
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?)")
 
 
@@ -59,13 +62,22 @@ def log_text(raw: bytes, *, size: int | None = None) -> LogText:
 def discreet_line(line: str, around: int = 0, longest: int = 300) -> str:
     """*line* as it may be shown and kept: without keys; of a very long one, what is around the place *around*. What is
     cut are whole keys, so they go before the line is shortened."""
-    whole = without_secrets(line.strip())
-    if len(whole) <= longest:
-        return whole
-    around = len(without_secrets(line[:around].lstrip()))  # where that place is now
+    line = line.rstrip()
+    whole = _discreet(line)
+    if len(whole.strip()) <= longest:
+        return whole.strip()
+    least = max(0, around - (len(line) - len(whole)))  # so far left the place is, if all that was cut stood before it
+    found = whole.find(line[around : around + _MARK], least)
+    around = found if found >= 0 else least
     begin = max(0, min(around - longest // 3, len(whole) - longest))
     end = begin + longest
     return ("… " if begin else "") + whole[begin:end].strip() + (" …" if end < len(whole) else "")
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _discreet(line: str) -> str:
+    """Many rules see something in the same line."""
+    return without_secrets(line)
 
 
 def _without_last_line(text: str) -> str:
