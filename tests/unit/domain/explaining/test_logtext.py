@@ -92,12 +92,13 @@ def test_a_key_where_a_larger_log_is_cut_is_cut_whole(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_where_an_endless_line_loses_its_middle_is_cut_whole(key: str) -> None:
-    for before in range(9_930, 10_010, 3):
+    pieces = sorted(pieces_of(key))[::8]
+    for before in range(9_930, 10_010, 9):
         line = "x" * before + f" {key} resource_exhausted " + "y " * 20_000
         for text in (line, line[::-1].replace(key[::-1], key)):
             shown = _without_middle(text)
             assert len(shown) < 20_100
-            assert not any(piece in without_secrets(shown) for piece in pieces_of(key))
+            assert not any(piece in without_secrets(shown) for piece in pieces)
 
 
 def test_a_wide_log_that_is_cut_keeps_its_letters() -> None:
