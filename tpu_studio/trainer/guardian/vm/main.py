@@ -38,7 +38,6 @@ from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.events import decode, encode
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import PLAN, events_file, write_atomically
-from tpu_studio.wire.secrets import short
 
 REFUSED, GOING_DOWN = 2, 75
 _ROOT = "/var/lib/tpu-studio"
@@ -290,7 +289,7 @@ class OnDuty:
         try:
             names = stops.move(self._api, self._config, self._rented.lease.end)
         except (Unreachable, Refused) as error:
-            events.say("notice", id="outside-stops-kept", level="warning", facts={"raw": short(str(error), 500)})
+            events.say("notice", id="outside-stops-kept", level="warning", facts={"raw": str(error)[:500]})
             return
         write_atomically(mark, "\n".join(names).encode())
         facts = {"names": names, "lease_end": round(self._rented.lease.end)}
