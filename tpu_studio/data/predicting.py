@@ -118,12 +118,6 @@ def decode_outputs(
     return answers
 
 
-def decode_tokens(description: Description, tokens: Array) -> str:
-    """Text of tokens; bytes that are no whole character become "�", tokens beyond the bytes are left out."""
-    plain = np.asarray(tokens)
-    return plain[(plain >= 0) & (plain < 256)].astype(np.uint8).tobytes().decode("utf-8", errors="replace")
-
-
 def _picture(description: Description, item: object) -> Bytes:
     source = item if isinstance(item, bytes) else str(item)
     try:

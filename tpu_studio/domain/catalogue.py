@@ -11,7 +11,6 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import date
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -233,10 +232,6 @@ class Catalogue:
     def prices_as_of(self) -> str:
         """The day most prices were read."""
         return str(self.file("prices")["generated"])
-
-    def age_days(self, today: date) -> int:
-        """How old the prices are."""
-        return (today - date.fromisoformat(self.prices_as_of)).days
 
     # ------------------------------------------------------------------------------------- what can go together
 

@@ -36,7 +36,7 @@ _TRIES = 3
 
 class AccountViewModel(People):
     """Commands: `open`, `show`, `look`, `sign_in`, `cancel_sign_in`, `use_gcloud`, `use_key`, `use`, `sign_out`,
-    `fix`, `hear`, `stop_waiting`, `undo`, `choose_project`, `search_projects`, `create_project`, `choose_region`,
+    `fix`, `hear`, `stop_waiting`, `undo`, `choose_project`, `search_projects`, `create_project`,
     `add_alert`, `write_request`, `ask_quota`, `dismiss`."""
 
     def __init__(self, tasks: Tasks, *, now: Callable[[], float] = time.time) -> None:
@@ -242,10 +242,6 @@ class AccountViewModel(People):
 
     def choose_project(self, id: str) -> None:
         self._choose(replace(self.state.value.choices, project=id, bucket="", runner="", stopper=""))
-
-    def choose_region(self, region: str) -> None:
-        """The area for TPU, bucket and outside stop; a bucket elsewhere stays, and a new one is made near the TPU."""
-        self._choose(replace(self.state.value.choices, region=region, bucket=""))
 
     def add_alert(self, amount: float) -> None:
         """*amount*: a month, in the billing account's currency."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tpu_studio.data.look import look
-from tpu_studio.data.predicting import decode_outputs, decode_tokens, encode_inputs, inputs_in, unread_in
+from tpu_studio.data.predicting import decode_outputs, encode_inputs, inputs_in, unread_in
 from tpu_studio.data.sources import open_data
 from tpu_studio.wire.errors import DataError
 
@@ -121,11 +121,6 @@ def test_prompts_are_tokens_and_only_their_end_when_they_are_too_long(job_of, tm
     assert encoded["x"].tolist() == [[*b"time", 0, 0, 0, 0], [*b"n a time"]]
     assert encoded["length"].tolist() == [4, 8]
     assert refused(description, [""]).id == "data-prompt-empty"
-
-
-def test_tokens_become_text_again():
-    assert decode_tokens({}, np.array([*"süß".encode(), 300])) == "süß"
-    assert decode_tokens({}, np.array([0xC3])) == "�"
 
 
 def test_probabilities_become_names_the_likeliest_first():

@@ -103,11 +103,6 @@ def test_prices_come_cheapest_first(known: Catalogue):
     assert len(found) > 5
 
 
-def test_the_age_of_the_prices_is_told(known: Catalogue):
-    assert known.age_days(date.fromisoformat(known.prices_as_of)) == 0
-    assert known.age_days(date(2027, 11, 21)) == 365
-
-
 @pytest.mark.parametrize(
     ("asked", "state", "word"),
     [

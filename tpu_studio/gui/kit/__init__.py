@@ -14,7 +14,7 @@ Rules for pages
 
 Theme, type, icons
     theme       install(app, *, mode="system", text_scale=1.0, contrast="system") -> ThemeController
-                controller() -> ThemeController   changed; set_mode, set_contrast, set_text_scale, set_reduce_motion
+                controller() -> ThemeController   changed; set_mode, set_text_scale, set_reduce_motion
                 theme() -> Theme; ink(token, alpha=1.0) -> QColor; px(length) -> int (grows with the text size)
                 Themed mix-in: follow_theme() last in __init__; override restyle()
     tokens      Theme, LIGHT, DARK, Space, Radius, Height, FORM_WIDTH, FOLD_SIDEBAR_BELOW, FOLD_ESTIMATE_BELOW
@@ -28,7 +28,7 @@ Theme, type, icons
 Words and surfaces
     text        Text(text, role="body", tone="text", *, numbers=False, align=AlignLeft, max_width=None)   wraps
                 Line(text, role="body", tone="text", *, numbers=False, align=AlignLeft, fit=False)        one line
-                both: setText, set_tone(token), set_role(role)
+                both: setText, set_tone(token)
     card        Card(*, margins=20, spacing=12, strong=False, tone="card", radius=12): .body (QVBoxLayout),
                     .title(text, *right_widgets, role="section") -> Line
                 Surface(tone="window", *, line=False); Divider(*, vertical=False); Strip(text, kind="accent", icon=…)

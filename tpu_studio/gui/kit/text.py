@@ -38,10 +38,6 @@ class _Words(Themed, QLabel):
             self._tone = tone
             self.update()
 
-    def set_role(self, role: str) -> None:
-        self._role = role
-        self._theme_changed()
-
     @property
     def tone(self) -> str:
         return self._tone

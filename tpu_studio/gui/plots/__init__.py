@@ -10,7 +10,7 @@ pages import them when they are first shown, never at the start of the app.
                 Forecast(x, y, x_end, low, middle, high, words)
     scale       Scale objects for axes: TIME (seconds), STEPS, PERCENT (0 to 1), MONEY, PLAIN, COUNT
     plot        Plot(title, x, y, *, waits_for, y_top=None, include_zero=True, log=False, explain=False):
-                    set_curves([Curve]), touch() after new points, set_limits, set_forecast, set_gaps, set_x_end,
+                    set_curves([Curve]), touch() after new points, set_limits, set_forecast, set_gaps,
                     set_badge(widget), set_finding(sentence, action=""); signals help_asked, finding_acted, moved_away
     cadence     repaints at most 4 times a second, only what is visible and changed, slower when painting is slow
 """

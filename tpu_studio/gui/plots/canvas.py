@@ -51,7 +51,6 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         self.limits: tuple[Limit, ...] = ()
         self.forecast: Forecast | None = None
         self.gaps: tuple[Gap, ...] = ()
-        self.x_end: float | None = None
         self.log = False
         self.smoothing = 0.5
         self.pointed = ""  # key of the curve that stands out
@@ -148,9 +147,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
             ends.append(last[0])
         if not ends:
             return None
-        planned = max(
-            (end for end in (self.x_end, self.forecast.x_end if self.forecast else None) if end), default=None
-        )
+        planned = (self.forecast.x_end or None) if self.forecast else None
         low, high, ticks = ranges.across(self.x_scale, min(starts), max(ends), planned)
         self._length = max(ends) - min(starts)
         before = self.frame.view if self.frame else None

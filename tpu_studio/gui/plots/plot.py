@@ -139,11 +139,6 @@ class Plot(QWidget):
         self.canvas.gaps = tuple(gaps)
         self.touch()
 
-    def set_x_end(self, x: float | None) -> None:
-        """Where the curve is expected to end; the axis reaches that far."""
-        self.canvas.x_end = x
-        self.touch()
-
     def set_badge(self, badge: QWidget | None) -> None:
         """A pill on the title line ("Input-bound 34%"), before the menu; None takes it away."""
         if self._badge is not None:
