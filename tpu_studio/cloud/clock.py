@@ -36,7 +36,7 @@ class DateClock:
         self,
         http: Any,
         url: str,
-        signed_in: Any = None,
+        signed_in: object = None,
         *,
         patience: Patience = PATIENT,
         monotonic: Callable[[], float] = time.monotonic,
@@ -65,7 +65,7 @@ class DateClock:
         """A live check has seen that a refusal has no Date here."""
         self._sessions.sort(key=lambda one: one is not self._signed_in)
 
-    def heard(self, reply: Any, *_: Any, **__: Any) -> None:
+    def heard(self, reply: Any, *_: object, **__: object) -> None:
         """Of each reply of a session, as its hook: a practice cloud that was started anew at another speed is asked
         for its time at the next `now`."""
         if self._date is not None and reply.headers.get("Date") and _speed_of(reply) not in (None, self._speed):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from tpu_studio.cloud.doctor import names, policies
 from tpu_studio.cloud.doctor.names import NOBODY
@@ -51,7 +50,7 @@ class CloudStopRights:
 
     def evidence(self, ref: Ref) -> Evidence:
         """See `ports.StopRights`. The queue is made, set right or set going where that is needed."""
-        queue, why, facts = "", "", dict[str, Any]()
+        queue, why, facts = "", "", dict[str, object]()
         try:
             queue = self._stops.queue(ref)
             self._stops.open(queue)

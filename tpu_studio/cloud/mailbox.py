@@ -277,7 +277,7 @@ class BucketMailbox:
 
     def _fetch(self, name: str, generation: int, path: Path, total: int, told: Progress) -> None:
         with open(path, "wb") as file:
-            watched: Any = _Written(file, total, told)
+            watched: object = _Written(file, total, told)
             self._bucket.blob(name, generation=generation).download_to_file(
                 watched, raw_download=True, timeout=TIMEOUT, retry=_within(total), checksum=None
             )

@@ -181,7 +181,7 @@ class Api:
     def __repr__(self) -> str:
         return f"Api({self.endpoint!r})"
 
-    def get(self, path: str, query: Mapping[str, object] | None = None, **about: Any) -> dict[str, Any]:
+    def get(self, path: str, query: Mapping[str, object] | None = None, **about: object) -> dict[str, Any]:
         """GET, repeated with patience. *path* begins with a slash. *about*: facts that a refusal should carry."""
         return self._patience.call(lambda: self._send("GET", path, query, None, about), **about)
 
@@ -224,7 +224,7 @@ class Api:
         return self._writing("PUT", path, body, query, again, about)
 
     def pages(
-        self, path: str, field: str, query: Mapping[str, object] | None = None, *, most: int = 200, **about: Any
+        self, path: str, field: str, query: Mapping[str, object] | None = None, *, most: int = 200, **about: object
     ) -> list[Any]:
         """All items of a list in pages (``nextPageToken``). Raises CloudUnclear after *most* pages."""
         items: list[object] = []
@@ -246,7 +246,7 @@ class Api:
         again: bool,
         about: dict[str, object],
     ) -> dict[str, object]:
-        def send() -> dict[str, Any]:
+        def send() -> dict[str, object]:
             return self._send(method, path, query, {} if body is None else body, about)
 
         return self._patience.call(send, **about) if again else once(send, **about)

@@ -368,7 +368,7 @@ def request_body(wanted: Wanted, project: str) -> dict[str, object]:
 
 
 def seen(
-    ref: Ref, request: Mapping[str, Any] | None, node: Mapping[str, Any] | None, late: StudioError | None = None
+    ref: Ref, request: Mapping[str, object] | None, node: Mapping[str, Any] | None, late: StudioError | None = None
 ) -> MachineSeen:
     """What request and node (as JSON, one of them may be absent) say together."""
     asked, made = _state(request), str(node.get("state", "")) if node is not None else ""
