@@ -152,6 +152,9 @@ class PageHeader(QWidget):
             self._row.setAlignment(self._side, side)
             self.updateGeometry()
 
+    def set_title(self, title: str) -> None:
+        self.title.setText(title)
+
     def set_sentence(self, sentence: str) -> None:
         self.sentence.setText(sentence)
         self.sentence.setVisible(bool(sentence))
