@@ -36,7 +36,7 @@ FIRST = "first-model"  # the chapter that Home offers at the first start
 @dataclass(frozen=True)
 class StepView:
     """*state*: of `domain.learning.progress`. *button*: "" where there is nothing to press. *wrong*: told after a wrong
-    answer. *now*: the step to do next."""
+    answer. *now*: the step to do next. *page*: where its button leads, "" for a new plan."""
 
     key: str
     number: int
@@ -49,6 +49,7 @@ class StepView:
     answers: tuple[str, ...] = ()
     wrong: str = ""
     now: bool = False
+    page: str = ""
 
     @property
     def done(self) -> bool:
@@ -275,4 +276,5 @@ class LearnViewModel:
             step.answers,
             step.wrong if step.key in self._wrong else "",
             first,
+            step.act if step.act in ("run", "account", "compare") else "",
         )

@@ -323,3 +323,13 @@ def test_two_runs_that_are_compared_tick_their_step(qtbot, studio):
     learned(studio).press("bfloat16/compare")
     assert studio.shell.state.value.page == "compare"
     assert step_of(studio, "bfloat16/compare").done
+
+
+def test_the_strip_leads_on_to_a_step_that_is_done_elsewhere(qtbot, studio):
+    learned(studio).press("worth-it/small")
+    assert not strip(studio).button.isVisible()  # it is done here
+    qtbot.waitUntil(lambda: step_of(studio, "worth-it/small").done)
+    assert strip(studio).button.isVisible() and strip(studio).button.text() == "Plan GPT-2 small"
+    press(strip(studio).button)
+    assert studio.shell.state.value.request.lesson == "worth-it/large"
+    assert not strip(studio).button.isVisible()

@@ -76,7 +76,7 @@ class LearnStrip(Themed, QFrame):
             self._icon.set_icon(icon, "accent_text" if tone == "text_2" else tone)
             self.title.setText(f"{chapter.chapter.title}, step {step.number} of {len(chapter.steps)}: {step.title}")
             self.text.set_marked(" ".join(filter(None, (step.text, step.note if _bad(step) else ""))))
-            self.button.setVisible(bool(step.button) and _bad(step))
+            self.button.setVisible(bool(step.button) and not self._is_here(step))
             self.button.setText(step.button)
         self.question.draw(step)
         self.learn.setText("To the chapter" if step else "What comes next?")
@@ -84,6 +84,12 @@ class LearnStrip(Themed, QFrame):
             self._said = self.title.text()
             announce(self, self._said)
         self._tabs.follow()
+
+    def _is_here(self, step: StepView) -> bool:
+        """The step is done on the page that is shown, so its button would lead nowhere else."""
+        at = self._shell.state.value
+        planned = at.page == "plan" and at.request.lesson == step.key
+        return not _bad(step) and (planned or at.page == step.page)
 
     def _press(self) -> None:
         if (chapter := self._chapter) is not None and chapter.now is not None:
