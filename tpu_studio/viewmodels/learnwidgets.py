@@ -13,7 +13,7 @@ from typing import Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue
-from tpu_studio.wire.padding import filled_up, product_work
+from tpu_studio.wire.padding import product_work
 from tpu_studio.wire.resources import resource_path
 
 Cut = Literal["as-is", "powers", "one"]
@@ -39,11 +39,11 @@ class Unit:
 @cache
 def units() -> tuple[Unit, ...]:
     """Of the generations that can be rented, narrow ones first."""
-    known = [Unit(one.id, figures_name(one.id), one.matrix_unit) for one in catalogue().offered()]
+    known = [Unit(one.id, _name(one.id), one.matrix_unit) for one in catalogue().offered()]
     return tuple(sorted(known, key=lambda one: (one.width, one.name)))
 
 
-def figures_name(generation: str) -> str:
+def _name(generation: str) -> str:
     """`TPU7x`, `v6e`: as a person reads it."""
     return "TPU7x" if generation == "tpu7x" else generation
 
@@ -73,11 +73,6 @@ class Filling:
     def grid_share(self) -> float:
         """Share of the grid's rows, and of its columns, that hold weights in the last pass."""
         return (self.width % self.unit.width or self.unit.width) / self.unit.width
-
-    @property
-    def passes(self) -> int:
-        """How often the grid is loaded with weights."""
-        return (filled_up(self.width, self.unit.width) // self.unit.width) ** 2
 
     @property
     def sentence(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from tpu_studio.domain.learning import glossary
@@ -27,8 +27,6 @@ class Entry(Card):
 
 class GlossaryBox(QWidget):
     """`search(words)` shows what fits; everything without words."""
-
-    drawn = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,5 +65,3 @@ class GlossaryBox(QWidget):
             self._list.addWidget(entry)
         if self._waiting:
             QTimer.singleShot(0, self, self._lay)
-        else:
-            self.drawn.emit()
