@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from tests.gui.studios import OpenStudio, open_studio
 from tpu_studio.domain.learning.chapters import chapters
 from tpu_studio.gui.home.page import HomePage
+from tpu_studio.gui.kit.button import IconButton
 from tpu_studio.gui.kit.explainer import Explainer
 from tpu_studio.gui.kit.theme import controller
 from tpu_studio.gui.learn.page import LearnPage
@@ -333,3 +334,19 @@ def test_the_strip_leads_on_to_a_step_that_is_done_elsewhere(qtbot, studio):
     press(strip(studio).button)
     assert studio.shell.state.value.request.lesson == "worth-it/large"
     assert not strip(studio).button.isVisible()
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_the_curves_of_a_run_explain_their_metric(qtbot, studio, closed):
+    run = studio.launch()
+    studio.wait_over(run)
+    studio.window.open_run(run)
+    qtbot.waitUntil(lambda: getattr(studio.page, "page", None) is not None)
+    loss = studio.page.page.charts.loss
+    question = next(one for one in loss.findChildren(IconButton) if one.accessibleName() == "What is loss?")
+    press(question)
+    assert explainer().accessibleName().startswith("Loss. How wrong")
+    explainer().close()
+    loss.canvas.setFocus()
+    studio.window.act("what-is-this")
+    assert explainer().accessibleName().startswith("Loss. How wrong")

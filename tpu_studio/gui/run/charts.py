@@ -17,6 +17,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.learning import glossary
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.pill import Pill
+from tpu_studio.gui.learn.termtext import explain_term
 from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, TIME
 from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Forecast, Gap, Limit, RunCurve
@@ -84,11 +85,10 @@ class Charts:
         later = "Waits for the first check on unseen data."
         main = metrics.by_id(task.metric)
         scale, top = (PERCENT, 1.0) if main.percent else (PLAIN, None)
-        self.loss = Plot(metrics.training_loss().title, TIME, PLAIN, waits_for=soon, log=True)
-        self.quality = Plot(main.title, TIME, scale, waits_for=later, y_top=top, log=top is None)
-        for plot, metric in ((self.loss, metrics.training_loss()), (self.quality, main)):
-            if (term := glossary.of_metric(metric.id)) is not None:
-                plot.setProperty("term", term.id)  # F1 explains it
+        self.loss = Plot(metrics.training_loss().title, TIME, PLAIN, waits_for=soon, log=True, explain=True)
+        self.quality = Plot(main.title, TIME, scale, waits_for=later, y_top=top, log=top is None, explain=True)
+        _explained(self.loss, metrics.training_loss())
+        _explained(self.quality, main)
         self.speed = Plot("Speed", TIME, COUNT, waits_for=soon)
         self.split = Plot("Time in a step", TIME, PERCENT, waits_for=soon, y_top=1.0)
         self.split.set_explained(SPLIT_HERE if places.by_id(facts.place).on_this_computer else SPLIT_ON_CHIPS)
@@ -231,3 +231,10 @@ class Charts:
         """Let go of the curves: their files may be deleted."""
         for plot in self._wanted:
             plot.set_curves([])
+
+
+def _explained(plot: Plot, metric: metrics.Metric) -> None:
+    """Its question mark, and F1 on it, lead to the glossary."""
+    if (term := glossary.of_metric(metric.id)) is not None:
+        plot.setProperty("term", term.id)
+        plot.help_asked.connect(lambda: explain_term(term.id, plot.title))
