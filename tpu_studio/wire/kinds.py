@@ -28,6 +28,7 @@ class DataKind:
         question: What a trained model of it is asked with on the command line.
         drop: Title, hint and button of the place to drop it on.
         files: The filter of the file dialog, "" where folders are chosen.
+        or_folder: A folder of such files is as good as one.
         endings: Of the names of its files, in small letters.
         suffixes: Those that are left out of a title.
         model: The model to begin with.
@@ -48,6 +49,7 @@ class DataKind:
     question: str = ""
     drop: tuple[str, str, str] = ("", "", "")
     files: str = ""
+    or_folder: bool = False
     endings: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
     model: str = ""
@@ -138,6 +140,7 @@ _KINDS = (
             "Choose a file…",
         ),
         endings=(".txt", ".text", ".md", ".jsonl", ".ndjson"),
+        or_folder=True,
         files="Texts (*.txt *.md *.text *.csv *.tsv *.jsonl);;All files (*)",
         suffixes=(".csv", ".txt"),
         model="gpt-nano",

@@ -95,12 +95,10 @@ def tokenizer(name: str, preset: str, given: str, *, sorts: bool) -> str:
     model = BY_NAME.get(name)
     starter = model.starter if model is not None and preset != starters.NONE else None
     begins = starter is not None and bool(starter.tokenizer)
-    usual = "preset" if begins else "bpe" if sorts else "bytes"
-    if given == AUTO:
-        return usual
-    if (given == "preset") != begins:
-        raise JobError("job-tokenizer-unfit", key="data.tokenizer", value=given, allowed=[usual])
-    return given
+    able = ["preset"] if begins else ["bpe", "bytes"] if sorts else ["bytes"]  # the usual one first
+    if given != AUTO and given not in able:
+        raise JobError("job-tokenizer-unfit", key="data.tokenizer", value=given, allowed=able)
+    return able[0] if given == AUTO else given
 
 
 def starter(preset: str) -> Starter:

@@ -44,3 +44,23 @@ def test_choosing_begins_in_the_persons_own_folder_then_beside_the_last_data(qtb
         assert dialog is not None and Path(dialog.directory().absolutePath()) == folder
         dialog.setParent(None)
         dialog.deleteLater()
+
+
+def test_texts_are_chosen_as_a_file_or_as_a_folder(qtbot: QtBot) -> None:
+    zone = DropZone()
+    qtbot.addWidget(zone)
+    zone.show()
+    shown = {}
+    for kind in ("images", "table", "text"):
+        zone.set_kind(kind)
+        shown[kind] = zone.folder.isVisible()
+    assert shown == {"images": False, "table": False, "text": True}
+    for button, mode in (
+        (zone.button, QFileDialog.FileMode.ExistingFile),
+        (zone.folder, QFileDialog.FileMode.Directory),
+    ):
+        button.click()
+        dialog = zone.window().findChild(QFileDialog)
+        assert dialog is not None and dialog.fileMode() == mode
+        dialog.setParent(None)
+        dialog.deleteLater()

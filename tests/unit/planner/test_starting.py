@@ -222,3 +222,10 @@ def test_few_texts_are_counted_in_texts() -> None:
     few = replace(SORTED, examples=50, train=40, validation=10)
     (check,) = [one for one in planned(few, "text-classifier").checks if one.id == "tiny-data"]
     assert check.facts == {"train": 40, "usual": 100} and "characters" not in check.title
+
+
+@pytest.mark.parametrize("given", ["bpe", "preset"])
+def test_text_that_is_continued_is_read_letter_by_letter(given: str) -> None:
+    with pytest.raises(JobError) as refused:
+        planned(PLAYS, "gpt-nano", data={"tokenizer": given})
+    assert (refused.value.id, refused.value.facts["allowed"]) == ("job-tokenizer-unfit", ["bytes"])

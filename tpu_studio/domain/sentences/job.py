@@ -103,8 +103,9 @@ ERRORS: dict[str, Entry] = {
     ),
     "job-tokenizer-unfit": lambda f: Sentence(
         f"{_where(f)}This model's text cannot be cut up as “{f.text('value')}”",
-        f"Starter weights know the pieces that they were trained on, and no others know those. {_KEPT}",
-        f'Leave data.tokenizer "auto", which is “{f.text("allowed")}” here.',
+        "Starter weights know the pieces that they were trained on, and no others know those; text that is continued is "
+        f"read letter by letter. {_KEPT}",
+        f"Possible here: {f.text('allowed')}. Leave data.tokenizer “auto”.",
     ),
     "job-not-auto": lambda f: Sentence(
         f"{_where(f)}{_name(f)} cannot be chosen automatically",

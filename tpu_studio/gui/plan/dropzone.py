@@ -35,7 +35,9 @@ class DropZone(Themed, QWidget):
         self._title = Line("", "row-title")
         self._text = Text("", "caption", "text_2")
         self.button = Button("", size="small", icon="folder-open")
-        self.button.clicked.connect(self.choose)
+        self.button.clicked.connect(lambda: self.choose())
+        self.folder = Button("A folder…", "quiet", size="small")
+        self.folder.clicked.connect(lambda: self.choose(folder=True))
         words = QVBoxLayout()
         words.setSpacing(Space.hair)
         words.addWidget(self._title)
@@ -45,6 +47,7 @@ class DropZone(Themed, QWidget):
         row.setSpacing(Space.l)
         row.addWidget(self._tile)
         row.addLayout(words, 1)
+        row.addWidget(self.folder)
         row.addWidget(self.button)
         self.set_kind("")
         self.follow_theme()
@@ -62,11 +65,12 @@ class DropZone(Themed, QWidget):
         self._title.set_hover_text(path)
         self._text.setText(text)
         self.button.setText(button)
+        self.folder.setVisible(known is not None and known.or_folder)
         self._tile.set_icon(known.icon if known else "folder-open")
 
-    def choose(self) -> None:
+    def choose(self, *, folder: bool = False) -> None:
         known = kinds.find(self.kind)
-        files = known.files if known else ""
+        files = known.files if known and not folder else ""
         dialog = QFileDialog(self.window(), "Choose the data", str(self._folder), files)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile if files else QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(lambda name: self.chosen.emit(Path(name)))

@@ -40,7 +40,7 @@ class OwnJob:
     """What ``build_model(job)`` is told.
 
     Attributes:
-        task: "classification", "regression" or "language-model".
+        task: "classification", "regression", "language-model" or "text-classification".
         input_shape: Shape of one example without the batch: (64, 64, 3), (26,) or (128,).
         input_dtype: "uint8" (pictures, 0 to ``input_max``), "float32" (rows, standardised) or "int32" (tokens).
         outputs: How many numbers the model answers with for an example (or for each token): classes, tokens, or 1.
@@ -48,7 +48,7 @@ class OwnJob:
         class_names: Their names, in the order of the answers.
         image_size: Pixels on each side, or None.
         sequence_length: Tokens the model sees at once, or None.
-        vocabulary: Different tokens, or None.
+        vocabulary: Different tokens, or None; where texts are told apart, 0 stands for nothing.
         options: What stands under ``options`` in the job file, as it stands there.
         seed, precision: As planned: "float32" or "bfloat16".
     """
@@ -81,7 +81,7 @@ class OwnJob:
 
 
 def own_job(plan: Plan, sizes: Shapes) -> OwnJob:
-    text, picture = tasks.by_id(plan.task).has_tokens, len(sizes.input) == 3
+    text, picture = np.dtype(sizes.dtype) == np.int32, len(sizes.input) == 3
     return OwnJob(
         task=plan.task,
         input_shape=sizes.input,
@@ -92,7 +92,7 @@ def own_job(plan: Plan, sizes: Shapes) -> OwnJob:
         class_names=sizes.classes,
         image_size=sizes.input[0] if picture else None,
         sequence_length=sizes.input[0] if text else None,
-        vocabulary=sizes.outputs if text else None,
+        vocabulary=(sizes.vocabulary or sizes.outputs) if text else None,
         options=plan.options,
         seed=plan.job.training.seed,
         precision=plan.job.training.precision,
