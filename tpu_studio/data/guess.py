@@ -14,6 +14,7 @@ from typing import Any
 
 from tpu_studio.data import encodings, textlayout
 from tpu_studio.data.described import NAME
+from tpu_studio.data.labelled import has_only_text
 from tpu_studio.data.paths import check_ordinary, path_error
 from tpu_studio.data.readers import of_kind
 from tpu_studio.wire import kinds, models
@@ -39,7 +40,7 @@ def guess(path: Path) -> dict[str, Any]:
     if kind is not None and kind.has_picture_files:
         raise DataError("data-single-picture", path=str(path), folder=str(path.parent.parent))
     if kind is not None and kind.has_rows:
-        return _is(kind, path)
+        return _is(kinds.first(lambda kind: kind.has_text) if has_only_text(path) else kind, path)
     encodings.detect(path)
     if kind is not None:
         return _is(kind, path)

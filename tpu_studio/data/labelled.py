@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,9 @@ from tpu_studio.data.paths import path_error
 from tpu_studio.data.split import keys_of_rows, validation_mask
 from tpu_studio.data.textlayout import PARQUET, PLAIN, RECORDS, TABLES
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import DataError
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.job import Job, parse
 
 LEAST = 10  # texts
 SAMPLE_BYTES = 16 * 2**20  # that a look reads of a folder, or of JSON lines
@@ -119,6 +121,21 @@ def texts_in(path: Path, column: str) -> list[str]:
         raise DataError("data-column-missing", column=column, columns=list(source.names)[:50])
     at = source.names.index(column)
     return [row[at] for row in source.rows(RowTally(), Watch())]
+
+
+def has_only_text(path: Path) -> bool:
+    """Whether a table has a column to tell apart, and to learn from nothing but free text; by its first rows."""
+    kind = kinds.first(lambda kind: kind.has_rows)
+    job = parse({"model": {"name": kind.model}, "data": {"kind": kind.id, "path": str(path)}})
+    try:
+        dialect = csvfile.sniff(path)
+        rows = list(islice(csvfile.read_rows(path, dialect, RowTally(), Watch()), _PROBED))
+        columns.judge(dialect.names, rows, job, str(path), header=dialect.header)
+    except DataError as error:
+        left_out = error.facts.get("left_out")
+        pairs = left_out if error.id == "data-no-inputs" and isinstance(left_out, list) else []
+        return any(why == _AS_TEXT for _, why in pairs)
+    return False
 
 
 def _folder(job: Job, path: Path, watch: Watch, most_bytes: int | None) -> Labelled:

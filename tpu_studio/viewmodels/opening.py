@@ -54,6 +54,8 @@ def what_is(path: Path) -> Opened:
             if path.name == DATA_SET:
                 return Opened("data", path.parent, kinds.first(lambda kind: kind.is_converted).id)
             kind = kinds.of_file(path.name)
+            if kind is not None and kind.has_rows and _has_only_text(path):
+                kind = kinds.first(lambda kind: kind.has_text)
             if kind is not None and not kind.has_picture_files:
                 return Opened("data", path, kind.id)
             return Opened("unknown", path)
@@ -66,6 +68,12 @@ def what_is(path: Path) -> Opened:
         return Opened("data", path, _folder_kind(path))
     except OSError:
         return Opened("missing", path)
+
+
+def _has_only_text(path: Path) -> bool:
+    from tpu_studio.data.labelled import has_only_text  # numpy, which the window begins without
+
+    return has_only_text(path)
 
 
 def _folder_kind(folder: Path) -> str:

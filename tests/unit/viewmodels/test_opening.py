@@ -2,6 +2,7 @@
 
 import pytest
 
+from tpu_studio.data.guess import guess
 from tpu_studio.viewmodels.opening import what_is
 
 
@@ -35,6 +36,21 @@ def test_folders_of_texts_hold_text_and_folders_of_pictures_pictures(tmp_path):
             (tmp_path / "pets" / part / "README.txt").write_text("Pets.")
     assert what_is(tmp_path / "reviews").data_kind == what_is(tmp_path / "reviews" / "train").data_kind == "text"
     assert what_is(tmp_path / "pets").data_kind == what_is(tmp_path / "pets" / "train").data_kind == "images"
+
+
+def test_a_table_with_nothing_but_text_to_learn_from_is_text(tmp_path):
+    rows = [
+        f'"A {word} day, and number {n} was no better than {n - 1}",{word}'
+        for n in range(60)
+        for word in ("good", "bad")
+    ]
+    (tmp_path / "reviews.csv").write_text("review,mood\n" + "\n".join(rows))
+    (tmp_path / "stars.csv").write_text(
+        "review,stars,mood\n" + "\n".join(row.replace('",', f'",{len(row) % 5},') for row in rows)
+    )
+    assert what_is(tmp_path / "reviews.csv").data_kind == "text"
+    assert what_is(tmp_path / "stars.csv").data_kind == "table"
+    assert guess(tmp_path / "reviews.csv") == {"data.kind": "text", "data.path": str(tmp_path / "reviews.csv")}
 
 
 def test_a_folder_with_a_plan_is_a_run_and_so_is_the_plan_itself(tmp_path):

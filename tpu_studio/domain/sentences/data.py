@@ -187,7 +187,9 @@ ERRORS: dict[str, Entry] = {
     "data-no-inputs": lambda f: Sentence(
         f"Nothing is left to predict “{f.text('target', 'it')}” from",
         f"Left out: {_named(f.raw('left_out', []), count=f.raw('left_out_count'))}. {DATA_UNTOUCHED}",
-        "Use one of these columns after all, or choose another table.",
+        "Choose “Text” as the kind of data: it learns from free text."
+        if any(one[-1:] == ["text"] for one in f.raw("left_out") or () if isinstance(one, list))
+        else "Use one of these columns after all, or choose another table.",
     ),
     "data-column-unknown": lambda f: Sentence(
         f"There is no column called {_column(f)}",

@@ -20,12 +20,13 @@ from tpu_studio.gui.plan.dropzone import DropZone
 from tpu_studio.gui.plan.notes import note_of
 from tpu_studio.gui.plan.preview import Preview
 from tpu_studio.gui.plan.sections import FoldingSection
-from tpu_studio.viewmodels import planwords
+from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.examples import shipped
 from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.wire import kinds
+from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Check
 
 NOTES_AT_MOST = 6
@@ -148,8 +149,9 @@ class DataSection(FoldingSection):
             self._notes.addWidget(Text(f"And: {'; '.join(check.title for check in rest)}.", "caption", "text_2"))
 
     def _choose_kind(self, kind: str) -> None:
-        if kind != self._model.state.value.job.data.kind:
-            self._model.choose_data(kind, None)
+        job = self._model.state.value.job
+        if kind != job.data.kind:
+            self._model.choose_data(kind, draft.absolute(job, "data.path") if _both_read(job, kind) else None)
 
     def _choose_path(self, path: Path) -> None:
         """A path tells its kind; where it does not, the chosen kind holds."""
@@ -159,6 +161,13 @@ class DataSection(FoldingSection):
         if chosen and chosen.source == "file" and path.is_file():
             kind = chosen.id
         self._model.choose_data(kind or kinds.IDS[0], path)
+
+
+def _both_read(job: Job, kind: str) -> bool:
+    """Whether the file that was chosen is one that data of *kind* can be as well: a table of texts."""
+    now, then = kinds.find(job.data.kind), kinds.by_id(kind)
+    alike = now is not None and {now.example, then.example} == {"row", "text"}
+    return alike and str(job.data.path or "").lower().endswith(kinds.first(lambda kind: kind.has_rows).endings)
 
 
 def _kept(count: int, kind: str) -> str:

@@ -1,0 +1,43 @@
+"""Texts on the Plan page: which model they begin with, and a table that turns out to hold text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from tests.fakes.planning import World
+from tpu_studio.gui.plan.page import PlanPage
+
+
+@pytest.mark.parametrize(
+    ("names", "model"),
+    [(("good/1.txt", "bad/1.txt"), "text-classifier"), (("1.txt", "2.txt"), "gpt-nano")],
+)
+def test_how_texts_lie_decides_the_model(
+    names: tuple[str, ...], model: str, page: PlanPage, world: World, tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("Once upon a time.")
+    page.data_section.zone.chosen.emit(tmp_path)
+
+    assert (world.view.job.data.kind, world.view.job.model.name) == ("text", model)
+    world.model.choose_model("gpt-nano")  # on one's own wish it stays, whatever lies there
+    assert world.view.job.model.name == "gpt-nano"
+
+
+def test_a_table_that_was_chosen_stays_when_it_is_to_be_text(
+    qtbot: QtBot, page: PlanPage, world: World, tmp_path: Path
+) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("review,stars\nFine,5\n")
+    world.model.choose_data("table", path)
+    world.model.open_section("data")
+    for kind, kept in (("text", str(path)), ("images", None)):
+        qtbot.mouseClick(page.data_section.kinds.card(kind), Qt.MouseButton.LeftButton)
+        assert (world.view.job.data.kind, world.view.job.data.path) == (kind, kept)
+        if kind == "text":
+            assert world.view.job.model.name == "text-classifier"
