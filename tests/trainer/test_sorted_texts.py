@@ -97,6 +97,8 @@ def test_kinds_of_text_are_learned_and_a_result_tells_new_ones_apart(
     assert [one["classes"][0]["name"] for one in answers] == ["food", "weather"]
     assert all(sum(kind["probability"] for kind in one["classes"]) == pytest.approx(1.0) for one in answers)
     assert len(asked(run, str(texts))["answers"]) == 120
+    alone = run_in_engine(PROGRAM, "opened", str(run / "result"), "apples and cheese for all", backend=framework)
+    assert alone == {"kind": "food", "length": card["data"]["sequence_length"]}
 
 
 def test_killed_it_learns_the_same_tokens_and_goes_on_bit_for_bit(texts: Path, tmp_path: Path) -> None:

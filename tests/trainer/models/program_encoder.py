@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import sys
 from typing import Any
 
@@ -152,5 +153,25 @@ def learned() -> dict[str, object]:
     }
 
 
+def opened(result: str, text: str) -> dict[str, object]:
+    """What a result answers, asked as its card says, with Keras and `tokenizers` alone."""
+    import keras
+    import tokenizers
+
+    os.chdir(result)
+    with open("model.json") as file:
+        card = json.load(file)
+    cut, _, zeros = card["use"]["text"].rpartition(", then zeros up to ")
+    names: dict[str, Any] = {"tokenizers": tokenizers, "text": text}
+    exec(cut, names)
+    x = np.array([names["x"] + [0] * (int(zeros) - len(names["x"]))], np.int32)
+    model = keras.models.load_model("model.keras", compile=False)
+    return {"kind": card["classes"][int(np.argmax(np.asarray(model(x))))], "length": x.shape[1]}
+
+
 if __name__ == "__main__":
-    print(json.dumps({"drawn": drawn, "published": published, "learned": learned}[sys.argv[1]]()))
+    print(
+        json.dumps(
+            {"drawn": drawn, "published": published, "learned": learned, "opened": opened}[sys.argv[1]](*sys.argv[2:])
+        )
+    )

@@ -14,11 +14,12 @@ from typing import Any
 
 import keras
 
-from tpu_studio.trainer.models import count_params, shapes
+from tpu_studio.trainer.models import Shapes, count_params, shapes
 from tpu_studio.trainer.models.own import own_job
 from tpu_studio.trainer.result import files
 from tpu_studio.wire import frameworks, tasks
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.starters import TOKENIZER
 
 SAVED_MODEL_USE = {"tensorflow": "model = tf.saved_model.load('saved_model'), then model.serve(x)"}
 PACKAGES = {"keras": ("keras",), **{one.id: one.packages for one in frameworks.all_frameworks()}, "numpy": ("numpy",)}
@@ -62,7 +63,7 @@ def card(
         },
         "versions": {"python": platform.python_version()} | _versions(),
         "own": own,
-        "use": _use(own is not None),
+        "use": _use(own is not None) | _text_use(sizes, description),
     }
 
 
@@ -87,6 +88,20 @@ def _use(own: bool) -> dict[str, str]:
         "keras": keras_line,
         "tensorflow": "with KERAS_BACKEND=tensorflow: the model as with Keras, then model.export('saved_model')",
     }
+
+
+def _text_use(sizes: Shapes, description: Mapping[str, object]) -> dict[str, str]:
+    """How a text becomes the input, where texts are told apart."""
+    if not sizes.vocabulary:
+        return {}
+    length = sizes.input[0]
+    cut = f"x = [byte + 1 for byte in text.encode()][:{length}]"
+    if description.get("tokenizer_sha256"):
+        cut = (
+            f"cut = tokenizers.Tokenizer.from_file('{TOKENIZER}'); cut.no_padding(); cut.enable_truncation({length}); "
+        )
+        cut += "x = cut.encode(text).ids"
+    return {"text": f"{cut}, then zeros up to {length}"}
 
 
 def _versions() -> dict[str, str]:

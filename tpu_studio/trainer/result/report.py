@@ -84,6 +84,7 @@ def page(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happenin
             [
                 ("With Keras", card["use"]["keras"]),
                 ("With TensorFlow", card["use"]["tensorflow"]),
+                *([("Its text", card["use"]["text"])] if "text" in card["use"] else []),
                 ("The curves", "metrics.csv, or tensorboard --logdir tensorboard"),
             ],
             code=True,
