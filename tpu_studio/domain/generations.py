@@ -124,6 +124,7 @@ class Generation:
     """One family of chips.
 
     Attributes:
+        title: As Google's pages spell it.
         offered: Whether anything of it can be rented and is known well enough to plan for.
         in_short: For whom it is; *rank*: those first that are looked at first.
         compute_image: Of Compute Engine; "": that does not lend it to us.
@@ -145,6 +146,7 @@ class Generation:
     machines: tuple[Machine, ...]
     slices: tuple[Slice, ...]
     zones: tuple[Zone, ...]
+    title: str = ""
     in_short: str = ""
     rank: int = 0
     compute_image: str = ""
@@ -255,6 +257,7 @@ def generation_of(raw: Mapping[str, Any]) -> Generation:
             for one in raw["slices"]
         ),
         zones=tuple(_zone(one) for one in raw["zones"]),
+        title=raw.get("title") or raw["id"],
         in_short=raw["in_short"],
         rank=raw["rank"],
         compute_image=raw["compute_image"],

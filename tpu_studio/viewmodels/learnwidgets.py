@@ -38,14 +38,9 @@ class Unit:
 
 @cache
 def units() -> tuple[Unit, ...]:
-    """Of the generations that can be rented, narrow ones first."""
-    known = [Unit(one.id, _name(one.id), one.matrix_unit) for one in catalogue().offered()]
-    return tuple(sorted(known, key=lambda one: (one.width, one.name)))
-
-
-def _name(generation: str) -> str:
-    """`TPU7x`, `v6e`: as a person reads it."""
-    return "TPU7x" if generation == "tpu7x" else generation
+    """Of the generations that can be rented, narrow ones first, else as in the catalogue."""
+    known = [Unit(one.id, one.title, one.matrix_unit) for one in catalogue().offered()]
+    return tuple(sorted(known, key=lambda one: one.width))
 
 
 @dataclass(frozen=True)
