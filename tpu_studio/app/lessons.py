@@ -64,7 +64,8 @@ class Lessons:
 
     def planned(self, lesson: str, view: PlanView) -> None:
         """The Plan page shows *view*, of the step *lesson*'s job, or "" of another."""
-        if view.plan is not None and view.plan.verdict is not None and not view.stale:
+        plan = view.plan
+        if plan is not None and plan.verdict is not None and not plan.blocking and not view.stale:
             self.model.happened("verdict", subject=lesson or OWN)
 
     def compared(self, runs: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 
 from tests.gui.studios import OpenStudio, open_studio
 from tpu_studio.domain.learning.chapters import chapters
@@ -204,9 +204,12 @@ def test_a_term_is_explained_by_a_press_and_by_the_keyboard(page, closed):
     text = card(page, f"{FIRST}/loss").findChild(TermText)
     assert text is not None and text.focusPolicy() == Qt.FocusPolicy.StrongFocus
     text.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(text, Qt.Key.Key_Return)
+    assert explainer().accessibleName().startswith("Loss. ")
+    explainer().close()
     QTest.keyClick(text, Qt.Key.Key_Tab)
     QTest.keyClick(text, Qt.Key.Key_Return)
-    assert explainer().accessibleName()
+    assert explainer().accessibleName().startswith("Step. ")
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support")
@@ -350,3 +353,38 @@ def test_the_curves_of_a_run_explain_their_metric(qtbot, studio, closed):
     loss.canvas.setFocus()
     studio.window.act("what-is-this")
     assert explainer().accessibleName().startswith("Loss. How wrong")
+
+
+def test_every_control_has_a_name(qtbot, studio, page):
+    """On the list, in every chapter, in the glossary, and in the strip over the other pages."""
+    nameless: list[str] = []
+
+    def look(root: QWidget) -> None:
+        for one in root.findChildren(QWidget):
+            takes_focus = one.focusPolicy() & Qt.FocusPolicy.TabFocus
+            words = one.accessibleName() or (one.text() if isinstance(one, (QAbstractButton, QLabel)) else "")
+            if takes_focus and one.isVisibleTo(root) and not words:
+                nameless.append(f"{type(one).__name__} in {type(one.parentWidget()).__name__}")
+
+    for chapter in ("", *(one.id for one in chapters())):
+        page.open_chapter(chapter)
+        look(page)
+    studio.window.show_term("loss")
+    look(page)
+    learned(studio).press(f"{FIRST}/start")
+    look(strip(studio))
+    look(home(studio))
+    assert nameless == []
+
+
+def test_the_wave_moves_where_motion_is_wanted_and_ends_by_itself(qtbot, page):
+    page.open_chapter("what-a-tpu-is")
+    unit = page.box.widget
+    controller().set_reduce_motion(False)
+    try:
+        press(unit.button)
+        qtbot.waitUntil(lambda: 0.0 < unit.grid._phase < 1.0)
+        assert "To do" in card(page, "what-a-tpu-is/flow").accessibleName()
+        qtbot.waitUntil(lambda: "Done" in card(page, "what-a-tpu-is/flow").accessibleName())
+    finally:
+        controller().set_reduce_motion(True)

@@ -96,7 +96,7 @@ def search(typed: str) -> tuple[Term, ...]:
 
 
 def pieces(text: str) -> tuple[Piece, ...]:
-    """*text* taken apart at its marks; a mark without words of its own shows the term's title in small letters."""
+    """*text* taken apart at its marks; a mark without words of its own shows the term's title, small and without brackets."""
     parts: list[Piece] = []
     end = 0
     for mark in _MARK.finditer(text):
@@ -120,5 +120,5 @@ def marks(text: str) -> tuple[str, ...]:
 
 
 def _inline(term: str) -> str:
-    title = glossary()[term].title if term in glossary() else term
+    title = glossary()[term].title.partition(" (")[0] if term in glossary() else term
     return title if any(letter.isupper() for letter in title[1:]) else title.lower()

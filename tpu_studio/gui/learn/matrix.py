@@ -99,7 +99,7 @@ class Grid(Themed, QWidget):
                     face = fonts.font("caption", numbers=True)
                     if cell > 15:
                         middle = box.adjusted(0, 0, 0, 0)
-                        paint.draw_text(painter, middle, "0", face, ink("text_3"), _CENTRE, elide=False)
+                        paint.draw_text(painter, middle, "0", face, ink("text_2"), _CENTRE, elide=False)
 
 
 class MatrixUnit(Card):

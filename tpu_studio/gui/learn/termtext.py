@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from tpu_studio.domain.learning import glossary
@@ -52,6 +53,12 @@ class TermText(Themed, QLabel):
         self.setTextInteractionFlags(keys if has_terms else Qt.TextInteractionFlag.NoTextInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if has_terms else Qt.FocusPolicy.NoFocus)
         self.setAccessibleName(glossary.plain(self._marked))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Tab comes to the first term at once, Shift+Tab to the last: Qt alone stops at the text before."""
+        super().focusInEvent(event)
+        if event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
+            self.focusNextPrevChild(event.reason() is Qt.FocusReason.TabFocusReason)
 
     def explain(self, term: str) -> None:
         explain_term(term, self)
