@@ -96,7 +96,7 @@ def search(typed: str) -> tuple[Term, ...]:
 
 
 def pieces(text: str) -> tuple[Piece, ...]:
-    """*text* taken apart at its marks; a mark without words of its own shows the term's title, small and without brackets."""
+    """*text* taken apart at its marks; a mark without words of its own shows the term's title, small, no brackets."""
     parts: list[Piece] = []
     end = 0
     for mark in _MARK.finditer(text):
