@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.domain.learning.glossary import Term, marks
 from tpu_studio.wire.resources import resource_path
 
 FORMAT = 1
@@ -128,3 +129,13 @@ def chapters() -> tuple[Chapter, ...]:
     if len({one.id for one in read}) < len(read) or len({one.number for one in read}) < len(read):
         raise ValueError("chapters: an id or a number is there twice")
     return tuple(sorted(read, key=lambda one: one.number))
+
+
+def used_in(term: Term) -> str:
+    """Where *term* is met: its settings as a job file spells them, the chapters that mark it; "" for nowhere else."""
+    taught = [one.title for one in chapters() if any(term.id in marks(step.text) for step in one.steps)]
+    parts = [
+        f"In a job file: {', '.join(term.keys)}" if term.keys else "",
+        f"Taught in: {', '.join(taught)}" if taught else "",
+    ]
+    return " · ".join(filter(None, parts))

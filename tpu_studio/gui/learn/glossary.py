@@ -6,6 +6,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from tpu_studio.domain.learning import glossary
+from tpu_studio.domain.learning.chapters import used_in
 from tpu_studio.gui.kit.card import Card, clear_layout
 from tpu_studio.gui.kit.fields import LineEdit
 from tpu_studio.gui.kit.text import Text
@@ -23,6 +24,8 @@ class Entry(Card):
         self.body.addWidget(Text(term.title, "row-title"))
         self.body.addWidget(Text(term.hint, "body"))
         self.body.addWidget(TermText(term.text, "secondary", "text_2"))
+        if where := used_in(term):
+            self.body.addWidget(Text(where, "caption", "text_3"))
 
 
 class GlossaryBox(QWidget):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -16,9 +16,7 @@ from tpu_studio.gui.kit.tooltip import plain
 
 
 class TermText(Themed, QLabel):
-    """*text* with marks (`domain.learning.glossary`). `asked` carries the id of a term whose entry is wanted whole."""
-
-    asked = Signal(str)
+    """*text* with marks (`domain.learning.glossary`)."""
 
     def __init__(self, text: str = "", role: str = "body", tone: str = "text", parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -7,7 +7,8 @@ import tomllib
 import pytest
 
 from tpu_studio.domain import jobfile
-from tpu_studio.domain.learning.chapters import Chapter, Step, chapters, read_chapter
+from tpu_studio.domain.learning import glossary
+from tpu_studio.domain.learning.chapters import Chapter, Step, chapters, read_chapter, used_in
 from tpu_studio.wire.resources import resource_path
 
 STEPS = [step for chapter in chapters() for step in chapter.steps]
@@ -60,3 +61,10 @@ def changed(**changes: object) -> dict[str, object]:
 def test_a_damaged_chapter_says_what_is_wrong(changes: dict[str, object], wrong: str) -> None:
     with pytest.raises(ValueError, match=wrong):
         read_chapter(changed(**changes))
+
+
+def test_an_entry_of_the_glossary_says_where_it_is_met() -> None:
+    known = glossary.glossary()
+    assert used_in(known["weight-decay"]) == "In a job file: training.weight_decay"
+    assert used_in(known["overfitting"]) == "Taught in: First model"
+    assert used_in(known["zone"]) == "In a job file: where.zones · Taught in: Getting a TPU"
