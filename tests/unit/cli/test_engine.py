@@ -51,5 +51,5 @@ def test_removing_what_is_not_there_is_no_error(ask: Any) -> None:
 def test_starter_weights_say_whose_they_are_and_need_the_engine_to_be_fetched(ask: Any, tmp_path: Path) -> None:
     code, told, said = ask("--install", "--with", "starter-weights")
     assert (code, told["error"]["id"]) == (4, "engine-not-ready")
-    assert "18.8 MB" in said and "Apache-2.0" in said and "ML Illustrated" in said
+    assert "110 MB" in said and "Apache-2.0" in said and "ML Illustrated" in said and "sentence-transformers" in said
     assert not (tmp_path / "engine").exists()
