@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import zipfile
 from pathlib import Path
@@ -73,3 +74,22 @@ def test_a_package_half_unpacked_counts_with_the_bytes_of_its_files_so_far(tmp_p
     assert wheel.bytes_through(tmp_path) == 30
     (tmp_path / "alpha" / "c.py").touch()
     assert wheel.bytes_through(tmp_path) == 70
+
+
+def test_what_is_marked_alone_comes_without_what_it_names_itself(tmp_path: Path) -> None:
+    path = Path(__file__).resolve().parents[4] / "tools" / "lock_engine.py"
+    spec = importlib.util.spec_from_file_location("lock_engine", path)
+    assert spec is not None and spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    wanted = tmp_path / "some.wanted.txt"
+    wanted.write_text("# why\nkeras==3.15.1\ntokenizers==0.23.3  # alone\n")
+
+    usual, alone = tool.split(wanted, tmp_path)
+
+    assert Path(usual[0]).read_text() == "# why\nkeras==3.15.1\n" and usual[1:] == []
+    assert Path(alone[0]).read_text() == "tokenizers==0.23.3  # alone\n" and alone[1:] == ["--no-deps"]
+    wanted.write_text("keras==3.15.1\n")
+    assert len(tool.split(wanted, tmp_path)) == 1
+    names = {package for package in read_lock(shipped_spec().lock).packages}
+    assert "tokenizers" in names and not names & {"huggingface-hub", "hf-xet", "httpx"}
