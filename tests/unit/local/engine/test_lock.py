@@ -91,5 +91,5 @@ def test_what_is_marked_alone_comes_without_what_it_names_itself(tmp_path: Path)
     assert Path(alone[0]).read_text() == "tokenizers==0.23.3  # alone\n" and alone[1:] == ["--no-deps"]
     wanted.write_text("keras==3.15.1\n")
     assert len(tool.split(wanted, tmp_path)) == 1
-    names = {package for package in read_lock(shipped_spec().lock).packages}
+    names = set(read_lock(shipped_spec().lock).packages)
     assert "tokenizers" in names and not names & {"huggingface-hub", "hf-xet", "httpx"}
