@@ -96,6 +96,7 @@ def test_one_press_plans_the_first_model_and_its_run_ticks_the_steps(qtbot, stud
     assert "step 2 of 4" in strip(studio).title.text()
     studio.wait_over(run)
     qtbot.waitUntil(lambda: "step 3 of 4" in strip(studio).title.text())
+    qtbot.waitUntil(strip(studio).question.answers[0].isVisible)
     press(strip(studio).question.answers[0])
     assert "step 3 of 4" in strip(studio).title.text()
     press(strip(studio).question.answers[1])
@@ -255,13 +256,10 @@ def test_markup_in_a_text_with_terms_stays_words(qtbot):
 
 def reached_by_tab(studio: OpenStudio, wanted: QWidget) -> bool:
     """Whether Tab comes to *wanted* from the first control of the window on."""
-    first: QWidget | None = None
     for _ in range(120):
         QTest.keyClick(studio.window.focusWidget() or studio.window, Qt.Key.Key_Tab)
-        now = studio.window.focusWidget()
-        if now is wanted:
+        if studio.window.focusWidget() is wanted:
             return True
-        first = first or now
     return False
 
 
@@ -276,6 +274,7 @@ def test_the_first_chapter_is_gone_through_by_the_keyboard_alone(qtbot, studio):
     studio.wait_over(run)
     qtbot.waitUntil(lambda: "step 3 of 4" in strip(studio).title.text())
     answer = strip(studio).question.answers[1]
+    qtbot.waitUntil(answer.isVisible)  # Qt shows what is made late in an event of its own
     assert reached_by_tab(studio, answer)
     QTest.keyClick(answer, Qt.Key.Key_Return)
     assert "step 4 of 4" in strip(studio).title.text()
