@@ -143,6 +143,8 @@ def _fitting(lengths: Ints, sizes: tuple[int, ...]) -> int:
 
 
 def _kept(found: Labelled, job: Job) -> int:
+    if not found.sampled:
+        return int(found.kept.sum())
     if found.listing is not None and found.listing.fixed_split:
         return round(int(found.kept.sum()) * found.whole / len(found.texts))
     return validation_count(found.whole, job.data.validation, len(found.classes))

@@ -131,7 +131,11 @@ def test_empty_texts_and_lines_that_are_no_objects_are_left_out_and_named(tmp_pa
     assert len(opened.train) + len(opened.validation) == seen.examples == 99
 
     (as_folder(tmp_path / "sorted", some_rows(60)) / "good" / "empty.txt").write_text("")
-    assert [(one.item, one.why) for one in look(sorting(tmp_path / "sorted")).broken] == [("good/empty.txt", "empty")]
+    for number in range(2):
+        (tmp_path / "sorted" / "bad" / f"blank-{number}.txt").write_text(" \n")
+    seen, opened = look(sorting(tmp_path / "sorted")), open_data(sorting(tmp_path / "sorted"))
+    assert {(one.item, one.why) for one in seen.broken} >= {("good/empty.txt", "empty"), ("bad/blank-0.txt", "empty")}
+    assert (seen.train, seen.validation) == (len(opened.train), len(opened.validation)) and seen.examples == 60
 
 
 def test_rows_without_a_kind_are_left_out(tmp_path: Path) -> None:
