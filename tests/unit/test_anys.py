@@ -9,9 +9,9 @@ import pytest
 
 from tests.unit.anys import Module, by_name, crossing, modules, per_1000, with_aliases
 
-MOST_PER_1000 = 5.4
-MOST_PER_1000_WITH_ALIASES = 9.7
-MOST_CROSSING = 10
+MOST_PER_1000 = 5.1
+MOST_PER_1000_WITH_ALIASES = 9.4
+MOST_CROSSING = 9
 
 
 @pytest.fixture(scope="module")

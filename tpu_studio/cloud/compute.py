@@ -157,7 +157,7 @@ def instances(api: Api, project: str, labels: Mapping[str, str]) -> list[tuple[s
 
 
 def aggregated(
-    api: Api, project: str, kind: str, query: Mapping[str, Any] | None = None
+    api: Api, project: str, kind: str, query: Mapping[str, object] | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """(zone or region, item) of ``aggregated/<kind>``. Raises CloudUnclear, last, when a zone did not answer."""
     missing: set[str] = set()

@@ -162,7 +162,7 @@ class Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **more)
         self.poolmanager.pool_classes_by_scheme = _POOLS
 
-    def proxy_manager_for(self, proxy: Any, **more: Any) -> Any:
+    def proxy_manager_for(self, proxy: Any, **more: object) -> object:
         manager = super().proxy_manager_for(proxy, **more)
         if not str(proxy).lower().startswith("socks"):  # those have connections of their own, and are not offered
             manager.pool_classes_by_scheme = _POOLS

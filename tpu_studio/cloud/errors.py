@@ -108,7 +108,7 @@ def of_reply(status: int, body: bytes | str | Mapping[str, object], **about: obj
     return _judged(status, str(error.get("status", "")), message, details, reasons, about)
 
 
-def of_operation(error: Mapping[str, Any], **about: Any) -> StudioError:
+def of_operation(error: Mapping[str, Any], **about: object) -> StudioError:
     """The ``error`` of a finished operation, or ``failedData.error``: google.rpc.Status, or Compute Engine's list."""
     listed = [one for one in error.get("errors") or () if isinstance(one, Mapping)]
     if listed:

@@ -113,7 +113,7 @@ class BucketMailbox:
         def send() -> None:
             with open(path, "rb") as file:
                 blob = self._bucket.blob(name, chunk_size=CHUNK if total > CHUNK else None)
-                watched: Any = _Watched(file, total, told)
+                watched: object = _Watched(file, total, told)
                 blob.upload_from_file(
                     watched,
                     size=total,

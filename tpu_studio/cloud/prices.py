@@ -86,7 +86,7 @@ def _is_amount(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
 
 
-def rows(skus: Iterable[Mapping[str, Any]], today: date, known: Catalogue) -> list[dict[str, Any]]:
+def rows(skus: Iterable[Mapping[str, Any]], today: date, known: Catalogue) -> list[dict[str, object]]:
     """TPU prices in *skus* as rows of ``prices.json``."""
     found: dict[tuple[str, str, str, int, int], set[float]] = {}
     for sku in skus:

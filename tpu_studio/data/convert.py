@@ -68,7 +68,7 @@ class ConvertReport:
     broken_count: int = 0
     classes: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return asdict(self)
 
 
@@ -140,7 +140,7 @@ class _Destination:
         layout = [work.fingerprint, work.settings, [(task.name, task.weight) for task in work.tasks]]
         self.layout = hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()
 
-    def begin(self) -> dict[str, dict[str, Any]]:
+    def begin(self) -> dict[str, dict[str, object]]:
         """Make the folder ready; name → what is known of each shard that is already whole."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ class _Destination:
         except OSError as error:
             raise destination_error(self.folder, error) from error
 
-    def save(self, shards: dict[str, dict[str, Any]]) -> None:
+    def save(self, shards: dict[str, dict[str, object]]) -> None:
         text = json.dumps({"layout": self.layout, "shards": shards})
         self.put(STATE, text.encode(), sync=False)  # what it says is verified when it is read
 

@@ -42,9 +42,9 @@ class Converting:
 
     tasks: tuple[ShardTask, ...]
     look: Look
-    description: dict[str, Any]
+    description: dict[str, object]
     features: dict[str, object]
-    settings: dict[str, Any]
+    settings: dict[str, object]
     fingerprint: str
     classes: tuple[str, ...] = ()
     problems: tuple[Broken, ...] = ()

@@ -40,7 +40,7 @@ class Dialect:
     header: bool
     marked_header: bool = False  # the header line starts with "#"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {**asdict(self), "names": list(self.names)}
 
 

@@ -63,7 +63,7 @@ def guess_job(path: Path, *, name: str | None = None) -> Job:
     return parse(tree)
 
 
-def _folder(path: Path) -> dict[str, Any]:
+def _folder(path: Path) -> dict[str, object]:
     if (path / NAME).is_file():
         return _is(kinds.first(lambda kind: kind.is_converted), path)
     found: dict[kinds.DataKind, list[str]] = {}

@@ -131,7 +131,7 @@ def _picture(description: Description, item: object) -> Bytes:
     return np.asarray(np.rint(pixels.astype(np.float32) * (value_max / 255)), dtype=np.uint8)
 
 
-def _rows(description: Description, rows: Sequence[Mapping[str, Any]]) -> Array:
+def _rows(description: Description, rows: Sequence[Mapping[str, object]]) -> Array:
     encoders = description["columns"]
     into = np.zeros((len(rows), int(description["input_shape"][0])), dtype=np.float32)
     start = 0
@@ -157,7 +157,7 @@ def _rows(description: Description, rows: Sequence[Mapping[str, Any]]) -> Array:
     return into
 
 
-def unread_in(description: Description, row: Mapping[str, Any]) -> list[tuple[str, str]]:
+def unread_in(description: Description, row: Mapping[str, object]) -> list[tuple[str, str]]:
     """(column, value) of what `encode_inputs` counts as missing or as any other kind, though something is given."""
     found = []
     for encoder in description["columns"]:

@@ -167,7 +167,7 @@ def date_parts(values: Doubles) -> dict[str, Doubles]:
     }
 
 
-def fit_target(values: Doubles) -> dict[str, Any]:
+def fit_target(values: Doubles) -> dict[str, object]:
     """How a number to predict is scaled: its logarithm first where that takes a long tail away."""
     log = bool(values.min() > 0 and _skew(values) > 1 and abs(_skew(np.log(values))) < 0.5 * _skew(values))
     return {"log": log, **_scale(np.log(values) if log else values)}

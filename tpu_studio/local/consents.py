@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.consent import place_kind
@@ -70,7 +69,7 @@ class Consents:
         finally:
             os.close(fd)
 
-    def _read(self) -> dict[str, dict[str, Any]]:
+    def _read(self) -> dict[str, dict[str, object]]:
         """A file that is missing or damaged holds no agreement: what is in doubt asks again."""
         try:
             tree = json.loads(self._file.read_bytes())

@@ -104,10 +104,10 @@ def _cut(view: _View, data: bytes) -> Tensor:
     return Tensor(view.storage.kind, turned.shape, turned.tobytes())
 
 
-def _run(stream: io.BytesIO) -> Any:
+def _run(stream: io.BytesIO) -> object:
     """What one pickle comes to."""
-    stack: list[Any] = []
-    memo: dict[int, Any] = {}
+    stack: list[object] = []
+    memo: dict[int, object] = {}
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
             if count > MOST_OPCODES:
@@ -123,7 +123,7 @@ def _run(stream: io.BytesIO) -> Any:
     raise Refused("it ends too early")
 
 
-def _step(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> None:
+def _step(name: str, argument: Any, stack: list[object], memo: dict[int, object]) -> None:
     """One instruction. What is not here is refused."""
     if name in _CONSTANTS:
         stack.append(_CONSTANTS[name])
