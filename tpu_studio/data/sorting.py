@@ -104,9 +104,16 @@ def _sizes(found: Labelled) -> dict[str, int]:
 
 
 def length_of(job: Job, sizes: Mapping[str, int]) -> int:
-    """The job's, or what suits its texts, whose sizes in bytes and in pieces were counted."""
+    """The job's, or what suits its texts, whose sizes in bytes and in pieces were counted.
+
+    Raises:
+        JobError: ``job-out-of-range`` of `models.check_length`, and those of `tokenizer_of`.
+    """
     given = job.data.sequence_length
-    return tokens_each(tokenizer_of(job), sizes) if given == AUTO else int(given)
+    if given == AUTO:
+        return tokens_each(tokenizer_of(job), sizes)
+    models.check_length(job.model.id, _preset(job), int(given))
+    return int(given)
 
 
 def tokens_each(tokenizer: str, sizes: Mapping[str, int]) -> int:
@@ -115,8 +122,11 @@ def tokens_each(tokenizer: str, sizes: Mapping[str, int]) -> int:
 
 def tokenizer_of(job: Job) -> str:
     """Raises JobError ``job-tokenizer-unfit`` and those of `models.preset`."""
-    preset = models.preset(job.model.id, job.model.preset) if job.model.id in models.BY_NAME else starters.NONE
-    return models.tokenizer(job.model.id, preset, job.data.tokenizer, sorts=True)
+    return models.tokenizer(job.model.id, _preset(job), job.data.tokenizer, sorts=True)
+
+
+def _preset(job: Job) -> str:
+    return models.preset(job.model.id, job.model.preset) if job.model.id in models.BY_NAME else starters.NONE
 
 
 def _tokens(job: Job, kind: str, found: Labelled) -> Tokens:

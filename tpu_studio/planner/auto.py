@@ -19,7 +19,7 @@ from tpu_studio.wire import families, frameworks, kinds, places, starters, tasks
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.models import BY_NAME, image_size, preset, tokenizer
+from tpu_studio.wire.models import BY_NAME, check_length, image_size, preset, tokenizer
 
 T = TypeVar("T")
 
@@ -168,6 +168,7 @@ def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
     if facts.sizes:
         why = "Nearly all of your texts are no longer; the end of longer ones is left out."
         r.put("data.sequence_length", tokens_each(r.job.data.tokenizer, facts.sizes), why)
+        check_length(r.asked.model.id, begins, r.tokens)
     elif model and model.sequence_length:
         r.put("data.sequence_length", length, f"{model.title} is made for {length:,} tokens at once.")
     else:

@@ -101,6 +101,18 @@ def tokenizer(name: str, preset: str, given: str, *, sorts: bool) -> str:
     return able[0] if given == AUTO else given
 
 
+def check_length(name: str, preset: str, tokens: int) -> None:
+    """*preset*: resolved; *tokens*: of the longest text that the model of that name is to read.
+
+    Raises:
+        JobError: ``job-out-of-range``: its starter weights know no places beyond theirs.
+    """
+    model = BY_NAME.get(name)
+    longest = model.starter.longest if model is not None and model.starter and preset != starters.NONE else 0
+    if longest and tokens > longest:
+        raise JobError("job-out-of-range", key="data.sequence_length", value=tokens, minimum=1, maximum=longest)
+
+
 def starter(preset: str) -> Starter:
     """The starter weights of that preset of a plan.
 

@@ -120,7 +120,7 @@ class Data(Generic[A]):
         AUTO,
         "How text is cut up",
         term="tokenizer",
-        help="Letters, pieces of words that are learned from your text, or the pieces that starter weights know.",
+        help="Bytes, pieces of words that are learned from your text, or the pieces that starter weights know.",
         group="data",
         examples=("text",),
         words={
@@ -155,7 +155,7 @@ class Training(Generic[A]):
         AUTO,
         "Number format",
         term="precision",
-        help="bfloat16 halves the memory; the weights and sums that need it stay float32.",
+        help="bfloat16 halves the memory of what layers pass on; weights and optimizer stay float32.",
     )
     epochs: float | None = key(
         None,
@@ -216,7 +216,7 @@ class Training(Generic[A]):
     )
     clip_norm: float | A = key(
         AUTO,
-        "Largest correction",
+        "Largest gradient (norm)",
         minimum=0.0,
         maximum=1e6,
         term="gradient clipping",
@@ -341,8 +341,8 @@ class Where(Generic[A]):
     backend: Literal["tpu-api", "compute-engine"] | None = key(
         None,
         "Lent by",
-        help="The Cloud TPU API, where it lends that TPU. Compute Engine lends single machines of v5p, v6e and TPU7x, "
-        "and deletes them by itself at the time limit.",
+        help="The Cloud TPU API, where it lends that TPU. On Compute Engine TPU Studio rents single machines of v5p, "
+        "v6e and TPU7x, which it deletes by itself at the time limit.",
         affects="machine",
     )
     project: str | None = key(None, "Google Cloud project", affects="result")

@@ -38,7 +38,7 @@ class Starter:
     upstream: Where it comes from.
     learned_from: What it has seen; *teaches*: with what that helps.
     weights, tokenizer: Where the member is a zip: the weights in it, and how text is cut for them;
-        *vocabulary*: how many.
+        *vocabulary*: how many; *longest*: tokens of the longest text that it reads, 0 where it reads none.
     """
 
     file: str
@@ -56,6 +56,7 @@ class Starter:
     weights: str = ""
     tokenizer: str = ""
     vocabulary: int = 0
+    longest: int = 0
 
     @property
     def path(self) -> Path:

@@ -25,6 +25,7 @@ DIGITS = {
 }
 ROWS = {"kind": "table", "task": "regression", "input_shape": [26], "outputs": 1}
 TEXT = {"kind": "text", "task": "language-model", "input_shape": [64], "outputs": 256}
+SORTED = {"kind": "text", "task": "text-classification", "input_shape": [64], "outputs": 2, "vocabulary": 30_522}
 
 
 def plan(

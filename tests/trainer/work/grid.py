@@ -41,19 +41,22 @@ _POINTS = (
 )
 GRID = {point.name: point for point in _POINTS}
 """Of families with a formula."""
-COUNTED = Point("efficientnet-lite0", (224, 224, 3), 1000)
-"""Of a family without one."""
+PICTURES, TEXTS = Point("efficientnet-lite0", (224, 224, 3), 1000), Point("all-minilm-l6-v2", (128,), 2)
+COUNTED = {point.name: point for point in (PICTURES, TEXTS)}
+"""Of families without one."""
 
 
 def built(point: Point) -> tuple[Any, Any, Any]:
     """The model of *point*, the constants of its step, and shape and number format of an example. In the engine."""
-    from programs_plans import PICTURES, ROWS, TEXT, plan
+    from programs_plans import PICTURES as PHOTOGRAPHS
+    from programs_plans import ROWS, SORTED, TEXT, plan
 
     from tpu_studio.trainer import recipe
     from tpu_studio.trainer.models import build, initial
     from tpu_studio.trainer.models.shapes import example_of, shapes
 
-    data = {"mlp": ROWS, "small-cnn": PICTURES, COUNTED.model: PICTURES, "gpt-nano": TEXT}[point.model]
+    pictures, texts = dict.fromkeys(("small-cnn", PICTURES.model), PHOTOGRAPHS), {"gpt-nano": TEXT, TEXTS.model: SORTED}
+    data = {"mlp": ROWS, **pictures, **texts}[point.model]
     description = {**data, "input_shape": list(point.input), "outputs": point.outputs}
     description |= {"classes": [str(number) for number in range(point.outputs)]}
     given = plan(point.model, description, options=point.options, **point.training)

@@ -49,7 +49,7 @@ OWN = {
 }
 own = {name: of_layers(*one) for name, one in OWN.items()}
 models = {}
-for name, point in {**GRID, COUNTED.name: COUNTED}.items():
+for name, point in {**GRID, **COUNTED}.items():
     if not name.startswith("gpt-nano 1024"):
         model, constants, example = built(point)
         models[name] = count_model(model, constants, example, point.batch)

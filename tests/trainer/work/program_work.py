@@ -152,7 +152,7 @@ def counted() -> dict[str, Any]:
 def of_models() -> dict[str, Any]:
     """Each point of the grid, and the seconds that building and tracing took."""
     found: dict[str, Any] = {}
-    for name, point in {**GRID, COUNTED.name: COUNTED}.items():
+    for name, point in {**GRID, **COUNTED}.items():
         begun = time.monotonic()
         model, constants, example = built(point)
         ready = time.monotonic()

@@ -242,6 +242,17 @@ def test_pieces_of_starter_weights_are_for_those_weights_alone(tmp_path: Path) -
         assert ", ".join(map(str, refused.value.facts["allowed"])) == usual  # type: ignore[call-overload]
 
 
+def test_a_text_is_no_longer_than_starter_weights_have_places_for(tmp_path: Path) -> None:
+    path = as_csv(tmp_path / "reviews.csv", some_rows())
+    known = sorting(path, "all-minilm-l6-v2", tokenizer="auto")
+    assert look(known.with_values({"data.sequence_length": 512})).sequence_length == 512
+    with pytest.raises(JobError) as refused:
+        look(known.with_values({"data.sequence_length": 513}))
+    assert (refused.value.id, refused.value.facts["key"]) == ("job-out-of-range", "data.sequence_length")
+    assert refused.value.facts["maximum"] == 512
+    assert look(sorting(path, sequence_length=513)).sequence_length == 513  # from nothing it has as many as it needs
+
+
 def test_what_texts_are_for_follows_the_model_then_how_they_lie(tmp_path: Path) -> None:
     folder, plain = as_folder(tmp_path / "sorted", some_rows()), tmp_path / "tale.txt"
     plain.write_text("Once upon a time. " * 900)
