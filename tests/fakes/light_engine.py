@@ -67,7 +67,7 @@ def keep_nothing_in_memory() -> None:
 def trust_starters() -> None:
     from tpu_studio.wire.models import MODELS
 
-    for starter in (model.starter for model in MODELS if model.starter):
+    for starter in (model.starter for model in MODELS if model.starter and model.starter.path.exists()):
         data = starter.path.read_bytes()
         for name, value in {"sha256": hashlib.sha256(data).hexdigest(), "size_bytes": len(data)}.items():
             object.__setattr__(starter, name, value)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 
 _ELSEWHERE = ("tpu_studio.trainer", "tpu_studio.__main__")  # runs in the engine's Python; starts the program
+_IN_THE_ENGINE = ("tokenizers",)  # of what the trainer shares with the app, asked for where data is opened
 _OTHER_SYSTEMS = {
     "win32": ("msvcrt", "winreg", "_winapi", "nt"),
     "posix": ("fcntl", "resource", "pwd", "grp", "termios"),
@@ -43,10 +44,10 @@ def imported_by(module: str) -> set[tuple[str, str]]:
 
 
 def bring(module: str, name: str) -> bool:
-    """Import *module*, and its *name* where that is a module; False where this system has no such module."""
+    """Import *module*, and its *name* where that is a module; False where the app on this system has no such module."""
     top = module.partition(".")[0]
     elsewhere = _OTHER_SYSTEMS["posix" if sys.platform == "win32" else "win32"]
-    if top in elsewhere:
+    if top in elsewhere or top in _IN_THE_ENGINE:
         return False
     found = importlib.import_module(module)
     if name and name != "*" and not hasattr(found, name):

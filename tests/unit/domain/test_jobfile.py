@@ -107,7 +107,7 @@ def test_what_is_saved_reads_back_equal(name: str, epochs: float):
 @pytest.mark.parametrize(
     ("name", "text", "id"),
     [
-        ("blanks behind a bracket", f"x = [\n[{' ' * 50_000}1,\n]]\n[where]\n[zzz]\n", "job-unknown-table"),
+        ("blanks behind a bracket", f"x = [\n[{' ' * 50_000}1,\n]]\n[where]\n[zzz]\n", "job-unknown-key"),
         ("blanks, twice", f"zones = [\n[{' ' * 50_000}1,\n]]\nepochs = 3\n", "job-file-twice"),
         ("a thousand keys in keys", "".join(f"a.b{n}.c = 1\n" for n in range(1900)), "job-unknown-key"),
         ("more than any job has", "".join(f"a.b{n}.c = 1\n" for n in range(40_000)), "job-file-syntax"),

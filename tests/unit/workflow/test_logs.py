@@ -20,7 +20,7 @@ def test_of_a_huge_log_first_and_last_half_are_read_from_a_file_as_from_a_pipe(t
     assert by_file == by_pipe
     assert (by_file.size, by_file.is_cut) == (len(raw), True)
     assert by_file.text.startswith("first\n") and by_file.text.endswith("last\n")
-    assert len(by_file.text) == LARGEST + 1
+    assert LARGEST - 2 * len("step 1999999\n") < len(by_file.text) <= LARGEST + 1  # whole lines
 
 
 @pytest.mark.parametrize("extra", [-1, 0, 1, 5_000_000])
