@@ -27,6 +27,7 @@ from tpu_studio.data.split import validation_count
 from tpu_studio.data.tokens import ByteTokens, Tokens
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import models, starters
+from tpu_studio.wire.brief import SAMPLE_LETTERS
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 
@@ -34,7 +35,7 @@ SIZES = (16, 24, 32, 48, 64, 96, 128, 192, 256)
 SIZES_OF_BYTES = (64, 128, 192, 256, 384, 512)
 WHOLE = 0.95  # of the texts, that fit as a whole
 LETTERS_A_PIECE = 7  # of a long word
-SHOWN, LONGEST_SHOWN = 12, 300
+SHOWN = 12
 _WORDS = re.compile(r"\w+|[^\w\s]")
 _IMBALANCE, _FEW = 3, 10
 
@@ -168,7 +169,7 @@ def _preview(found: Labelled) -> dict[str, object]:
     shown = to_show(found.labels, found.kept, at_most=SHOWN)
     texts = [
         {
-            "text": found.texts[index][:LONGEST_SHOWN],
+            "text": found.texts[index][:SAMPLE_LETTERS],
             "class": found.classes[found.labels[index]],
             "kept": bool(found.kept[index]),
         }

@@ -13,13 +13,14 @@ from tpu_studio.domain.chips import WORKERS_AT_MOST, worker_of
 from tpu_studio.domain.pace import SpeedReport
 from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span
 from tpu_studio.wire import metrics
+from tpu_studio.wire.brief import brief_fields, cut
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.reasons import Reason
 
 HAPPENED_AT_MOST = 500
 SPEED_WINDOW = 8
-_RAW_AT_MOST = 300  # letters
+DETAIL_LETTERS, HAPPENED_LETTERS = 300, 2_000  # a text of a stranger's run has as many as its file has room for
 
 
 def apply(view: RunView, event: Event) -> RunView:
@@ -39,7 +40,7 @@ def _phase(view: RunView, event: Event) -> RunView:
         phase = Phase(event.get("phase"))
     except ValueError:
         return view  # a phase of a newer version: kept in the file, not shown
-    detail = str(event.get("detail") or "")
+    detail = cut(str(event.get("detail") or ""), DETAIL_LETTERS)
     if view.end is not None:
         if phase in (Phase.CLEANING_UP, Phase.DONE):  # after the end comes the proof that nothing is left
             happened = view.happened
@@ -218,7 +219,7 @@ def _profile(view: RunView, event: Event) -> RunView:
             happened = _and(view.happened, Happened(event.t, "profile", {"steps": _int(event.get("steps"))}))
             return replace(view, profiling=False, profile=dict(event.fields), profile_failed={}, happened=happened)
         case "failed":
-            told = {"why": str(event.get("why")), "raw": str(event.get("raw") or "")[:_RAW_AT_MOST]}
+            told = {"why": str(event.get("why")), "raw": cut(str(event.get("raw") or ""), DETAIL_LETTERS)}
             happened = _and(view.happened, Happened(event.t, "profile", told))
             return replace(view, profiling=False, profile_failed=told, happened=happened)
     return view
@@ -236,7 +237,7 @@ def _end(view: RunView, event: Event) -> RunView:
     end = End(
         event.t,
         status,
-        str(event.get("reason", "")),
+        cut(str(event.get("reason", "")), DETAIL_LETTERS),
         _int(event.get("steps")) or view.step,
         {
             name: float(value)
@@ -346,7 +347,8 @@ _FOLDS = {
 
 
 def _and(happened: tuple[Happened, ...], new: Happened) -> tuple[Happened, ...]:
-    return (*happened[-HAPPENED_AT_MOST + 1 :], new)
+    short = replace(new, facts=brief_fields(new.facts, HAPPENED_LETTERS))
+    return (*happened[-HAPPENED_AT_MOST + 1 :], short)
 
 
 def _int(value: object) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tpu_studio.wire import kinds
+from tpu_studio.wire.brief import NAME_LETTERS, SAMPLE_LETTERS, cut
 from tpu_studio.wire.owncode import in_a_share
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
@@ -35,7 +37,7 @@ class Passage:
 def passages_of(plan: Plan) -> tuple[Passage, ...]:
     """The begin of texts that the plan holds; only the kept-aside ones as soon as there are any."""
     found = [
-        Passage(str(item.get("text", "")), str(item.get("class", "")), item.get("kept") is True)
+        Passage(cut(str(item.get("text", "")), SAMPLE_LETTERS), _label(item), item.get("kept") is True)
         for item in _named_in(plan, "texts")
     ]
     kept = [one for one in found if one.kept]
@@ -51,9 +53,13 @@ def samples_of(plan: Plan) -> tuple[Sample, ...]:
     for item in _named_in(plan, "pictures"):
         path = _found(plan, str(item.get("path", "")))
         if path is not None:
-            found.append(Sample(path, str(item.get("class", "")), item.get("kept") is True))
+            found.append(Sample(path, _label(item), item.get("kept") is True))
     kept = [one for one in found if one.kept]
     return tuple(kept or found)
+
+
+def _label(item: Mapping[str, object]) -> str:
+    return cut(str(item.get("class", "")), NAME_LETTERS)
 
 
 def _named_in(plan: Plan, what: str) -> list[dict[str, object]]:

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tpu_studio.wire.brief import brief_fields
+
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 DEEPEST = 16  # levels of lists and objects in an event; ours have three
 _LATEST = 1e11  # seconds since 1970: no time is beyond it, whatever a file says
@@ -62,7 +64,7 @@ def is_time(value: object) -> bool:
 
 def from_record(record: object) -> Event | None:
     """The event in an already parsed JSON value; None when it is no event (its time must be one, and its fields nested
-    no deeper than `DEEPEST`)."""
+    no deeper than `DEEPEST`). Texts in it are cut to `TEXT_LETTERS`: whoever wrote them, they are shown."""
     if not isinstance(record, dict):
         return None
     kind, t = record.get("kind"), record.get("t", "")
@@ -71,6 +73,7 @@ def from_record(record: object) -> Event | None:
     fields = {key: value for key, value in record.items() if key not in ("t", "kind")}
     if not _is_within(fields, DEEPEST):
         return None
+    fields = brief_fields(fields)
     if kind in ("metric", "speed", "end", "outcome", "notice"):
         fields = {key: _from_words(value) for key, value in fields.items()}
     return Event(float(t), kind, fields)

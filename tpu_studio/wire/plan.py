@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from tpu_studio.wire import frameworks, models, places, tasks
+from tpu_studio.wire.brief import brief_fields
 from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.events import is_time
 from tpu_studio.wire.extras import Extras, read_extras
@@ -217,6 +218,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
         _limit_something("limits", limits)
         _limit_something("price", price)
         options = tree.get("model_options")
+        plain["data"] = brief_fields(plain["data"])  # names and texts in it are shown
         return Plan(
             job=job,
             checks=checks,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.folding import apply
+from tpu_studio.domain.folding import DETAIL_LETTERS, HAPPENED_LETTERS, apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.events import Event, decode, encode, event
 from tpu_studio.wire.phases import Phase
@@ -110,3 +110,16 @@ def test_the_cost_only_rises_until_it_is_settled_then_what_was_only_reserved_com
         view = apply(view, Event(t, "money", {"usd": usd, "usd_per_hour": 1.2, **more}))
         assert view.usd == {1.0: 0.05, 2.0: 0.31, 3.0: 0.31, 4.0: 0.27}[t]
     assert apply(view, Event(5.0, "money", {"usd": 0.4})).usd == 0.4  # extended: it is spent anew
+
+
+def test_what_a_run_tells_of_itself_is_no_longer_than_a_page_has_room_for():
+    long = "ab cd " * 500_000
+    view = fold(
+        event("phase", t=10, phase="training", detail=long),
+        event("notice", t=11, id=long, level="warning", facts={"raw": long}),
+        event("end", t=12, status="failed", reason=long, facts={"raw": long}),
+        event("phase", t=13, phase="cleaning-up", detail=long),
+    )
+    assert len(view.detail) == DETAIL_LETTERS and view.detail.endswith("…")
+    assert view.end is not None and len(view.end.reason) <= DETAIL_LETTERS
+    assert all(len(str(one.facts)) < 3 * HAPPENED_LETTERS for one in view.happened) and len(view.happened) == 4

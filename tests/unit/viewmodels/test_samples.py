@@ -8,7 +8,8 @@ import pytest
 
 from tests.fakes.plans import plan
 from tpu_studio.viewmodels import samples
-from tpu_studio.viewmodels.samples import samples_of
+from tpu_studio.viewmodels.samples import passages_of, samples_of
+from tpu_studio.wire.brief import NAME_LETTERS, SAMPLE_LETTERS
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
 
@@ -57,3 +58,11 @@ def test_no_more_are_looked_for_than_a_plan_of_ours_names(tmp_path: Path) -> Non
     (tmp_path / "x.png").touch()
     found = samples_of(naming([{"path": str(tmp_path / "x.png"), "class": "x"}] * 10_000))
     assert len(found) == samples._NAMED
+
+
+def test_of_a_text_as_much_is_offered_as_a_plan_of_ours_holds() -> None:
+    long = "ab cd " * 100_000
+    told = [{"text": long, "class": long, "kept": True}]
+    found = passages_of(replace(plan(), data={"kind": "text", "preview": {"texts": told}}))[0]
+    assert (len(found.text), len(found.label)) == (SAMPLE_LETTERS, NAME_LETTERS)
+    assert len(samples_of(with_pictures({"path": str(SEVEN), "class": long}))[0].label) == NAME_LETTERS

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tpu_studio.wire.brief import TEXT_LETTERS
 from tpu_studio.wire.events import complete_lines, decode, encode, event
 
 numbers = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(2**53), 2**53)
@@ -54,3 +55,11 @@ def test_what_is_no_event_is_no_event():
 def test_fields_of_a_newer_version_are_kept():
     seen = decode(b'{"t":1,"kind":"novelty","more":{"a":[1]}}')
     assert seen is not None and seen.kind == "novelty" and seen.get("more") == {"a": [1]}
+
+
+def test_a_text_of_millions_of_letters_is_cut_wherever_it_stands_in_an_event():
+    long = "ab cd " * 500_000
+    line = encode(event("notice", t=1.0, id=long, facts={"raw": long, "items": [[long, 3]], long: 1}))
+    seen = decode(line)
+    assert seen is not None and len(str(seen.fields)) < 5 * TEXT_LETTERS
+    assert seen.get("facts")["raw"] == long[: TEXT_LETTERS - 1] + "…"

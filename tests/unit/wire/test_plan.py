@@ -13,6 +13,7 @@ from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
 from tests.fakes.making import make_plan
 from tests.fakes.skies import cloud_plan
 from tpu_studio.wire import families, models
+from tpu_studio.wire.brief import TEXT_LETTERS
 from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import dumps, from_json, loads
@@ -203,3 +204,11 @@ def test_no_cycles_are_looked_for_while_a_plan_is_read() -> None:
     finally:
         gc.callbacks.pop()
     assert heard.count("start") <= 1  # of what waited, when all is read
+
+
+def test_names_and_texts_of_the_data_are_read_as_far_as_a_page_shows_them() -> None:
+    tree = frozen()
+    long = "ab cd " * 100_000
+    tree["data"] |= {"classes": [[long, 3]], "target": long, "preview": {"columns": [long], "texts": [{"text": long}]}}
+    data = loads(json.dumps(tree).encode()).data
+    assert len(str(data["target"])) == TEXT_LETTERS and len(json.dumps(data)) < 6 * TEXT_LETTERS

@@ -6,6 +6,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QTextLayout, QTextOption
 from PySide6.QtWidgets import QWidget
 
+from tpu_studio.wire.brief import cut
+
+LETTERS = 4_000  # of one text are laid out: somebody else may have written millions, and none reads them
+
 
 def open_painter(widget: QWidget) -> QPainter:
     painter = QPainter(widget)
@@ -48,7 +52,7 @@ def hairline(painter: QPainter, x1: float, y1: float, x2: float, y2: float, colo
 
 
 def text_width(font: QFont, text: str) -> float:
-    return QFontMetricsF(font).horizontalAdvance(text)
+    return QFontMetricsF(font).horizontalAdvance(cut(text, LETTERS))
 
 
 def draw_text(
@@ -62,7 +66,7 @@ def draw_text(
     elide: bool = True,
 ) -> float:
     """One line, centred up and down, shortened with an ellipsis when it does not fit. Returns its width."""
-    metrics = QFontMetricsF(font)
+    metrics, text = QFontMetricsF(font), cut(text, LETTERS)
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5) if elide else text
     painter.setFont(font)
     painter.setPen(colour)
@@ -75,7 +79,7 @@ def lay_out(text: str, font: QFont, width: float) -> tuple[QTextLayout, float, f
 
     Returns the layout, its height and the width really used.
     """
-    layout = QTextLayout(text.replace("\n", "\u2028"), font)
+    layout = QTextLayout(cut(text, LETTERS).replace("\n", "\u2028"), font)
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     layout.setTextOption(option)

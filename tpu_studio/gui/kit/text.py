@@ -1,5 +1,5 @@
-"""Words on the screen. `Text` wraps so that nothing is ever cut; `Line` stays on one line and shortens itself with an
-ellipsis, the whole text on hover.
+"""Words on the screen. `Text` wraps so that nothing a person reads is cut; `Line` stays on one line and shortens itself
+with an ellipsis, the whole text on hover.
 
 Both are QLabels to screen readers, show their text as it is (no markup, '&' stays '&'), and follow the theme.
 """
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.theme import Themed, ink
 from tpu_studio.gui.kit.tooltip import plain
+from tpu_studio.wire.brief import cut
 
 _MEASURED_AT_MOST = 2000
 _measured: dict[tuple[str, str, float], tuple[int, int]] = {}  # words, font and width → height and width used
@@ -26,7 +27,7 @@ class _Words(Themed, QLabel):
         self._role, self._tone, self._numbers = role, tone, numbers
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(align)
-        QLabel.setText(self, text)
+        QLabel.setText(self, cut(text, paint.LETTERS))
         self.follow_theme()
 
     def restyle(self) -> None:
@@ -43,6 +44,7 @@ class _Words(Themed, QLabel):
         return self._tone
 
     def setText(self, text: str) -> None:
+        text = cut(text, paint.LETTERS)
         if text != self.text():
             super().setText(text)
             self.updateGeometry()

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from PySide6.QtGui import Qt
 
+from tpu_studio.wire.brief import cut
+
+_LETTERS = 2_000  # fill a screen
+
 
 def plain(text: str) -> str:
-    """*text*, or where Qt would see markup in it, markup that shows *text*."""
+    """*text* as far as a person reads, or where Qt would see markup in it, markup that shows *text*."""
+    text = cut(text, _LETTERS)
     return str(Qt.convertFromPlainText(text)) if Qt.mightBeRichText(text) else text
