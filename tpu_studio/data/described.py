@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tpu_studio.data.links import check_inside
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import path_error
 from tpu_studio.wire import kinds, tasks
@@ -30,7 +31,7 @@ def read_dataset(path: Path) -> dict[str, Any]:
     """The parsed `dataset.json` of a folder (or that file itself).
 
     Raises:
-        DataError: data-not-a-dataset, data-dataset-newer, data-missing, data-unreadable.
+        DataError: data-not-a-dataset, data-dataset-newer, data-missing, data-unreadable, data-link-outside.
     """
     file = path / NAME if path.is_dir() else path
     try:
@@ -38,18 +39,22 @@ def read_dataset(path: Path) -> dict[str, Any]:
         version = tree["format"]
         if not isinstance(version, int) or version > FORMAT:
             raise DataError("data-dataset-newer", path=str(file), format=version, known=FORMAT)
-        _check(tree)
+        names = _check(tree)
     except OSError as error:
         if path.is_dir() and not file.exists():
             raise DataError("data-not-a-dataset", path=str(path), raw=f"no {NAME}") from error
         raise path_error(file, error) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError("data-not-a-dataset", path=str(file), raw=str(error)[:200]) from error
+    check_inside(file.parent, [file.parent / name for name in names])
     return dict(tree)
 
 
-def _check(tree: Mapping[str, Any]) -> None:
-    """Raises ValueError, KeyError, TypeError or AttributeError unless *tree* is what `data.convert` writes."""
+def _check(tree: Mapping[str, Any]) -> list[str]:
+    """The names of its files.
+
+    Raises ValueError, KeyError, TypeError or AttributeError unless *tree* is what `data.convert` writes.
+    """
     kind, task, told = tree["kind"], tree["task"], tree["description"]
     known = kinds.find(kind)
     _demand(known is not None and not known.is_converted and task in tasks.IDS, f"kind {kind!r} with task {task!r}")
@@ -67,6 +72,7 @@ def _check(tree: Mapping[str, Any]) -> None:
     _within("data.image_size", look.image_size)
     _within("data.sequence_length", look.sequence_length)
     _describe(told)
+    return names
 
 
 def _splits(tree: Mapping[str, Any], split: str) -> list[Any]:

@@ -1,7 +1,7 @@
 """A folder of pictures or texts, one sub-folder a class: which files, of which class, on which side of the split.
 
 Knows names and sizes only; no file is opened here. Folders named train and val (or valid, validation, test) at the
-top hold classes and fix the split. Links are followed, but never in a circle.
+top hold classes and fix the split. Links are followed, but never in a circle, nor out of the folder.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from tpu_studio.data.arrays import Bools, Ints
 from tpu_studio.data.imaging import SUFFIXES
+from tpu_studio.data.links import OUTSIDE, leads_outside
 from tpu_studio.data.looked import Broken
 from tpu_studio.data.split import keys_of_names, validation_mask
 from tpu_studio.data.watching import Watch
@@ -38,7 +39,8 @@ class Listing:
     Attributes:
         names: Paths relative to *root*, with forward slashes.
         labels: Class indices; parts: -1 to be split, 0 training, 1 validation by its folder.
-        problems: Folders that could not be read, links in a circle, and pipes or devices with a picture's name.
+        problems: Folders that could not be read, links in a circle or out of it, and pipes or devices
+            with a picture's name.
         others: Files that are no pictures by their name; loose: pictures beside the class folders.
         unused: Folders left aside (a test folder when there is also a validation folder).
         empty: Classes whose folder holds no picture; not those whose folder could not be read.
@@ -86,7 +88,7 @@ def list_images(root: Path, watch: Watch, suffixes: Sequence[str] = tuple(SUFFIX
 
     Raises:
         DataError: data-missing, data-not-a-folder, data-unreadable, data-loop, data-empty, data-no-classes,
-            data-one-class.
+            data-one-class, data-link-outside.
     """
     walker = _Walker(root, watch, frozenset(suffixes))
     groups, loose = walker.classes()
@@ -98,6 +100,9 @@ def list_images(root: Path, watch: Watch, suffixes: Sequence[str] = tuple(SUFFIX
     closed = [item.item for item in problems if item.why == "unreadable-folder"]
     shut = {_readable(Path(folder).name) for folder in closed}
     empty = sorted(label for label, found in names_of.items() if not found and label not in shut)
+    outside = [item.item for item in problems if item.why == OUTSIDE]
+    if len(filled) < 2 and outside:
+        raise DataError("data-link-outside", path=str(root / outside[0]))
     if not filled:
         if loose:
             raise DataError("data-no-classes", path=str(root), pictures=loose, noun=noun)
@@ -233,7 +238,9 @@ class _Walker:
                     if name.startswith((".", "__MACOSX")):
                         continue
                     try:
-                        if entry.is_dir():
+                        if entry.is_symlink() and leads_outside(self.root, Path(entry.path)):
+                            self._refuse(entry, prefix)
+                        elif entry.is_dir():
                             folders.append(prefix + name)
                         elif name[name.rfind(".") :].lower() not in self.suffixes:
                             self.others += bool(folder)  # not beside the class folders: a licence, a note
@@ -247,6 +254,11 @@ class _Walker:
         except OSError as error:
             self.problems.append(Broken(folder, "link-loop" if error.errno == errno.ELOOP else "unreadable-folder"))
         return sorted(folders), sorted(pictures)
+
+    def _refuse(self, entry: os.DirEntry[str], prefix: str) -> None:
+        """Of a link out of the root: told, where what it leads to would have been data."""
+        if entry.is_dir() or entry.name[entry.name.rfind(".") :].lower() in self.suffixes:
+            self.problems.append(Broken(prefix + entry.name, OUTSIDE))
 
     def _tell(self) -> None:
         self.seen += 1

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import cells, columns, csvfile, encodings
+from tpu_studio.data import cells, columns, csvfile, encodings, links
 from tpu_studio.data.arrays import Bools, Ints32
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.csvfile import RowTally
@@ -107,13 +107,10 @@ def texts_in(path: Path, column: str) -> list[str]:
     """Of new ones, to be told apart: the texts of a folder, the *column* of a table, else the whole file.
 
     Raises:
-        DataError: as `read`; data-column-missing.
+        DataError: as `read`; data-column-missing, data-link-outside.
     """
     if path.is_dir():
-        files = sorted(one for one in path.rglob("*") if one.name.lower().endswith(PLAIN) and one.is_file())
-        if not files:
-            raise DataError("data-empty", path=str(path), others=0)
-        return [_text_of(one) for one in files]
+        return [_text_of(one) for one in links.all_below(path, PLAIN)]
     if path.suffix.lower() not in TABLES or not column:
         return [_text_of(path)]
     source = _opened(path, Watch())

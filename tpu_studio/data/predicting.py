@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import cells, csvfile, labelled, sorting
+from tpu_studio.data import cells, csvfile, labelled, links, sorting
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.brokenness import check_broken
@@ -35,17 +35,15 @@ def inputs_in(description: Description, path: Path) -> list[object]:
     Where texts are told apart, those of a folder or of a table's column as well.
 
     Raises:
-        DataError: data-missing, data-empty, data-too-broken for any broken row, or why the file cannot be read.
+        DataError: data-missing, data-empty, data-link-outside, data-too-broken for any broken row, or why the
+            file cannot be read.
     """
     check_ordinary(path)
     match kinds.by_id(description["kind"]).example:
         case "picture":
             if not path.is_dir():
                 return [path]
-            found = sorted(item for item in path.rglob("*") if item.suffix.lower() in SUFFIXES and item.is_file())
-            if not found:
-                raise DataError("data-empty", path=str(path), others=0)
-            return list(found)
+            return list(links.all_below(path, SUFFIXES))
         case "row":
             dialect = csvfile.sniff(path)
             tally = RowTally()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpu_studio.data import described, digits, images, shards, tables, texts
+from tpu_studio.data import described, digits, images, links, shards, tables, texts
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.looked import Look
 from tpu_studio.data.opened import Opened
@@ -59,7 +59,7 @@ def _shard_files(path: Path) -> list[tuple[Path, str]]:
 def _text_files(path: Path) -> list[tuple[Path, str]]:
     if path.is_file():
         return [(path, path.name)]
-    inside = sorted(item for item in path.rglob("*") if item.suffix.lower() in texts.SUFFIXES and item.is_file())
+    inside, _ = links.files_below(path, texts.SUFFIXES)
     return [(item, item.relative_to(path).as_posix()) for item in inside]
 
 

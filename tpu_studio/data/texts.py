@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import encodings, sorting, textlayout
+from tpu_studio.data import encodings, links, sorting, textlayout
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
 from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
@@ -219,16 +219,15 @@ def _cut(tokens: int, job: Job) -> int:
 def _find(path: Path) -> _Text:
     if not path.is_dir():
         return _Text(path, ((path, encodings.detect(path)),), (), path.stat().st_size)
-    try:
-        names = sorted(item for item in path.rglob("*") if item.suffix.lower() in SUFFIXES and item.is_file())
-    except OSError as error:
-        raise path_error(path, error) from error
-    files, broken = [], []
+    names, outside = links.files_below(path, SUFFIXES)
+    files, broken = [], [Broken(name.relative_to(path).as_posix(), links.OUTSIDE) for name in outside]
     for name in names:
         try:
             files.append((name, encodings.detect(name)))
         except DataError as error:
             broken.append(Broken(str(name.relative_to(path)), error.id.removeprefix("data-")))
+    if outside and not files:
+        raise DataError("data-link-outside", path=str(outside[0]))
     if not files:
         raise DataError("data-empty", path=str(path), others=len(broken))
     return _Text(path, tuple(files), tuple(broken), sum(name.stat().st_size for name, _ in files))

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from PySide6.QtGui import QFont, QTextLayout
+from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -24,7 +24,7 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Letters of each text that is measured or laid out."""
     seen: list[int] = []
 
-    class Metrics(paint.QFontMetricsF):
+    class Metrics(QFontMetricsF):
         def horizontalAdvance(self, text: str, *_: Any) -> float:
             seen.append(len(text))
             return float(super().horizontalAdvance(text))

@@ -117,6 +117,12 @@ ERRORS: dict[str, Entry] = {
         f"Opening it would tell that computer that you ask, and on Windows who you are. {DATA_UNTOUCHED}",
         "If you trust it, copy it to this computer, or connect the share as a folder of its own, and choose that.",
     ),
+    "data-link-outside": lambda f: Sentence(
+        f"{_path(f)} leads out of its folder",
+        "Whoever sent a folder may have put links into it to files of yours, which would go along with what you share"
+        f" and into the cloud. Nothing was read there. {DATA_UNTOUCHED}",
+        "Where you want it in your data, copy what it leads to into the folder; else remove the link.",
+    ),
     "data-loop": lambda f: Sentence(
         f"{_path(f)} leads back to itself",
         f"A link in the folder points to a folder above it. {DATA_UNTOUCHED}",
@@ -396,6 +402,7 @@ WHY_BROKEN: dict[str, str] = {
     "unreadable-folder": "the folder cannot be read",
     "special-file": "it is no ordinary file",
     "link-loop": "the link leads back to itself",
+    "link-outside": "the link leads out of the folder: copy what you want of it into the folder",
     "unreadable-row": "the row cannot be read",
     "quote-not-closed": "a quotation mark is not closed",
     "fields": "it has more or fewer fields than the others",

@@ -1,0 +1,133 @@
+"""A stranger's folder of data may hold links to files of mine: what they lead to is no data, for no reader."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tpu_studio.cloud.bundle import data_pieces
+from tpu_studio.data.convert import convert
+from tpu_studio.data.look import look
+from tpu_studio.data.predicting import inputs_in
+from tpu_studio.data.sources import open_data
+from tpu_studio.domain.sentences import say, why_broken
+from tpu_studio.wire import kinds, tasks
+from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.job import Job
+
+SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2hunter2\n" * 20
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """Files of mine beside what a stranger sent."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "id_ed25519").write_text(SECRET)
+    Image.new("RGB", (20, 20), "red").save(folder / "me.png")
+    return folder
+
+
+def texts(root: Path) -> Path:
+    for kind in ("good", "bad"):
+        (root / kind).mkdir(parents=True)
+        for number in range(20):
+            (root / kind / f"{number}.txt").write_text(f"a {kind} text, number {number}, with words " * 5)
+    return root
+
+
+def brought(job: Job) -> bytes:
+    out = io.BytesIO()
+    for piece in data_pieces(job):
+        piece.write(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("model", ["text-classifier", "gpt-nano"])
+def test_a_text_that_a_link_brings_from_elsewhere_is_no_data(
+    job_of: Callable[..., Job], tmp_path: Path, mine: Path, model: str
+) -> None:
+    root = texts(tmp_path / "reviews")
+    (root / "good" / "0.txt").unlink()
+    (root / "good" / "0.txt").symlink_to("../../mine/id_ed25519")
+    (root / "bad" / "again.txt").symlink_to("1.txt")  # inside of the folder it may lead where it wants
+    job = job_of("text", root, model=model, tokenizer="bytes")
+    seen, opened = look(job), open_data(job)
+    assert [(one.item, one.why) for one in seen.broken] == [("good/0.txt", "link-outside")]
+    assert seen.broken_count == opened.broken_count == 1
+    assert "hunter2" not in str(seen.to_json())
+    kept = [side.batch(np.arange(len(side)))["x"] for side in (opened.train, opened.validation)]
+    assert not any(b"hunter2" in (rows - shift).astype(np.uint8).tobytes() for rows in kept for shift in (0, 1))
+    sent = brought(job)
+    assert b"hunter2" not in sent and b"again.txt" in sent
+
+
+def test_a_picture_and_a_folder_that_links_bring_from_elsewhere_are_no_data(
+    job_of: Callable[..., Job], picture_folder: Callable[..., Path], mine: Path
+) -> None:
+    root = picture_folder({"cats": 40, "dogs": 40})
+    (root / "cats" / "me.png").symlink_to(mine / "me.png")
+    (root / "photos").symlink_to(mine, target_is_directory=True)
+    (root / "dogs" / "inner").symlink_to("../../mine", target_is_directory=True)
+    job = job_of("images", root)
+    seen = look(job)
+    assert {(one.item, one.why) for one in seen.broken} == {
+        ("cats/me.png", "link-outside"),
+        ("photos", "link-outside"),
+        ("dogs/inner", "link-outside"),
+    }
+    assert seen.examples == 80 and b"me.png" not in brought(job)
+    assert "copy" in why_broken("link-outside")
+
+
+def test_a_folder_that_is_itself_a_link_is_the_persons_own_choice(
+    job_of: Callable[..., Job], picture_folder: Callable[..., Path], tmp_path: Path
+) -> None:
+    (tmp_path / "linked").symlink_to(picture_folder({"cats": 40, "dogs": 40}), target_is_directory=True)
+    assert look(job_of("images", tmp_path / "linked")).broken_count == 0
+
+
+@pytest.mark.parametrize("kind", ["images", "text"])
+def test_a_folder_of_nothing_but_such_links_is_refused_with_what_to_do(
+    job_of: Callable[..., Job], tmp_path: Path, mine: Path, kind: str
+) -> None:
+    root = tmp_path / "linked"
+    for name, other in (("a", "me.png"), ("b", "me.png"), ("c", "id_ed25519")):
+        (root / name).mkdir(parents=True)
+        ending = ".txt" if kind == "text" else ".png"
+        (root / name / f"x{ending}").symlink_to(mine / other)
+    with pytest.raises(DataError) as refusal:
+        look(job_of(kind, root))
+    said = say(refusal.value)
+    assert refusal.value.id == "data-link-outside"
+    assert "Nothing was charged" in said.meaning and "copy" in said.action
+
+
+def test_a_data_set_in_shards_with_such_a_link_is_refused(
+    job_of: Callable[..., Job], picture_folder: Callable[..., Path], tmp_path: Path, mine: Path
+) -> None:
+    out = tmp_path / "shards"
+    convert(job_of("images", picture_folder({"cats": 40, "dogs": 40})), out)
+    shard = next(path for path in out.rglob("*") if path.suffix == ".tfrecord")
+    shard.unlink()
+    shard.symlink_to(mine / "id_ed25519")
+    job = job_of("tfrecord", out)
+    for reads in (look, open_data, brought):
+        with pytest.raises(DataError) as refusal:
+            reads(job)
+        assert (refusal.value.id, refusal.value.facts["path"]) == ("data-link-outside", str(shard))
+
+
+def test_nothing_is_told_of_what_such_a_link_leads_to(tmp_path: Path, mine: Path) -> None:
+    root = texts(tmp_path / "reviews")
+    (root / "good" / "key.txt").symlink_to(mine / "id_ed25519")
+    task = next(task.id for task in tasks.all_tasks() if task.has_classes and task.id in kinds.by_id("text").tasks)
+    sorts = {"kind": "text", "task": task, "text_column": ""}
+    with pytest.raises(DataError) as refusal:
+        inputs_in(sorts, root)
+    assert (refusal.value.id, refusal.value.facts["path"]) == ("data-link-outside", str(root / "good" / "key.txt"))
