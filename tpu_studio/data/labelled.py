@@ -7,6 +7,7 @@ else the one with the longest texts.
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,9 @@ from tpu_studio.wire.job import Job, parse
 
 LEAST = 10  # texts
 SAMPLE_BYTES = 16 * 2**20  # that a look reads of a folder, or of JSON lines
+SAMPLE_CELLS = 1_000_000  # of JSON lines, however few letters they take
+LONGEST_LINE = 4_000_000  # letters of one of them
+LONGEST_TEXT = 2**20  # bytes of one in a folder that are read: more than any model has places for
 MOST_COLUMNS = 1000
 _AS_TEXT = "text"  # of `data.columns`
 _PROBED = 500  # rows, of which a column's cells are looked at
@@ -142,6 +146,7 @@ def _folder(job: Job, path: Path, watch: Watch, most_bytes: int | None) -> Label
     kept = listing.validation(job.training.seed, job.data.validation)
     texts, broken, good = [], list(listing.problems), []
     for done, index in enumerate(range(0, count, step)):
+        watch.check()
         if done % 100 == 0:
             watch.at(done, -(-count // step))
         try:
@@ -250,7 +255,7 @@ def _opened(path: Path, watch: Watch) -> _Table:
     if suffix == PARQUET:
         raise DataError("data-parquet", path=str(path))
     if suffix in RECORDS:
-        return _records(path)
+        return _records(path, watch)
     if suffix not in TABLES:
         raise DataError("data-not-sorted", path=str(path))
     dialect, tally = csvfile.sniff(path), RowTally()
@@ -265,40 +270,57 @@ def _opened(path: Path, watch: Watch) -> _Table:
     )
 
 
-def _records(path: Path) -> _Table:
+def _records(path: Path, watch: Watch) -> _Table:
     """Of JSON lines: the columns are the names that the objects have."""
     encoding, tally = encodings.detect(path), RowTally()
-    names: dict[str, None] = {}
+    places: dict[str, int] = {}
     nested: dict[str, int] = {}
     found: list[dict[str, object]] = []
-    seen = 0
-    for line, record in _lines(path, encoding, tally):
-        found.append(record)
-        names |= dict.fromkeys(record)
-        nested |= {name: line for name, one in record.items() if isinstance(one, (dict, list)) and name not in nested}
-        seen += sum(len(str(value)) + len(name) for name, value in record.items())
-        if seen > SAMPLE_BYTES:
+    size = read = 0
+    for line, record, read in _lines(path, encoding, tally, watch):
+        new = [name for name in record if name not in places]
+        cells = (len(found) + 1) * max(1, len(places) + len(new))
+        if found and (read > SAMPLE_BYTES or cells > SAMPLE_CELLS):
             break
+        found.append(record)
+        places |= {name: len(places) + at for at, name in enumerate(new)}
+        nested |= {name: line for name, one in record.items() if isinstance(one, (dict, list)) and name not in nested}
+        size = read
     if not found:
         raise DataError("data-empty", path=str(path))
-    keys = tuple(names)[:MOST_COLUMNS]
+    places = {name: at for name, at in places.items() if at < MOST_COLUMNS}
+
+    def row_of(record: dict[str, object]) -> list[str]:
+        row = [""] * len(places)
+        for name, value in record.items():
+            if name in places:
+                row[places[name]] = _plain(value)
+        return row
 
     def rows(tally: RowTally, watch: Watch) -> Iterator[list[str]]:
-        for line, record in _lines(path, encoding, tally):
-            if line % 1000 == 0:
-                watch.check()
-            yield [_plain(record.get(key)) for key in keys]
+        return (row_of(record) for _, record, _ in _lines(path, encoding, tally, watch))
 
-    about = len(found) if seen <= SAMPLE_BYTES else round(len(found) * path.stat().st_size / seen)
-    sample = [[_plain(record.get(key)) for key in keys] for record in found]
-    return _Table(keys, rows, sample, about, tally, True, nested)
+    about = len(found) if size == read else round(len(found) * path.stat().st_size / size)
+    nested = {_plain(name): line for name, line in nested.items()}
+    names = tuple(map(_plain, places))
+    return _Table(names, rows, [row_of(record) for record in found], about, tally, True, nested)
 
 
-def _lines(path: Path, encoding: str, tally: RowTally) -> Iterator[tuple[int, dict[str, object]]]:
-    """Each object with its line; what is none goes to *tally*."""
+def _lines(path: Path, encoding: str, tally: RowTally, watch: Watch) -> Iterator[tuple[int, dict[str, object], int]]:
+    """Each object with its line, and how many bytes were read with it; what is none goes to *tally*."""
+    number = read = 0
     try:
         with open(path, encoding=encoding, errors="replace") as file:
-            for number, line in enumerate(file, 1):
+            while line := file.readline(LONGEST_LINE):
+                number += 1
+                if number % 1000 == 1:
+                    watch.check()
+                read += len(line.encode(encoding, "replace"))
+                if len(line) == LONGEST_LINE and not line.endswith("\n"):
+                    while (rest := file.readline(LONGEST_LINE)) and not rest.endswith("\n"):
+                        watch.check()
+                    tally.breaks(number, "cell-too-long")
+                    continue
                 if not line.strip():
                     continue
                 try:
@@ -307,7 +329,7 @@ def _lines(path: Path, encoding: str, tally: RowTally) -> Iterator[tuple[int, di
                     record = None
                 if isinstance(record, dict):
                     tally.rows, tally.line = tally.rows + 1, number
-                    yield number, record
+                    yield number, record, read
                 else:
                     tally.breaks(number, "not-json")
     except OSError as error:
@@ -315,15 +337,19 @@ def _lines(path: Path, encoding: str, tally: RowTally) -> Iterator[tuple[int, di
 
 
 def _plain(value: object) -> str:
-    return "" if value is None else str(value)
+    """As text that can be written: JSON may name half a character."""
+    return "" if value is None else str(value).encode("utf-8", "replace").decode()
 
 
 def _text_of(path: Path) -> str:
     encoding = encodings.detect(path)
     try:
-        return path.read_bytes().decode(encoding, "replace").removeprefix("\ufeff")
+        with open(path, "rb") as file:
+            raw = file.read(LONGEST_TEXT)
+            whole = not file.read(1)
     except OSError as error:
         raise path_error(path, error) from error
+    return codecs.getincrementaldecoder(encoding)("replace").decode(raw, whole).removeprefix("\ufeff")
 
 
 def _check_enough(path: Path, count: int) -> None:

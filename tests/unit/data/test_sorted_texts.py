@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tpu_studio.data import textlayout
+from tpu_studio.data import labelled, textlayout
+from tpu_studio.data.csvfile import RowTally
 from tpu_studio.data.look import Look, look
 from tpu_studio.data.predicting import decode_outputs, encode_inputs, inputs_in
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.tokens import learned_vocabulary
+from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError, JobError, StudioError
@@ -291,3 +293,46 @@ def test_new_texts_are_taken_from_files_tables_and_folders(tmp_path: Path) -> No
 
 def test_the_vocabulary_grows_with_the_text() -> None:
     assert [learned_vocabulary(size) for size in (100, 100_000, 225_000, 10**9)] == [512, 1920, 4480, 8192]
+
+
+@pytest.mark.parametrize("names_come", ["first", "last"])
+def test_json_lines_made_to_fill_the_memory_are_looked_at_in_part(names_come: str, tmp_path: Path) -> None:
+    """990 names on one line, and 20,000 lines of two letters: each became a row of 990 cells."""
+    path = as_lines(tmp_path / "bomb.jsonl", some_rows())
+    parts = [json.dumps({f"c{number}": "" for number in range(990)}) + "\n", "{}\n" * 20_000]
+    with path.open("a") as file:
+        file.writelines(parts if names_come == "first" else parts[::-1])
+    source = labelled._opened(path, Watch())
+    assert len(source.sample) * len(source.names) <= labelled.SAMPLE_CELLS
+    assert [name for name, _ in look(sorting(path, target="mood")).classes] == ["bad", "good"]
+
+
+def test_a_look_at_json_lines_is_cancelled_and_no_line_is_read_without_end(tmp_path: Path) -> None:
+    path = as_lines(tmp_path / "lines.jsonl", some_rows(3000))
+    with pytest.raises(Cancelled):
+        look(sorting(path), cancelled=lambda: True)
+    with path.open("a") as file:
+        file.write('{"review": "' + "a" * 3 * labelled.LONGEST_LINE + '", "mood": "good"}\n' + json.dumps({}) + "\n")
+    tally = RowTally()
+    rows = list(labelled._opened(path, Watch()).rows(tally, Watch()))
+    assert [(one.item, one.why) for one in tally.broken] == [("line 3001", "cell-too-long")]
+    assert (len(rows), tally.line) == (3001, 3002)
+
+
+def test_of_one_huge_text_as_much_is_read_as_a_model_could_use(tmp_path: Path) -> None:
+    path = as_folder(tmp_path / "texts", some_rows())
+    (path / "good" / "huge.txt").write_text("ä" * 2 * labelled.LONGEST_TEXT, encoding="utf-8")
+    found = labelled.read(sorting(path), path, Watch())
+    assert max(map(len, found.texts)) == labelled.LONGEST_TEXT // 2 and not any("\ufffd" in one for one in found.texts)
+    assert len(labelled.texts_in(path / "good" / "huge.txt", "")[0]) == labelled.LONGEST_TEXT // 2
+
+
+def test_half_a_character_in_json_lines_is_a_question_mark(tmp_path: Path) -> None:
+    path = tmp_path / "half.jsonl"
+    rows = [(text + "\ud800", kind + "\ud800") for text, kind in some_rows()]
+    path.write_text("".join(json.dumps({"review\ud800": text, "mood\ud800": kind}) + "\n" for text, kind in rows))
+    seen = look(sorting(path))
+    assert (seen.target, [name for name, _ in seen.classes]) == ("mood?", ["bad?", "good?"])
+    json.dumps(seen.to_json(), ensure_ascii=False).encode()
+    texts = labelled.texts_in(path, "review?")
+    assert len(texts) == len(rows) and "".join(texts).encode()
