@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,8 @@ from tpu_studio.practice import daemon
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.viewmodels import settings_file
-from tpu_studio.workflow import desk
+from tpu_studio.wire import runfolder
+from tpu_studio.workflow import desk, folders
 from tpu_studio.workflow.account.ports import Choices
 from tpu_studio.workflow.account.remembering import ChoicesFile, KeptQuota
 
@@ -260,3 +262,37 @@ def test_nothing_unpickles_and_code_is_run_in_one_place() -> None:
 def test_a_new_home_is_nobody_elses_to_read(tmp_path: Path, made: Callable[[Path], None]) -> None:
     made(tmp_path / "home")
     assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
+
+
+@posix
+@pytest.mark.parametrize("first", ["write", "claim", "practice", "consents", "runs"])
+def test_the_home_is_its_owners_whatever_makes_it_first(first: str, tmp_path: Path) -> None:
+    home = tmp_path / "new" / "home"
+    before = os.umask(0o022)
+    try:
+        match first:
+            case "write":
+                runfolder.write_atomically(home / "cache" / "facts.json", b"{}")
+            case "claim":
+                runfolder.create_once(home / "runs" / "a-b" / "control" / "000001.json", b"{}")
+            case "practice":
+                with daemon._held(home / "practice"):
+                    pass
+            case "consents":
+                with Consents(home)._alone():
+                    pass
+            case "runs":
+                folders.RunFolders(home / "runs", lambda _: True).make("digits")
+    finally:
+        os.umask(before)
+    assert home.stat().st_mode & 0o077 == 0
+
+
+def test_whatever_makes_folders_at_home_makes_those_above_them_as_closed():
+    """`Path.mkdir` gives its rights to the last folder only."""
+    others = [
+        str(path.relative_to(SOURCES))
+        for path in sorted(SOURCES.rglob("*.py"))
+        if path.name != "homes.py" and re.search(r"mkdir\([^)\n]*parents=True[^)\n]*mode=", path.read_text("utf-8"))
+    ]
+    assert others == []

@@ -22,6 +22,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
+from tpu_studio.wire.homes import make_private
+
 CONNECT_MS = 300
 ANSWER_MS = 2000
 LONGEST = 100  # bytes of a path that a socket can have, on every system
@@ -128,7 +130,7 @@ def become_first(home: Path, parent: QObject | None = None) -> FirstWindow | Non
     server = QLocalServer()
     server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
     with suppress(OSError):  # a home that cannot be made is told where it is needed
-        home.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(home.expanduser())
     name = socket_name(home)
     if name is None:
         return None

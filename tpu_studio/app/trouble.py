@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.secrets import without_secrets
 
 _log = logging.getLogger("tpu_studio")
@@ -30,7 +31,7 @@ def start_log(home: Path) -> None:
     terminal.setFormatter(_OneLine("%(levelname)s %(message)s"))
     handlers: list[logging.Handler] = [terminal]
     try:
-        log_file(home).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(log_file(home).parent)
         with log_file(home).open("ab"):  # else each line would complain
             pass
         kept = RotatingFileHandler(log_file(home), maxBytes=LARGEST_BYTES, backupCount=1, encoding="utf-8", delay=True)

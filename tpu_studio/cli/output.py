@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.secrets import without_secrets
 
 _BAR = 24
@@ -121,7 +122,7 @@ class Output:
 
         log = home_folder() / "errors.log"
         try:
-            log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(log.parent)
             with open(log, "a", encoding="utf-8") as file:
                 told = without_secrets("".join(traceback.format_exception(error)))
                 file.write(time.strftime("\n%Y-%m-%d %H:%M:%S\n") + told)

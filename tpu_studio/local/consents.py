@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.consent import place_kind
 
@@ -61,7 +62,7 @@ class Consents:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """App and command line may agree at the same time."""
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._file.parent)
         fd = os.open(self._file.with_name(".consent.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tpu_studio.wire.homes import make_private
+
 PARTS = ("__init__.py", "wire", "data", "trainer")
 """What of the package guardian and trainer import."""
 KEPT_S = 90 * 86_400.0
@@ -57,7 +59,7 @@ def _copied(name: str, programs: Path, fill: Callable[[Path], None]) -> Path | N
     if made.is_dir():
         return made
     try:
-        programs.mkdir(parents=True, exist_ok=True)
+        make_private(programs)
         _forget_old(programs)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=programs, ignore_cleanup_errors=True) as new:
             fill(Path(new) / name)

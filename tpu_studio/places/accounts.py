@@ -18,6 +18,7 @@ from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.places.standing import folder_of
 from tpu_studio.wire import places
+from tpu_studio.wire.homes import make_private
 from tpu_studio.workflow.account.ports import Allowance
 from tpu_studio.workflow.account.remembering import ChoicesFile, KeptQuota
 
@@ -39,7 +40,7 @@ class Side:
         self, place: str, home: Path, endpoints: Endpoints, open_browser: Callable[[str], bool] = webbrowser.open
     ) -> None:
         folder = folder_of(place, home)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(folder)
         self.place, self.endpoints, self._folder, self._browse = place, endpoints, folder, open_browser
         self.signing = Accounts(folder, endpoints, self._secrets)
         self.choices = ChoicesFile(folder)

@@ -17,6 +17,7 @@ from tpu_studio.domain.catalogue import Catalogue
 from tpu_studio.domain.renewed import use
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import CloudUnclear, StudioError
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.runfolder import write_atomically
 
 KEPT = timedelta(days=7)
@@ -66,7 +67,7 @@ def refresh(
             return Priced(None, error)
         _use(place, kept[1], kept[0])
         return Priced(kept[0], error)
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(file.parent)
     write_atomically(file, json.dumps({"format": 1, "date": today.isoformat(), "rows": rows}).encode())
     _use(place, rows, today)
     return Priced(today)

@@ -20,6 +20,7 @@ from tpu_studio.domain.renewed import use
 from tpu_studio.places.pricing import Priced
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.runfolder import write_atomically
 
 
@@ -85,7 +86,7 @@ def refresh(
             told=told,
             cancelled=cancelled,
         )
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(home)
     write_atomically(_file(place, home), json.dumps(found.to_json()).encode())
     if cancelled():
         priced = pricing.use_kept(home, today, place)

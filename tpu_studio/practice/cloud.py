@@ -15,6 +15,7 @@ from tpu_studio.practice.principals import Principals
 from tpu_studio.practice.settings import Settings
 from tpu_studio.practice.state import Database
 from tpu_studio.practice.vms import Vms
+from tpu_studio.wire.homes import make_private
 
 TICK_S = 0.02  # real seconds
 
@@ -32,7 +33,7 @@ class Cloud:
     """
 
     def __init__(self, settings: Settings) -> None:
-        settings.folder.mkdir(parents=True, exist_ok=True)
+        make_private(settings.folder)
         self.db = Database(settings.database)
         self.settings = settings = _as_it_began(self.db, settings)
         self.clock = Clock(self.db, settings.speed)

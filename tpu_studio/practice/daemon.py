@@ -34,6 +34,7 @@ from tpu_studio.practice.state import Record
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.homes import make_private
 
 _LOOPBACK = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}")
 IDLE_S = 600.0
@@ -198,7 +199,7 @@ def _machines_left(home: Path) -> bool:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(folder)
     with (folder / "lock").open("a") as lock:
         looks = _LOOKS
         while not try_lock(lock.fileno()):
@@ -240,7 +241,7 @@ def _call(record: dict[str, object], method: str, path: str, body: dict[str, obj
 
 
 def _spawn(home: Path, program: list[str]) -> subprocess.Popen[bytes]:
-    folder(home).mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(folder(home))
     arguments = [*program, "--json", "--as-server"]  # its token is not for a log
     with (folder(home) / "server.log").open("wb") as log:
         _collect()

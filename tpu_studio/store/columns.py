@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from tpu_studio.wire.homes import make_private
+
 ROW = np.dtype([("step", "<i8"), ("t", "<f8"), ("value", "<f8")])
 GROUP = np.dtype([("low", "<f8"), ("high", "<f8"), ("mean", "<f8"), ("holes", "<i8")])
 FANOUT = 4
@@ -53,7 +55,7 @@ def append(folder: Path, number: int, length: int, rows: Rows) -> int:
     try:
         _write(rows_file(folder, number), length * ROW.itemsize, rows.tobytes())
     except FileNotFoundError:  # the first of this run
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         _write(rows_file(folder, number), length * ROW.itemsize, rows.tobytes())
     new = length + len(rows)
     for level in range(1, levels_of(new) + 1):

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tpu_studio.wire.claims import this_machine
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.homes import make_private
 
 VERSION = 3
 _SMALLEST_ROOM = 1 << 20
@@ -60,7 +61,7 @@ class Database:
         self._lock = threading.RLock()
         self._boot = this_machine()["boot"]
         try:
-            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(home)
             self._db = self._open()
         except (OSError, sqlite3.OperationalError) as error:
             raise refused(home, error) from error

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from tpu_studio.store.database import is_locked_by_its_bytes
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.homes import make_private
 from tpu_studio.workflow.ports import Intent
 
 # Migrations in order; the database's user_version says how many have been applied. Only ever append.
@@ -58,7 +59,7 @@ class JournalFile:
         self.put_aside: Path | None = None
         self.fresh, self._file = False, 0
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(path.parent)
             self._db = self._opened()
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise self._not_ready(error) from error

@@ -24,7 +24,7 @@ from tpu_studio import __version__
 from tpu_studio.data.fingerprints import stamp_of
 from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.trainer.order import evaluation_batches
-from tpu_studio.wire.homes import home_folder
+from tpu_studio.wire.homes import home_folder, make_private
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -126,7 +126,7 @@ def _kept(path: Path, lengths: list[int]) -> dict[str, Any] | None:
 def _keep(path: Path, arrays: dict[str, Any]) -> None:
     """Where there is no room they are made anew next time."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         write_atomically(path, save(arrays))
         held = sorted(path.parent.glob("*.safetensors"), key=lambda one: one.stat().st_mtime, reverse=True)
         sizes = np.cumsum([one.stat().st_size for one in held])

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import make_folder, open_plain, open_to_read
 from tpu_studio.wire.runfolder import beside
@@ -46,7 +47,7 @@ def create_claim(path: Path, record: Mapping[str, object]) -> int | None:
 
     The lock is taken before the file gets its name, so nobody can see a claim that nobody holds while its owner lives.
     """
-    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent.parent)
     make_folder(path.parent)
     temporary = beside(path, "new")
     fd = open_plain(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC)

@@ -1,7 +1,7 @@
 """Where TPU Studio keeps what belongs to a person: one folder, the platform's own place for user data.
 
 Everything else on disk is found from here (docs/architecture.md, "Where things are on disk"). `TPU_STUDIO_HOME` moves
-all of it. Nothing is created here: whoever writes makes its own folder.
+all of it. Nothing is created here: whoever writes makes its own folder, by `make_private`.
 """
 
 from __future__ import annotations
@@ -40,3 +40,14 @@ def _user_data_folder() -> Path:
     # A relative XDG path is to be ignored (XDG Base Directory Specification).
     told = Path(os.environ.get("XDG_DATA_HOME", ""))
     return told if told.is_absolute() else Path.home() / ".local" / "share"
+
+
+def make_private(folder: Path) -> None:
+    """Make *folder* and what is missing above it, for its owner alone: whoever comes first makes the home.
+
+    Raises OSError.
+    """
+    if not folder.is_dir():
+        if not folder.parent.exists() and folder.parent != folder:
+            make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)

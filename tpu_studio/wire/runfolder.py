@@ -7,6 +7,7 @@ import re
 import threading
 from pathlib import Path, PurePosixPath
 
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.jsonfile import read_json
 
 PLAN = "plan.json"
@@ -139,7 +140,7 @@ def beside(path: Path, ending: str) -> Path:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write *data* beside *path*, sync it, and put it in place: after a crash either the old or the new is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     temporary = beside(path, "tmp")
     try:
         with open(temporary, "wb") as file:
@@ -154,7 +155,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def create_once(path: Path, data: bytes) -> bool:
     """Create *path* with *data* unless it is there; True when this call created it, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     temporary = beside(path, "new")
     with open(temporary, "wb") as file:
         file.write(data)

@@ -19,6 +19,7 @@ from typing import BinaryIO
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import extensions, send
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.plan import loads
 from tpu_studio.wire.runfolder import (
@@ -86,7 +87,7 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
     left_out = tops_of(one.as_posix() for one, _ in found if not is_known(PurePosixPath(one.as_posix())))
     target, temporary = runs / run, runs / f".importing-{run}-{secrets.token_hex(4)}"
     try:
-        runs.mkdir(parents=True, exist_ok=True)
+        make_private(runs)
         need = sum(size for _, size in files)
         free = shutil.disk_usage(runs).free
         if need > free - (64 << 20):

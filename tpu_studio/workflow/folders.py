@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, RunError
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plainfiles import strange_entry
 from tpu_studio.wire.runfolder import PLAN, has_plan, is_torn
 from tpu_studio.workflow import desk
@@ -119,7 +120,7 @@ class RunFolders:
         return f"{slug or 'run'}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
 
     def make(self, name: str) -> Path:
-        self.root.mkdir(parents=True, exist_ok=True)
+        make_private(self.root)
         while True:
             folder = self.root / self.new_id(name)
             try:

@@ -19,6 +19,7 @@ from pathlib import Path
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.runfolder import PLAN
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -73,7 +74,7 @@ def take_back(run: str, trash: Path, runs: Path) -> None:
             raise RunError("run-not-in-trash", run=run)
         if (runs / run).exists():
             raise RunError("run-exists", run=run)
-        runs.mkdir(parents=True, exist_ok=True)
+        make_private(runs)
         os.rename(source, runs / run)
 
 
@@ -161,7 +162,7 @@ def _hide(folder: Path, trash: Path) -> Path | None:
 @contextmanager
 def _alone(trash: Path) -> Iterator[None]:
     """Raises OSError."""
-    trash.mkdir(parents=True, exist_ok=True)
+    make_private(trash)
     fd = os.open(trash, os.O_RDONLY | os.O_CLOEXEC)
     try:
         wait_for_lock(fd)

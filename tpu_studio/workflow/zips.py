@@ -22,6 +22,7 @@ from typing import Literal
 
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, decode
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_known, is_run_id
 from tpu_studio.wire.sizes import PLAN_BYTES
@@ -70,7 +71,7 @@ def unzipped(path: Path, runs: Path, progress: Progress | None = None) -> Iterat
             ``plan-newer``.
         OSError: The disk.
     """
-    runs.mkdir(parents=True, exist_ok=True)
+    make_private(runs)
     beside = runs / f".unzipping-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         with ExitStack() as opened:

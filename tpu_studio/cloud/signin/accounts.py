@@ -25,6 +25,7 @@ from tpu_studio.cloud.signin import browser, gcloud
 from tpu_studio.cloud.signin.secrets import Secrets
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady, SignedOut, StudioError
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.runfolder import write_atomically
 
 SCOPE = browser.NEEDED
@@ -287,7 +288,7 @@ class Accounts:
             if self._held:  # by this very thread
                 yield
                 return
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self._file.parent)
             fd = os.open(self._file.with_name(".accounts.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 wait_for_lock(fd)

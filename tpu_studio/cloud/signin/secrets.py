@@ -18,6 +18,7 @@ from typing import Protocol
 
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.runfolder import write_atomically
 
 SERVICE = "TPU Studio"
@@ -103,7 +104,7 @@ class PrivateFile:
         before = os.umask(0o077)
         try:
             with self._lock:
-                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_private(self.path.parent)
                 self.path.parent.chmod(0o700)
                 with open(self.path.with_suffix(".lock"), "ab") as lock:
                     wait_for_lock(lock.fileno())

@@ -31,6 +31,7 @@ from tpu_studio.practice.machines.machine import Machine, State
 from tpu_studio.practice.vms import MachineSpec
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.homes import make_private
 
 FAULTS = ("vm-hung", "vm-without-network", "environment-install-fails", "disk-full", "clock-skew")
 RUNNING_FAULTS = ("vm-hung", "vm-without-network", "disk-full")
@@ -47,7 +48,7 @@ class Fleet:
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
         self._root = cloud.settings.machine_root
-        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._root)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._lock = threading.RLock()
         ClockLine(cloud.clock.now(), time.time(), cloud.clock.speed, cloud.url).save(self._root)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.runfolder import write_atomically
 
 MACHINE, STATE, KILLED = "machine.json", "state.json", "killed"
@@ -53,7 +54,7 @@ class Machine:
     doubts: Mapping[str, str] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(folder)
         _write(folder / MACHINE, asdict(self))
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plainfiles import make_folder, open_plain
 from tpu_studio.wire.runfolder import claim_file, events_file, heartbeat_file, write_atomically
 
@@ -43,7 +44,7 @@ class EventsFile:
         """*at*: what a time of this machine's clock is by the clock that counts."""
         self._at = at
         path = events_file(run, attempt, worker)
-        path.parent.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent.parent)
         make_folder(path.parent)
         self._fd = open_plain(path, os.O_RDWR | os.O_CREAT)
         self._size = _repair(self._fd)

@@ -26,6 +26,7 @@ from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.events import Event, decode, encode
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.limits import Limits, changed, limits_of, used_before
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plainfiles import write_inside
@@ -133,7 +134,7 @@ class Keeper:
         """Wait at the turnstile, still obeying; False when the run was stopped meanwhile."""
         if self._turnstile is None or self._told_to_stop():
             return not self._told_to_stop()
-        self._turnstile.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self._turnstile.parent)
         lock = os.open(self._turnstile, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
         if try_lock(lock):
             return True  # held, as *lock* stays open, until this process ends
