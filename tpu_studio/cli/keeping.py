@@ -61,7 +61,7 @@ def show(arguments: Arguments, output: Output) -> int:
         causes = _causes(following) if row.status == "failed" else None
         following.close()
         if arguments.job is not None:
-            return _save_job(following.plan, arguments.job, output)
+            return _save_job(following.plan, row.folder, arguments.job, output)
         told = {**as_json(row), **result(services, arguments.run), "plan": following.plan.to_json()}
         told["detail"] = following.view.detail or None
         profile = following.view.profiled
@@ -93,14 +93,14 @@ def _known(causes: tuple[Cause, ...] | None) -> list[str]:
     return [f"Its log shows: {causes[0].title}.", causes[0].means, *(f"  {step}" for step in causes[0].do)]
 
 
-def _save_job(plan: Plan, path: Path, output: Output) -> int:
+def _save_job(plan: Plan, folder: Path, path: Path, output: Output) -> int:
     """Write what the run was asked to do as a job file. Raises BadInput: a file is there."""
     from tpu_studio.domain.jobfile import save
     from tpu_studio.viewmodels.draft import of_plan
 
     if path.exists():
         raise BadInput("command-line", raw=f"{path} is there already", help="tpu-studio show --help")
-    save(of_plan(plan), path.absolute())
+    save(of_plan(plan, folder), path.absolute())
     output.say(f"What it was asked to do is in {path}. Price it anew: tpu-studio plan {path}")
     output.answer({"job": str(path)}, str(path))
     return 0

@@ -124,7 +124,7 @@ class CompareViewModel:
     def plan_best(self) -> None:
         """A new plan with the settings of the best run."""
         if reading := self._open.get(self.state.value.best):
-            self.planned(draft.of_plan(reading.plan))
+            self.planned(draft.of_plan(reading.plan, reading.folder))
 
     def save_table(self, path: Path) -> None:
         """All runs with all that differs, as CSV that no spreadsheet takes for formulas."""

@@ -16,6 +16,7 @@ from tpu_studio.wire.keys import AUTO, Key
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import BY_PATH, KEYS
+from tpu_studio.workflow.consent import is_imported
 
 _EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
 
@@ -48,11 +49,14 @@ def edited(job: Job, changes: Mapping[str, object]) -> Job:
     return job_of(values, job.base, frozenset(given))
 
 
-def of_plan(plan: Plan) -> Job:
-    """The job behind a plan, ready to be edited: what had been chosen for the person is "auto" again."""
+def of_plan(plan: Plan, folder: Path) -> Job:
+    """The job behind the plan of the run in *folder*, ready to be edited: what had been chosen for the person is "auto"
+    again, and so are the limits of a run that was brought here as files: who pays has not asked for them."""
+    strangers = is_imported(folder)
     values, given = dict(plan.job.values), set(plan.job.given)
     for key in KEYS:
-        if key.path in plan.reasons or values[key.path] == key.default:
+        open_again = key.path in plan.reasons or (strangers and key.path.startswith("limits."))
+        if open_again or values[key.path] == key.default:
             values[key.path] = key.default
             given.discard(key.path)
     return job_of(values, plan.job.base, frozenset(given))

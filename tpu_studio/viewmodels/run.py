@@ -339,7 +339,7 @@ class RunViewModel:
 
     def plan_again(self) -> None:
         """Open a new plan with this run's settings; this run stays as it is."""
-        job, end = draft.of_plan(self.plan), self.state.value.view.end
+        job, end = draft.of_plan(self.plan, self.state.value.folder), self.state.value.view.end
         if end is not None and end.reason == Reason.NO_OUTSIDE_STOP.value:
             zones = list(self.plan.job.where.zones)
             self.planned_refused(job, tuple(dict.fromkeys(zone.rpartition("-")[0] for zone in zones)))
@@ -348,7 +348,7 @@ class RunViewModel:
 
     def go_elsewhere(self, changes: Mapping[str, object]) -> None:
         """Open a plan of the same job with *changes*; this run waits on until that one starts (`Leaving`)."""
-        job = draft.edited(draft.of_plan(self.plan), dict(changes))
+        job = draft.edited(draft.of_plan(self.plan, self.state.value.folder), dict(changes))
         self.planned_elsewhere(job, Leaving(self.state.value.run, self.plan.job.name))
 
     def resume(self) -> None:
@@ -363,7 +363,7 @@ class RunViewModel:
         """Open a new plan with this run's settings and what its profile asks for; this run stays as it is."""
         card = self.state.value.profile
         if card is not None and card.remedy is not None and card.remedy.changes:
-            self.planned_again(draft.edited(draft.of_plan(self.plan), card.remedy.changes))
+            self.planned_again(draft.edited(draft.of_plan(self.plan, self.state.value.folder), card.remedy.changes))
 
     def export(self, destination: Path) -> None:
         run, name = self.state.value.run, self.plan.job.name

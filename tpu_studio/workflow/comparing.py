@@ -29,7 +29,7 @@ class Reading:
         row = runs.summary(run)
         if row.problem:
             raise RunError("run-unreadable", run=row.run, folder=str(row.folder))
-        self._runs, self.run = runs, row.run
+        self._runs, self.run, self.folder = runs, row.run, row.folder
         self._following = runs.follow(row.run)
         self.contender = _contender(row, self._following)
 

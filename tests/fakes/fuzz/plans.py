@@ -71,7 +71,7 @@ class Plans(Base):
         planpace.needs_pace(plan)
         planwords.memory_of(plan)
         told(lambda: _settings(plan))
-        told(lambda: draft.of_plan(plan))
+        told(lambda: draft.of_plan(plan, Path()))
         told(lambda: dumps(plan))
         try:
             told(lambda: key_of_plan(plan))

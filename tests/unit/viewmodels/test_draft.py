@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, NOW, PLAYS
@@ -12,6 +14,7 @@ from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, parse
 from tpu_studio.wire.plan import dumps, loads
 from tpu_studio.wire.schema import BY_PATH
+from tpu_studio.workflow import desk
 
 JOBS = {
     "digits": ({"model": {"name": "small-cnn"}, "data": {"kind": "digits"}, "training": {"epochs": 3}}, DIGITS),
@@ -33,13 +36,27 @@ JOBS = {
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_plan_gives_back_the_job_it_was_made_of_with_every_choice_of_the_planner_open_again(name: str):
+def test_a_plan_gives_back_the_job_it_was_made_of_with_every_choice_of_the_planner_open_again(
+    name: str, tmp_path: Path
+):
     tree, look = JOBS[name]
     job = parse({"name": name, **tree})
-    again = draft.of_plan(loads(dumps(_planned(job, look))))
+    again = draft.of_plan(loads(dumps(_planned(job, look))), tmp_path)
     assert dict(again.values) == dict(job.values)
     assert again.given == {path for path in job.given if job[path] != again_default(path)}
     assert _planned(again, look).job.values == _planned(job, look).job.values
+
+
+def test_limits_of_a_run_that_somebody_sent_are_not_the_persons_own(tmp_path: Path):
+    """$250,000 of a stranger's stood in the new plan as if the person had asked for them."""
+    tree, look = JOBS["plays"]
+    plan = _planned(parse({"name": "plays", **tree}), look)
+    assert draft.of_plan(plan, tmp_path).limits.hours == 2.0
+    desk.write_owner(tmp_path, "abcd", t=NOW, imported=True)
+    again = draft.of_plan(plan, tmp_path)
+    assert {path for path in again.given if path.startswith("limits.")} == set()
+    assert all(again[path] == again_default(path) for path in BY_PATH if path.startswith("limits."))
+    assert again.training.steps == 90
 
 
 def again_default(path: str) -> object:
