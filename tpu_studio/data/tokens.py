@@ -11,6 +11,7 @@ needed. Token 0 stands for nothing: it fills a text up to the length of a batch.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,12 +21,22 @@ import numpy as np
 
 from tpu_studio.data.arrays import Ints32
 from tpu_studio.wire.errors import ModelError, RunError
+from tpu_studio.wire.sizes import read_at_most
 from tpu_studio.wire.starters import TOKENIZER, Starter
 
 BYTES = 257  # and the one that stands for nothing
 LEAST, MOST = 512, 8192  # tokens that are learned
 LETTERS_A_TOKEN = 50  # of all texts: rarer pieces are not met often enough to learn what they mean
+FILE_BYTES = 16_000_000  # of a `tokenizer.json`; the largest of ours has half a megabyte
 _AT_ONCE = 1024
+_LARGEST = 1_000_000  # number of a token
+_PARTS: dict[str, tuple[str | None, ...]] = {
+    "normalizer": (None, "BertNormalizer"),
+    "pre_tokenizer": ("ByteLevel", "BertPreTokenizer"),
+    "post_processor": (None, "TemplateProcessing"),
+    "decoder": ("ByteLevel", "WordPiece"),
+    "model": ("BPE", "WordPiece"),
+}
 
 
 class Tokens(Protocol):
@@ -67,6 +78,7 @@ class PieceTokens:
     def __init__(self, file: bytes) -> None:
         from tokenizers import Tokenizer
 
+        check_parts(file)
         try:
             self._tokenizer = Tokenizer.from_buffer(file)
         except Exception as error:  # the library raises its base class alone
@@ -88,6 +100,19 @@ class PieceTokens:
             for row, found in enumerate(self._tokenizer.encode_batch(part), start):
                 x[row, : len(found.ids)] = found.ids
         return x
+
+
+def check_parts(file: bytes) -> None:
+    """Raises ValueError unless a `tokenizer.json` has such parts as ours and no others: it may be a stranger's, and
+    others search by patterns without end, grow a text a million times, or end the process."""
+    try:
+        tree = json.loads(file)
+        fits = all((tree[part] or {}).get("type") in known for part, known in _PARTS.items())
+        fits = fits and all(type(one) is int and 0 <= one < _LARGEST for one in tree["model"]["vocab"].values())
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"it is no tokenizer of ours: {error}") from error
+    if not fits:
+        raise ValueError("it is no tokenizer of ours: it has other parts")
 
 
 PADDING = "[PAD]"
@@ -145,7 +170,7 @@ def of_description(description: Mapping[str, object]) -> Tokens:
 
 @lru_cache(maxsize=4)
 def _kept(path: Path, wanted: str) -> PieceTokens:
-    file = path.read_bytes()
+    file = read_at_most(path, FILE_BYTES)
     if hashlib.sha256(file).hexdigest() != wanted:
         raise ValueError("it is not the tokenizer that the model was trained with")
     return PieceTokens(file)
