@@ -17,7 +17,7 @@ from tpu_studio.domain.sentences.advice import about
 from tpu_studio.planner.broken import broken
 from tpu_studio.planner.report.besides import besides
 from tpu_studio.planner.report.cap import cap, nets
-from tpu_studio.planner.report.frame import FRAME
+from tpu_studio.planner.report.frame import FRAME, STYLE
 from tpu_studio.planner.report.plot import Point, plot
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.plan import Check, Plan, Range
@@ -34,6 +34,7 @@ def page(plan: Plan) -> str:
     advice = [check for check in plan.checks if check.id.startswith("advice-")]
     checks = [check for check in plan.checks if check not in advice]
     return FRAME.format(
+        style=STYLE,
         title=_e(plan.job.name),
         lead=_e(lead(plan)),
         numbers="".join(
