@@ -58,6 +58,17 @@ ERRORS: dict[str, Entry] = {
     "predict-stopped": Sentence(
         "The program that asks the model has ended", f"It may have run out of memory. {_UNCHANGED}", "Ask again."
     ),
+    "page-run-goes-on": lambda f: Sentence(
+        f"“{f.text('run', 'The run')}” still goes on",
+        "A page is made of a run that is over, for its figures are the last ones then. Nothing was written, and nothing "
+        "more is charged for asking.",
+        "Wait for its end, or stop it and keep its model.",
+    ),
+    "page-exists": lambda f: Sentence(
+        f"{f.file('file', 'The file')} is there already",
+        f"Nothing in it is overwritten. {_UNCHANGED}",
+        "Choose another name, or give --force to write over it.",
+    ),
     "data-unreadable-picture": lambda f: Sentence(
         f"{f.file('path', 'The picture')} cannot be read",
         f"It may be cut short, or no picture. {_UNCHANGED}",

@@ -1,0 +1,103 @@
+"""What stands on the page of a run, in the words of Run page, plan's page and receipt. Nothing is cut here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpu_studio.domain.jobfile import dumps
+from tpu_studio.planner.report.page import run_rows, setting_rows
+from tpu_studio.viewmodels import draft
+from tpu_studio.viewmodels.onepage.private import name_of
+from tpu_studio.viewmodels.receipt import facts_in
+from tpu_studio.viewmodels.run import RunPageState
+from tpu_studio.viewmodels.runrented import NOT_CHECKED
+from tpu_studio.wire import frameworks, places
+from tpu_studio.wire.job import job_of
+from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.phases import Status
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.records import inner
+from tpu_studio.wire.runfolder import result_folder
+from tpu_studio.wire.schema import BY_PATH
+
+_HERE_ONLY = ("where.project",)  # of a job, and of no use to anybody else
+_FILES = ("data.path", "model.file")
+Row = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Money:
+    """What it cost: (label, value, more) each, under *title*; *text* says what cannot be seen from the rows."""
+
+    title: str
+    text: str
+    rows: tuple[Row, ...] = ()
+
+
+def lead_of(state: RunPageState) -> str:
+    """What it reached, and how it ended, in a few sentences."""
+    ending, end = state.ending, state.view.end
+    if ending is None or end is None:
+        return state.finding
+    if end.status is Status.FAILED:
+        return f"{ending.title}. {ending.meaning}".strip()
+    return f"{state.finding} {ending.title}.".strip()
+
+
+def numbers_of(state: RunPageState) -> tuple[Row, ...]:
+    return tuple((one.label, f"{one.value} {one.unit}".strip(), one.context) for one in state.numbers)
+
+
+def plan_rows(plan: Plan) -> tuple[tuple[str, str], ...]:
+    return tuple(run_rows(plan))
+
+
+def settings_of(plan: Plan) -> tuple[Row, ...]:
+    return tuple(setting_rows(plan))
+
+
+def money_of(state: RunPageState, plan: Plan) -> Money:
+    place = places.by_id(plan.place)
+    if not place.rents:
+        return Money("Cost", f"It ran {'in ' if place.notebook else 'on '}{place.short}: nothing was charged.")
+    copied = f"This is a copy of somebody's run, and says so itself. {NOT_CHECKED}" if state.strangers else ""
+    try:
+        rows = tuple((fact.label, fact.value, fact.more) for fact in facts_in(state.folder))
+    except (OSError, ValueError):
+        removal = state.removal
+        told = f"{removal.title}. {removal.text}" if removal is not None else "What it cost is not known yet."
+        return Money("Cost", f"There is no receipt. {told} {copied}".strip())
+    return Money("Receipt", copied, rows)
+
+
+def job_text(plan: Plan) -> str:
+    """The run's job file, as somebody else would write it: names without ways to them, and no project."""
+    job = draft.of_plan(plan)
+    values, given = dict(job.values), set(job.given) - set(_HERE_ONLY)
+    for path in _HERE_ONLY:
+        values[path] = BY_PATH[path].default
+    for path in _FILES:
+        if isinstance(value := values[path], str):
+            values[path] = name_of(value)
+    return dumps(job_of(values, "", frozenset(given)))
+
+
+def what_it_needs(plan: Plan) -> str:
+    """What must lie beside the job file, before the command is given."""
+    job = plan.job
+    needed = [f"the data “{name_of(job.data.path)}”"] if job.data.path else []
+    needed += [f"the model’s own Python “{name_of(job.model.file)}”"] if job.model.file else []
+    beside = f", with {' and '.join(needed)} beside it, which this page does not hold" if needed else ""
+    return f"Save these lines as job.tpujob{beside}. Then, with TPU Studio:"
+
+
+def versions_of(plan: Plan, folder: Path) -> tuple[tuple[str, str], ...]:
+    """Of the program, and of what trained, as its result says."""
+    told = [("TPU Studio", plan.app)] if plan.app else []
+    told.append(("Trained with", frameworks.title_of(plan.framework)))
+    try:
+        packages = inner(inner(read_json(result_folder(folder) / "model.json")).get("versions"))
+    except (OSError, ValueError):
+        return tuple(told)
+    return (*told, *((str(name), str(version)) for name, version in packages.items()))

@@ -1,0 +1,136 @@
+"""A run read, its page made, and the page written."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpu_studio.domain import figures
+from tpu_studio.viewmodels.onepage import content
+from tpu_studio.viewmodels.onepage.document import Document
+from tpu_studio.viewmodels.onepage.points import Plot, plots_of
+from tpu_studio.viewmodels.onepage.private import Private
+from tpu_studio.viewmodels.run import RunPageState
+from tpu_studio.viewmodels.runfacts import facts_of
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.comparing import Readable
+from tpu_studio.workflow.consent import is_imported
+from tpu_studio.workflow.ports import Curve
+
+LEFT_OUT = (
+    "your data, and samples of it",
+    "the names of its classes",
+    "the model itself, and Python of your own",
+    "keys and passwords, e-mail addresses",
+    "paths of this computer, your bucket and your project",
+)
+
+
+@dataclass(frozen=True)
+class Page:
+    """*inside*: what stands in it, a line each; *left_out*: what does not, for whoever is about to hand it on."""
+
+    run: str
+    data: bytes
+    plots: tuple[Plot, ...]
+    inside: tuple[str, ...]
+    left_out: tuple[str, ...] = LEFT_OUT
+
+
+def page_of(runs: Readable, run: str, clock: Callable[[], float] = time.time) -> Page:
+    """The page of a run that is over.
+
+    Raises:
+        RunError: ``run-unknown``, ``run-ambiguous``, ``run-unreadable``, ``page-run-goes-on``.
+    """
+    row = runs.summary(run)
+    if row.problem:
+        raise RunError("run-unreadable", run=row.run, folder=str(row.folder))
+    following = runs.follow(row.run)
+    try:
+        following.poll()
+        plan, facts = following.plan, facts_of(following.plan)
+        copied = facts.rented and is_imported(row.folder)
+        state = RunPageState(
+            row.run, facts, row.folder, following.view, clock(), loading=False, plan=plan, strangers=copied
+        )
+        return compose(state, plan, lambda name: following.curve(name) if name in following.metrics else None)
+    finally:
+        following.close()
+
+
+def compose(state: RunPageState, plan: Plan, curve: Callable[[str], Curve | None]) -> Page:
+    """The page of what the Run page knows. Raises RunError ``page-run-goes-on``."""
+    if not state.over:
+        raise RunError("page-run-goes-on", run=state.run)
+    document = Document(Private(_paths(state, plan), [str(plan.job.where.project or "")]))
+    plots = plots_of(plan.task, state.facts.noun, curve)
+    settings, money = content.settings_of(plan), content.money_of(state, plan)
+    versions = content.versions_of(plan, state.folder)
+    made = document.page(
+        title=plan.job.name,
+        pill=state.pill,
+        lead=content.lead_of(state),
+        numbers=content.numbers_of(state),
+        parts=[
+            document.curves(plots),
+            document.data(plots),
+            document.table("What was run", content.plan_rows(plan)),
+            document.table("Settings and why", settings),
+            document.money(money),
+            document.repeat(content.what_it_needs(plan), content.job_text(plan)),
+            document.table("Versions", versions),
+            "<footer>Everything on this page is in the file itself; nothing is fetched.</footer>",
+        ],
+    )
+    inside = [
+        "its name, what it reached, and how it ended",
+        _curves_in_words(plots),
+        f"its plan and {len(settings)} settings, with the reason of each, and the name of its data",
+        "its receipt" if money.rows else "what it cost",
+        "its job file, to repeat it",
+        "the versions of what trained it",
+    ]
+    if columns := _columns(state, plan):
+        inside.append(f"names of columns: {columns}")
+    return Page(state.run, made.encode(), plots, tuple(inside))
+
+
+def save(page: Page, file: Path, *, replace: bool = False) -> Path:
+    """Write it whole or not at all; where it is now.
+
+    Raises:
+        RunError: ``page-exists`` (unless *replace*), ``disk-full``, ``folder-unwritable``.
+    """
+    target = Path(os.path.expanduser(file)).absolute()
+    if os.path.lexists(target) and not replace:
+        raise RunError("page-exists", file=str(target))
+    try:
+        write_atomically(target, page.data)
+    except OSError as error:
+        raise desk.disk_error(error, target.parent) from error
+    return target
+
+
+def _curves_in_words(plots: tuple[Plot, ...]) -> str:
+    if not plots:
+        return "no curves: it ended before there was anything to draw"
+    points = sum(plot.drawn for plot in plots)
+    named = ", ".join(plot.title.lower() for plot in plots)
+    return f"its curves, to zoom: {named} ({figures.count(points)} points)"
+
+
+def _paths(state: RunPageState, plan: Plan) -> list[str]:
+    named = (str(state.folder), plan.job.base, plan.job.data.path, plan.job.model.file)
+    return [path for path in named if path]
+
+
+def _columns(state: RunPageState, plan: Plan) -> str:
+    """Of a table, those that the page names: its target, and what the job says of others."""
+    return ", ".join(dict.fromkeys(filter(None, (state.facts.target, *plan.job.data.columns))))

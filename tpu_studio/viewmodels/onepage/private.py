@@ -1,0 +1,69 @@
+"""What may not leave this computer, cut out of every text of a page: keys, paths, buckets, projects, mail addresses.
+
+Letters that cannot be seen go first, so that none hides a key; keys go before anything is shortened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tpu_studio.domain.visible import visible
+from tpu_studio.wire.homes import home_folder
+from tpu_studio.wire.secrets import CUT, WIDEST, without_secrets
+
+LONGEST = 4_000
+"""Letters of one text."""
+_SHORTEST_PATH = 4  # "/", and what is hardly longer, is in any text
+_PART = r"[^\s/\\\"'<>|:;,()]+"
+_FILE = re.compile(r"\bfile:/{1,2}(?=[/A-Za-z])", re.I)
+_BUCKET = re.compile(r"\b(?:gs|s3)://[^\s/\"'<>]*([^\s\"'<>]*)")
+_OF_SOMEBODY = re.compile(rf"(?<![\w/])(?:[A-Za-z]:)?[/\\]{{1,2}}(?:home|Users)[/\\]{{1,2}}{_PART}", re.I)
+_ABSOLUTE = re.compile(rf"(?<![\w/:.])(?:[~{CUT}]/|/{_PART}/)(?:{_PART}/)*(?:{_PART})?")
+_WINDOWS = re.compile(rf"(?<!\w)(?:[A-Za-z]:[/\\]{{1,2}}|{CUT}\\{{1,2}}|\\\\)(?:{_PART}[/\\]{{1,2}})*(?:{_PART})?")
+_PERSON = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+
+
+class Private:
+    """Cuts texts.
+
+    Args:
+        paths: Of this run, wherever they lie. The home folder and that of the program are known.
+        words: What else is nobody's business as it is: the name of a project.
+    """
+
+    def __init__(self, paths: Iterable[str | Path] = (), words: Iterable[str] = ()) -> None:
+        own = [str(Path.home()), str(home_folder()), os.getcwd()]
+        folders = [*own, *map(os.path.realpath, own), *(str(path) for path in paths if os.path.isabs(path))]
+        known = {_seen(one) for one in (*folders, *words)}
+        longest_first = sorted((one for one in known if len(one) >= _SHORTEST_PATH), key=len, reverse=True)
+        self._known = re.compile(rf"(?:{'|'.join(map(re.escape, longest_first))})(?![\w-]|\.\w)")
+
+    def __call__(self, text: str, longest: int = LONGEST) -> str:
+        """*text* as it may be shown to anybody, of at most *longest* letters and a mark that it goes on."""
+        told = _PERSON.sub(CUT, without_secrets(_seen(text[: longest + WIDEST])))
+        told = _BUCKET.sub(lambda found: last_of(found[1]), _FILE.sub("", told))
+        told = _OF_SOMEBODY.sub(CUT, self._known.sub(CUT, told))
+        for pattern in (_ABSOLUTE, _WINDOWS):
+            told = pattern.sub(lambda found: last_of(found[0]), told)
+        return told if len(told) <= longest and len(text) <= longest + WIDEST else f"{told[:longest]}{CUT}"
+
+
+def _seen(text: str) -> str:
+    """*text* without letters that cannot be seen, or written to a file."""
+    return visible(text).encode("utf-8", "replace").decode()
+
+
+def last_of(path: str) -> str:
+    """`…/cats` of `/data/pets/cats`; "…" where nothing but a folder's own name would be left."""
+    parts = [part for part in re.split(r"[/\\]", path) if part]
+    if path[-1:] in ("/", "\\") or not parts or (len(parts) > 1 and parts[-2].lower() in ("home", "users")):
+        return CUT
+    return CUT if parts == [CUT] else f"{CUT}/{parts[-1]}"
+
+
+def name_of(path: str) -> str:
+    """`cats` of `/data/pets/cats/`, of whatever system it is."""
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
