@@ -233,12 +233,37 @@ def _deleting(runs: Runs, arguments: Arguments, output: Output) -> str:
 
 
 def export(arguments: Arguments, output: Output) -> int:
+    if arguments.form or arguments.to is not None or arguments.force:
+        return _save_page(arguments, output)
+    if arguments.folder is None:
+        raise BadInput("command-line", raw="which folder? Or: --as page --to FILE", help="tpu-studio export --help")
     with studio() as services:
         folder = services.reading.export(arguments.run, arguments.folder, output.progress)
         run_id = services.reading.folder(arguments.run).name
         _tell(services, output)
     output.say(f"{run_id} is exported: its model and its curves are there.")
     output.answer({"run": run_id, "folder": str(folder)}, str(folder))
+    return 0
+
+
+def _save_page(arguments: Arguments, output: Output) -> int:
+    """Raises BadInput; RunError ``page-run-goes-on``, ``page-exists`` and of runs that cannot be read."""
+    from tpu_studio.viewmodels.onepage.page import page_of, save
+
+    if not arguments.form or arguments.to is None or arguments.folder is not None:
+        raise BadInput(
+            "command-line", raw="a page takes --as page and --to FILE, no DIR", help="tpu-studio export --help"
+        )
+    with studio() as services:
+        page = page_of(services.reading, arguments.run)
+        _tell(services, output)
+    file = save(page, arguments.to, replace=arguments.force)
+    output.say(f"{page.run} is saved as one page, to open in any browser ({figures.size(len(page.data))}).")
+    output.say(f"Inside: {'; '.join(page.inside)}.")
+    output.say(f"Left out: {'; '.join(page.left_out)}.")
+    curves = [{"title": plot.title, "points": plot.count, "drawn": plot.drawn} for plot in page.plots]
+    told = {"run": page.run, "file": str(file), "bytes": len(page.data), "curves": curves}
+    output.answer({**told, "inside": list(page.inside), "left_out": list(page.left_out)}, str(file))
     return 0
 
 

@@ -184,11 +184,19 @@ def parser() -> argparse.ArgumentParser:
 
     export = verb(
         "export",
-        "Copy the result of a run, the model in open formats, to a folder.",
+        "Copy the result of a run, the model in open formats, to a folder; or show the run as one HTML page.",
         "tpu-studio export digits-k3f7 ~/digits-model",
     )
     _run(export)
-    export.add_argument("folder", type=Path, metavar="DIR")
+    export.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="where the model goes, new or empty")
+    export.add_argument(
+        "--as",
+        dest="form",
+        choices=("page",),
+        help="page: one HTML file with curves to zoom, plan, cost and job file, without data, keys and paths",
+    )
+    export.add_argument("--to", type=Path, metavar="FILE", help="where the page goes")
+    export.add_argument("--force", action="store_true", help="write over a page that is there")
 
     brought = verb(
         "import",

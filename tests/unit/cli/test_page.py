@@ -1,0 +1,47 @@
+"""`tpu-studio export RUN --as page --to FILE`: what it writes and says, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fakes.pages import data_of, read
+from tests.unit.cli.test_verbs import JOB, Terminal, terminal  # noqa: F401  the fixture
+
+
+def test_a_run_is_saved_as_one_page_once(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+    run = terminal.json("run", JOB)[1]["run"]
+    file = tmp_path / "page.html"
+    code, told = terminal.json("export", run, "--as", "page", "--to", file)
+    assert (code, told["run"], told["file"], told["bytes"]) == (0, run, str(file), file.stat().st_size)
+    page = read(file.read_bytes())
+    assert [plot["title"] for plot in data_of(page)["plots"]] == [plot["title"] for plot in told["curves"]] != []
+    assert str(terminal.home) not in file.read_text() and str(Path.home()) not in file.read_text()
+    assert "its job file, to repeat it" in told["inside"] and told["left_out"]
+    code, told = terminal.json("export", run, "--as", "page", "--to", file)
+    assert (code, told["error"]["id"]) == (1, "page-exists")
+    file.write_text("old")
+    again = terminal.run("export", run, "--as", "page", "--to", file, "--force")
+    assert (again.returncode, again.stdout.strip()) == (0, str(file))
+    assert "Left out: your data" in again.stderr and read(file.read_bytes())
+
+
+def test_what_is_no_page_is_said_and_nothing_is_written(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+    run = terminal.json("run", JOB)[1]["run"]
+    file = tmp_path / "page.html"
+    for wrong in (("--as", "page"), ("--to", file), ("--as", "page", "--to", file, tmp_path), (), ("--force",)):
+        code, told = terminal.json("export", run, *wrong)
+        assert (code, told["error"]["id"]) == (2, "command-line"), wrong
+    assert terminal.json("export", "nothing-like-it", "--as", "page", "--to", file)[0] == 1
+    (terminal.home / "runs" / run / "plan.json").write_text("{")
+    code, told = terminal.json("export", run, "--as", "page", "--to", file)
+    assert (code, told["error"]["title"] != "") == (1, True)
+    assert not file.exists()
+
+
+def test_a_run_that_goes_on_is_not_saved(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+    terminal.trainer = ("--steps", "100000", "--step-s", "0.05")
+    run = terminal.json("run", JOB, "--detach")[1]["run"]
+    code, told = terminal.json("export", run, "--as", "page", "--to", tmp_path / "page.html")
+    assert (code, told["error"]["id"]) == (1, "page-run-goes-on")
+    assert terminal.run("stop", run).returncode == 0
+    assert not (tmp_path / "page.html").exists()
