@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tpu_studio.domain.learning.chapters import Step
     from tpu_studio.viewmodels.accountview import AccountView
     from tpu_studio.viewmodels.planstate import PlanView
-    from tpu_studio.viewmodels.run import RunPageState, RunViewModel
+    from tpu_studio.viewmodels.run import RunViewModel
+    from tpu_studio.viewmodels.runstate import RunPageState
 
 OWN = "own"  # the subject of a verdict on a plan that Learn did not make
 

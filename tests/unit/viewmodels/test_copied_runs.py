@@ -10,8 +10,8 @@ from tests.fakes.views import T, view_of
 from tests.unit.viewmodels.test_rented_words import END, NAME, THERE, plan_at
 from tpu_studio.cli.keeping import _as_table
 from tpu_studio.viewmodels import runfacts
-from tpu_studio.viewmodels.run import RunPageState
 from tpu_studio.viewmodels.runrows import row_of
+from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import RunSummary
 

@@ -23,8 +23,8 @@ from tpu_studio.viewmodels.onepage.document import MOST_ROWS, Document
 from tpu_studio.viewmodels.onepage.page import Page, compose, save
 from tpu_studio.viewmodels.onepage.points import plots_of
 from tpu_studio.viewmodels.onepage.private import CUT, Private
-from tpu_studio.viewmodels.run import RunPageState
 from tpu_studio.viewmodels.runfacts import facts_of
+from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.job import parse_resolved
 from tpu_studio.wire.plan import Plan

@@ -22,7 +22,8 @@ from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, TIME
 from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Forecast, Gap, Limit, RunCurve
 from tpu_studio.viewmodels import runchips
-from tpu_studio.viewmodels.run import RunPageState, RunViewModel
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.wire import kinds, metrics, places, tasks
 from tpu_studio.workflow.ports import Curve as StoredCurve
 

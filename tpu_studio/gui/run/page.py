@@ -32,7 +32,8 @@ from tpu_studio.gui.run.rented import PracticeStrip, RemovalCard, WaitingCard
 from tpu_studio.gui.run.trying import TryPanel, panel_for
 from tpu_studio.viewmodels import runprofile, runrented
 from tpu_studio.viewmodels.review import Fact
-from tpu_studio.viewmodels.run import RunPageState, RunViewModel
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.wire.phases import Status
 
 TILES = ("first", "second", "third", "fourth")

@@ -13,7 +13,7 @@ from tpu_studio.gui.plan.review import WIDTH, facts_grid
 from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.receipt import FILE
 from tpu_studio.viewmodels.review import PRACTICE, Fact
-from tpu_studio.viewmodels.run import RunPageState
+from tpu_studio.viewmodels.runstate import RunPageState
 
 
 def show_receipt(over: QWidget, state: RunPageState, facts: tuple[Fact, ...], problem: str = "") -> Sheet:

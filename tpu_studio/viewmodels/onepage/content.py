@@ -10,8 +10,8 @@ from tpu_studio.planner.report.page import run_rows, setting_rows
 from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.onepage.private import name_of
 from tpu_studio.viewmodels.receipt import facts_in
-from tpu_studio.viewmodels.run import RunPageState
 from tpu_studio.viewmodels.runrented import NOT_CHECKED
+from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.job import job_of
 from tpu_studio.wire.jsonfile import read_json

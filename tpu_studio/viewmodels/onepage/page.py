@@ -13,8 +13,8 @@ from tpu_studio.viewmodels.onepage import content
 from tpu_studio.viewmodels.onepage.document import Document
 from tpu_studio.viewmodels.onepage.points import Plot, plots_of
 from tpu_studio.viewmodels.onepage.private import Private
-from tpu_studio.viewmodels.run import RunPageState
 from tpu_studio.viewmodels.runfacts import facts_of
+from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
