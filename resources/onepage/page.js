@@ -50,12 +50,12 @@
     constructor(holder, told) {
       this.told = told;
       this.svg = holder.querySelector("svg");
-      this.grid = this.svg.querySelector(".grid");
-      this.inside = this.svg.querySelector("svg");
-      this.width = Number(this.inside.getAttribute("width"));
-      this.height = Number(this.inside.getAttribute("height"));
-      this.left = Number(this.inside.getAttribute("x"));
-      this.top = Number(this.inside.getAttribute("y"));
+      this.marks = this.svg.querySelector(".axes");
+      this.inside = this.svg.querySelector(".lines");
+      this.left = Number(this.inside.getAttribute("data-left"));
+      this.top = Number(this.inside.getAttribute("data-top"));
+      this.width = Number(this.inside.getAttribute("data-width"));
+      this.height = Number(this.inside.getAttribute("data-height"));
       this.paths = [...this.inside.querySelectorAll("path")];
       this.series = told.lines.flatMap((line) => (line.smooth.length ? [line.points, line.smooth] : [line.points]));
       const steps = told.lines.flatMap((line) => [line.points[0][0], line.points[line.points.length - 1][0]]);
@@ -119,7 +119,6 @@
         if (event.button !== 0 || event.pointerType === "touch") return;
         from = this.step(event);
         this.svg.setPointerCapture(event.pointerId);
-        event.preventDefault();
       });
       this.svg.addEventListener("pointermove", (event) => {
         this.read(this.step(event));
@@ -202,20 +201,20 @@
     }
 
     axes(low, high, y) {
-      this.grid.replaceChildren();
+      this.marks.replaceChildren();
       for (const value of ticks(low, high, 5)) {
         const at = this.top + y(value);
-        made("line", { class: "grid", x1: this.left, x2: this.left + this.width, y1: at, y2: at }, this.grid);
+        made("line", { class: "grid", x1: this.left, x2: this.left + this.width, y1: at, y2: at }, this.marks);
         const text = figure(value, this.told.percent);
-        made("text", { x: this.left - 8, y: at + 4, "text-anchor": "end" }, this.grid, text);
+        made("text", { x: this.left - 8, y: at + 4, "text-anchor": "end" }, this.marks, text);
       }
       const under = this.top + this.height + 20;
       for (const step of ticks(...this.seen, 5)) {
         const at = this.left + this.x(step);
         if (at > this.left + this.width * 0.9) continue;
-        made("text", { x: at, y: under, "text-anchor": "middle" }, this.grid, figure(step, false));
+        made("text", { x: at, y: under, "text-anchor": "middle" }, this.marks, figure(step, false));
       }
-      made("text", { x: this.left + this.width, y: under, "text-anchor": "end" }, this.grid, "steps");
+      made("text", { x: this.left + this.width, y: under, "text-anchor": "end" }, this.marks, "steps");
     }
   }
 

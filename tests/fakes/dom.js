@@ -32,7 +32,7 @@ class Element {
   }
 
   fire(kind, event) {
-    this.listeners[kind](Object.assign({ preventDefault() {} }, event));
+    this.listeners[kind](event);
   }
 
   setPointerCapture() {}

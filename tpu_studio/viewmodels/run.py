@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
@@ -35,6 +35,11 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import Curve, Following, Tasks
+
+if TYPE_CHECKING:
+    from tpu_studio.viewmodels.onepage.page import Page
+
+T = TypeVar("T")
 
 
 class RunViewModel:
@@ -205,6 +210,28 @@ class RunViewModel:
             lambda where: self.tell(f"{name} is exported", f"The model and its curves are in {where}.", tone="ok"),
         )
 
+    def make_page(self, shown: Callable[[Page], object]) -> None:
+        """Make this run into one page elsewhere and hand it to *shown* while it is watched; nothing is written yet."""
+        from tpu_studio.viewmodels.onepage.page import compose
+
+        state = self.state.value
+        self._do(
+            "making a page",
+            lambda: compose(state, self.plan, self.curve),
+            lambda page: None if self._closed else shown(page),
+        )
+
+    def save_page(self, page: Page, file: Path) -> None:
+        """Write *page* to *file*, over what is there: the dialog has asked."""
+        from tpu_studio.viewmodels.onepage.page import save
+
+        title = f"{self.plan.job.name} is saved as one page"
+        self._do(
+            "saving a page",
+            lambda: save(page, file, replace=True),
+            lambda where: self.tell(title, f"It opens in any browser: {where}.", tone="ok"),
+        )
+
     def read_log(self, shown: Callable[[str], None]) -> Callable[[], None]:
         """Read the full log elsewhere and hand its text to *shown*. Returns the way to forget about it."""
         folder = self.state.value.folder
@@ -232,11 +259,11 @@ class RunViewModel:
     def dismiss_problem(self) -> None:
         self._change(problem=None)
 
-    def _do(self, busy: str, work: Callable[[], object], then: Callable[[object], None] = lambda _: None) -> None:
+    def _do(self, busy: str, work: Callable[[], T], then: Callable[[T], object] = lambda _: None) -> None:
         if self.state.value.busy:
             return
 
-        def done(result: object) -> None:
+        def done(result: T) -> None:
             self._change(busy="")
             self.changed()
             self.refresh()

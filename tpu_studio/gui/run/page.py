@@ -52,6 +52,8 @@ class RunPage(QWidget):
         self.pill = Pill("Opening", "neutral")
         self.folder_button = Button("Open folder", kind="quiet", icon="folder-open")
         self.export_button = Button("Save a copy…", icon="download")
+        self.page_button = Button("Save as one page…", icon="share")
+        self.page_button.setToolTip("One file with curves, plan, cost and job, to show to anybody")
         self.profile_button = Button(runprofile.LABEL, kind="quiet", icon="gauge")
         self.profile_button.setToolTip(plain(runprofile.HINT))
         self.extend_button = Button("Train longer…", icon="plus")
@@ -64,6 +66,7 @@ class RunPage(QWidget):
             self.pill,
             self.folder_button,
             self.export_button,
+            self.page_button,
             self.profile_button,
             self.extend_button,
             self.again_button,
@@ -79,6 +82,7 @@ class RunPage(QWidget):
         )
         self.folder_button.clicked.connect(self._open_folder)
         self.export_button.clicked.connect(self._export)
+        self.page_button.clicked.connect(self._make_page)
         self.profile_button.clicked.connect(model.profile)
         self.extend_button.clicked.connect(self._extend)
         self.again_button.clicked.connect(model.plan_again)
@@ -173,6 +177,9 @@ class RunPage(QWidget):
         self.folder_button.setVisible(state.over)
         self.export_button.setVisible(state.over and state.may_try)
         self.export_button.setEnabled(state.may_try and not state.busy)
+        self.page_button.setVisible(state.over and not state.loading)
+        self.page_button.setEnabled(not state.busy)
+        self.page_button.setText("Making the page …" if state.busy == "making a page" else "Save as one page…")
         self._notes(state)
         self.timeline.set_stages(
             [
@@ -297,6 +304,11 @@ class RunPage(QWidget):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(lambda path: self.model.export(Path(path)))
         dialog.open()
+
+    def _make_page(self) -> None:
+        from tpu_studio.gui.run.onepage import ask_save
+
+        self.model.make_page(lambda page: ask_save(self, self.model, page))
 
     def close_run(self) -> None:
         """Stop watching; the run goes on."""

@@ -42,7 +42,7 @@ def policy() -> str:
     """The Content Security Policy of every page."""
     return (
         f"default-src 'none'; style-src '{_hash(style())}'; script-src '{_hash(script())}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+        "base-uri 'none'; form-action 'none'"
     )
 
 
@@ -106,7 +106,7 @@ class Document:
     def curves(self, plots: Sequence[Plot]) -> str:
         if not plots:
             return "<section><h2>Curves</h2><p>It ended before there was anything to draw.</p></section>"
-        return f'<div class="curves">{"".join(map(self._figure, plots))}</div>'
+        return f'<div class="curves">{"".join(map(self._figure, plots, range(len(plots))))}</div>'
 
     def data(self, plots: Sequence[Plot]) -> str:
         """The points, for the page's own script and for whoever reads the file later: no browser runs it."""
@@ -129,7 +129,7 @@ class Document:
             told = told.replace(letter, f"\\u{ord(letter):04x}")
         return f'<script type="application/json" id="data">{told}</script>'
 
-    def _figure(self, plot: Plot) -> str:
+    def _figure(self, plot: Plot, number: int) -> str:
         legend = "".join(
             f'<span><i class="s{line.tone}"></i>{self.text(line.name)} <b>{_read(line.last, plot.percent)}</b></span>'
             for line in plot.lines
@@ -139,7 +139,7 @@ class Document:
         return (
             f'<figure><figcaption><h2>{self.text(plot.title)}</h2><div class="legend">{legend}</div></figcaption>'
             f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{told}">{_ends(plot)}'
-            f'<svg x="{_LEFT}" y="{_TOP}" width="{_INNER_W}" height="{_INNER_H}">{_paths(plot.lines)}</svg></svg>'
+            f"{_lines(plot.lines, number)}</svg>"
             f'<div class="tools"></div><p class="more">{self.text(how_many(plot))}</p></figure>'
         )
 
@@ -158,14 +158,23 @@ def _read(value: float | None, percent: bool) -> str:
 def _ends(plot: Plot) -> str:
     """The ends of both axes, until the script draws the axes themselves."""
     if (ends := span(plot.lines)) is None:
-        return '<g class="grid"></g>'
+        return '<g class="axes"></g>'
     first, last, low, high = ends
     under, right = _HEIGHT - 10, _WIDTH - _RIGHT
     marks = ((_LEFT - 8, _TOP + 4, "end", high), (_LEFT - 8, _TOP + _INNER_H, "end", low))
     texts = [f'<text x="{x}" y="{y}" text-anchor="{side}">{_read(v, plot.percent)}</text>' for x, y, side, v in marks]
     texts.append(f'<text x="{_LEFT}" y="{under}">{figures.count(first)}</text>')
     texts.append(f'<text x="{right}" y="{under}" text-anchor="end">{figures.count(last)} steps</text>')
-    return f'<g class="grid">{"".join(texts)}</g>'
+    return f'<g class="axes">{"".join(texts)}</g>'
+
+
+def _lines(lines: Sequence[Line], number: int) -> str:
+    """The curves of figure *number*, cut at its edges."""
+    return (
+        f'<clipPath id="edges{number}"><rect width="{_INNER_W}" height="{_INNER_H}"/></clipPath>'
+        f'<g class="lines" clip-path="url(#edges{number})" transform="translate({_LEFT} {_TOP})" data-left="{_LEFT}" '
+        f'data-top="{_TOP}" data-width="{_INNER_W}" data-height="{_INNER_H}">{_paths(lines)}</g>'
+    )
 
 
 def _paths(lines: Sequence[Line]) -> str:

@@ -31,6 +31,8 @@ LEFT_OUT = (
     "paths of this computer, your bucket and your project",
 )
 
+_MOST_LETTERS = 200  # of the names of columns, where what is inside is listed
+
 
 @dataclass(frozen=True)
 class Page:
@@ -69,7 +71,8 @@ def compose(state: RunPageState, plan: Plan, curve: Callable[[str], Curve | None
     """The page of what the Run page knows. Raises RunError ``page-run-goes-on``."""
     if not state.over:
         raise RunError("page-run-goes-on", run=state.run)
-    document = Document(Private(_paths(state, plan), [str(plan.job.where.project or "")]))
+    private = Private(_paths(state, plan), [str(plan.job.where.project or "")])
+    document = Document(private)
     plots = plots_of(plan.task, state.facts.noun, curve)
     settings, money = content.settings_of(plan), content.money_of(state, plan)
     versions = content.versions_of(plan, state.folder)
@@ -98,7 +101,7 @@ def compose(state: RunPageState, plan: Plan, curve: Callable[[str], Curve | None
         "the versions of what trained it",
     ]
     if columns := _columns(state, plan):
-        inside.append(f"names of columns: {columns}")
+        inside.append(f"names of columns: {private(columns, _MOST_LETTERS)}")
     return Page(state.run, made.encode(), plots, tuple(inside))
 
 
