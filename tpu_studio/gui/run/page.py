@@ -53,7 +53,7 @@ class RunPage(QWidget):
         self.folder_button = Button("Open folder", kind="quiet", icon="folder-open")
         self.export_button = Button("Save a copy…", icon="download")
         self.page_button = Button("Save as one page…", icon="share")
-        self.page_button.setToolTip("One file with curves, plan, cost and job, to show to anybody")
+        self.page_button.setToolTip(plain("One file with curves, plan, cost and job, to show to anybody"))
         self.profile_button = Button(runprofile.LABEL, kind="quiet", icon="gauge")
         self.profile_button.setToolTip(plain(runprofile.HINT))
         self.extend_button = Button("Train longer…", icon="plus")
