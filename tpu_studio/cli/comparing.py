@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tpu_studio.cli import paging
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import studio
@@ -19,9 +20,21 @@ SHOWN = 6  # settings that differ, in words; JSON has all
 def compare(arguments: Arguments, output: Output) -> int:
     from tpu_studio.workflow.comparing import compare_runs
 
+    if paging.is_asked_for(arguments):
+        return _save_page(arguments, output)
     with studio() as services:
         found = compare_runs(services.reading, arguments.runs)
     output.answer(as_json(found), _words(found))
+    return 0
+
+
+def _save_page(arguments: Arguments, output: Output) -> int:
+    from tpu_studio.viewmodels.onepage.comparison import page_of_comparison
+
+    with studio() as services:
+        made = page_of_comparison(services.reading, arguments.runs)
+    told = paging.save_page(made.page, arguments, output)
+    output.answer({**as_json(made.comparison), **told}, str(told["file"]))
     return 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tpu_studio.cli import paging
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
@@ -233,7 +234,7 @@ def _deleting(runs: Runs, arguments: Arguments, output: Output) -> str:
 
 
 def export(arguments: Arguments, output: Output) -> int:
-    if arguments.form or arguments.to is not None or arguments.force:
+    if paging.is_asked_for(arguments):
         return _save_page(arguments, output)
     if arguments.folder is None:
         raise BadInput("command-line", raw="which folder? Or: --as page --to FILE", help="tpu-studio export --help")
@@ -248,22 +249,15 @@ def export(arguments: Arguments, output: Output) -> int:
 
 def _save_page(arguments: Arguments, output: Output) -> int:
     """Raises BadInput; RunError ``page-run-goes-on``, ``page-exists`` and of runs that cannot be read."""
-    from tpu_studio.viewmodels.onepage.page import page_of, save
+    from tpu_studio.viewmodels.onepage.page import page_of
 
-    if not arguments.form or arguments.to is None or arguments.folder is not None:
-        raise BadInput(
-            "command-line", raw="a page takes --as page and --to FILE, no DIR", help="tpu-studio export --help"
-        )
+    if arguments.folder is not None:
+        raise BadInput("command-line", raw="a page goes to --to FILE, not to a DIR", help="tpu-studio export --help")
     with studio() as services:
         page = page_of(services.reading, arguments.run)
         _tell(services, output)
-    file = save(page, arguments.to, replace=arguments.force)
-    output.say(f"{page.run} is saved as one page, to open in any browser ({figures.size(len(page.data))}).")
-    output.say(f"Inside: {'; '.join(page.inside)}.")
-    output.say(f"Left out: {'; '.join(page.left_out)}.")
-    curves = [{"title": plot.title, "points": plot.count, "drawn": plot.drawn} for plot in page.plots]
-    told = {"run": page.run, "file": str(file), "bytes": len(page.data), "curves": curves}
-    output.answer({**told, "inside": list(page.inside), "left_out": list(page.left_out)}, str(file))
+    told = paging.save_page(page, arguments, output)
+    output.answer({"run": page.run, **told}, str(told["file"]))
     return 0
 
 

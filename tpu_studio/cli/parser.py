@@ -189,14 +189,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _run(export)
     export.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="where the model goes, new or empty")
-    export.add_argument(
-        "--as",
-        dest="form",
-        choices=("page",),
-        help="page: one HTML file with curves to zoom, plan, cost and job file, without data, keys and paths",
-    )
-    export.add_argument("--to", type=Path, metavar="FILE", help="where the page goes")
-    export.add_argument("--force", action="store_true", help="write over a page that is there")
+    _page(export, "one HTML file with curves to zoom, plan, cost and job file")
 
     brought = verb(
         "import",
@@ -241,6 +234,7 @@ def parser() -> argparse.ArgumentParser:
         "tpu-studio compare digits-k3f7 digits-p2aq",
     )
     compare.add_argument("runs", nargs="+", metavar="RUN", help="two runs or more, by id or name")
+    _page(compare, "one HTML file with the curves of all, to zoom, and the settings that differ")
 
     explain = verb(
         "explain",
@@ -402,6 +396,12 @@ def _job(verb: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="table.key=value", help="change a setting, any number of times"
     )
     _trust(verb)
+
+
+def _page(verb: argparse.ArgumentParser, what: str) -> None:
+    verb.add_argument("--as", dest="form", choices=("page",), help=f"page: {what}, without data, keys and paths")
+    verb.add_argument("--to", type=Path, metavar="FILE", help="where the page goes")
+    verb.add_argument("--force", action="store_true", help="write over a page that is there")
 
 
 def _trust(verb: argparse.ArgumentParser) -> None:

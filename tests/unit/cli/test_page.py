@@ -28,6 +28,7 @@ def test_a_run_is_saved_as_one_page_once(terminal: Terminal, tmp_path: Path) -> 
 def test_what_is_no_page_is_said_and_nothing_is_written(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
     run = terminal.json("run", JOB)[1]["run"]
     file = tmp_path / "page.html"
+    assert terminal.json("compare", run, run, "--as", "page")[0] == 2
     for wrong in (("--as", "page"), ("--to", file), ("--as", "page", "--to", file, tmp_path), (), ("--force",)):
         code, told = terminal.json("export", run, *wrong)
         assert (code, told["error"]["id"]) == (2, "command-line"), wrong
@@ -45,3 +46,20 @@ def test_a_run_that_goes_on_is_not_saved(terminal: Terminal, tmp_path: Path) -> 
     assert (code, told["error"]["id"]) == (1, "page-run-goes-on")
     assert terminal.run("stop", run).returncode == 0
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_comparison_is_saved_as_one_page(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+    runs = [
+        terminal.json("run", JOB, "--set", f"training.global_batch={batch}", "--set", f"name=<b>{batch}</b>")[1]["run"]
+        for batch in (32, 64)
+    ]
+    file = tmp_path / "compared.html"
+    code, told = terminal.json("compare", *runs, "--as", "page", "--to", file)
+    assert (code, told["file"], told["bytes"]) == (0, str(file), file.stat().st_size)
+    assert "training.global_batch" in told["differing"]
+    page = read(file.read_bytes())
+    (plot, *_) = data_of(page)["plots"]
+    assert [line["name"] for line in plot["lines"]] == runs
+    assert told["finding"]["title"].rstrip(".") in page.words()
+    assert str(terminal.home) not in file.read_text()
+    assert terminal.json("compare", *runs, "--as", "page", "--to", file)[1]["error"]["id"] == "page-exists"

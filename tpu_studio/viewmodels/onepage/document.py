@@ -81,8 +81,8 @@ class Document:
             f"{chr(10).join(part for part in parts if part)}\n</main>\n<script>{script()}</script>\n</body>\n</html>\n"
         )
 
-    def table(self, title: str, rows: Sequence[Sequence[str]], before: str = "") -> str:
-        """A section; "" of nothing. *before*: words over the rows."""
+    def table(self, title: str, rows: Sequence[Sequence[str]], before: str = "", head: Sequence[str] = ()) -> str:
+        """A section; "" of nothing. *before*: words over the rows; *head*: what the columns are called."""
         if not rows and not before:
             return ""
         shown = "".join(
@@ -90,6 +90,9 @@ class Document:
             f"{''.join(f'<td>{self.text(cell)}</td>' for cell in row[1:])}</tr>"
             for row in rows[:MOST_ROWS]
         )
+        if head:
+            titles = "".join(f'<th scope="col">{self.text(cell)}</th>' for cell in head)
+            shown = f"<tr>{titles}</tr>{shown}"
         more = f"<p>and {len(rows) - MOST_ROWS:,} more</p>" if len(rows) > MOST_ROWS else ""
         words = f"<p>{self.text(before)}</p>" if before else ""
         return f"<section><h2>{self.text(title)}</h2>{words}{f'<table>{shown}</table>' if rows else ''}{more}</section>"
@@ -97,9 +100,9 @@ class Document:
     def money(self, told: Money) -> str:
         return self.table(told.title, told.rows, told.text)
 
-    def repeat(self, needs: str, job: str) -> str:
+    def repeat(self, needs: str, job: str, title: str = "How to repeat it") -> str:
         return (
-            f"<section><h2>How to repeat it</h2><p>{self.text(needs)}</p><pre>tpu-studio run job.tpujob</pre>"
+            f"<section><h2>{self.text(title)}</h2><p>{self.text(needs)}</p><pre>tpu-studio run job.tpujob</pre>"
             f'<pre dir="ltr">{self.text(job, _JOB_LETTERS)}</pre></section>'
         )
 
@@ -117,7 +120,12 @@ class Document:
                     "title": self._private(plot.title),
                     "percent": plot.percent,
                     "lines": [
-                        {"name": line.name, "count": line.count, "points": line.points, "smooth": line.smooth}
+                        {
+                            "name": self._private(line.name),
+                            "count": line.count,
+                            "points": line.points,
+                            "smooth": line.smooth,
+                        }
                         for line in plot.lines
                     ],
                 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def compose(state: RunPageState, plan: Plan, curve: Callable[[str], Curve | None
     """The page of what the Run page knows. Raises RunError ``page-run-goes-on``."""
     if not state.over:
         raise RunError("page-run-goes-on", run=state.run)
-    private = Private(_paths(state, plan), [str(plan.job.where.project or "")])
+    private = private_of({state.folder: plan})
     document = Document(private)
     plots = plots_of(plan.task, state.facts.noun, curve)
     settings, money = content.settings_of(plan), content.money_of(state, plan)
@@ -129,9 +129,13 @@ def _curves_in_words(plots: tuple[Plot, ...]) -> str:
     return f"its curves, to zoom: {named} ({figures.count(points)} points)"
 
 
-def _paths(state: RunPageState, plan: Plan) -> list[str]:
-    named = (str(state.folder), plan.job.base, plan.job.data.path, plan.job.model.file)
-    return [path for path in named if path]
+def private_of(runs: Mapping[Path, Plan]) -> Private:
+    """What cuts the texts of these runs, by their folders."""
+    paths = [str(folder) for folder in runs]
+    paths += [
+        path for plan in runs.values() for path in (plan.job.base, plan.job.data.path, plan.job.model.file) if path
+    ]
+    return Private(paths, [plan.job.where.project or "" for plan in runs.values()])
 
 
 def _columns(state: RunPageState, plan: Plan) -> str:

@@ -6,7 +6,7 @@ Of each stretch of a curve its lowest and its highest value are kept, as the win
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,11 @@ from tpu_studio.workflow.ports import Curve
 
 STRETCHES = 1_500
 """Of each curve, at most; two points each."""
+ALL_STRETCHES = 30_000
+"""Of a page: the more curves there are, the fewer for each, so that it stays below 3 MB."""
 SMOOTH = 150
 """Points of the smoothed line over a noisy curve, at most."""
+TONES = 6
 FEW = 100  # points: no line is smoothed over so few
 _DIGITS = 6
 Series = tuple[tuple[float, float | None], ...]
@@ -30,7 +33,7 @@ class Line:
     """One curve.
 
     Attributes:
-        tone: Number of its colour, 1 to 3.
+        tone: Number of its colour, 1 to 6.
         count: Points of the run; *points* are those that are drawn, *smooth* a line over them, () for none.
         last: Its last value as it is drawn, None where that is no figure.
     """
@@ -63,6 +66,15 @@ class Plot:
         return sum(len(line.points) for line in self.lines)
 
 
+@dataclass(frozen=True)
+class Shown:
+    """How a curve is shown: *stretches* at most."""
+
+    name: str
+    tone: int
+    stretches: int = STRETCHES
+
+
 def plots_of(task: str, noun: str, curve: Callable[[str], Curve | None]) -> tuple[Plot, ...]:
     """Loss, what people look at, what stands beside it, learning rate and speed, as far as there are points."""
     known = tasks.by_id(task)
@@ -74,9 +86,32 @@ def plots_of(task: str, noun: str, curve: Callable[[str], Curve | None]) -> tupl
     for title, ids in wanted:
         unit = metrics.by_id(ids[-1]).unit
         as_read = metrics.perplexity if unit == "nats" and title != loss.title else _same
-        lines = [line for each in ids if (line := _line(each, curve(each), as_read)) is not None]
+        lines = []
+        for each in ids:
+            unseen = metrics.by_id(each).unseen
+            shown = Shown("unseen data" if unseen else "training", 2 if unseen else 1)
+            if (line := _line(each, curve(each), shown, as_read)) is not None:
+                lines.append(line)
         if lines:
             found.append(Plot(title, tuple(lines), unit in ("share", "score")))
+    return tuple(found)
+
+
+def compared(wanted: Sequence[str], curves: Mapping[str, Callable[[str], Curve | None]]) -> tuple[Plot, ...]:
+    """A plot for each metric *wanted* that a run has, with a line for each run. *curves*: by the name of the line."""
+    stretches = min(STRETCHES, ALL_STRETCHES // max(1, len(wanted) * len(curves)))
+    found = []
+    for metric in wanted:
+        known = metrics.by_id(metric)
+        as_read = metrics.perplexity if known.unit == "nats" else _same
+        lines = []
+        for number, (name, curve) in enumerate(curves.items()):
+            shown = Shown(name, number % TONES + 1, stretches)
+            if (line := _line(metric, curve(metric), shown, as_read)) is not None:
+                lines.append(line)
+        if lines:
+            title = f"{known.title} on unseen data" if known.unseen else f"{known.title}, training"
+            found.append(Plot(title, tuple(lines), known.percent))
     return tuple(found)
 
 
@@ -84,18 +119,17 @@ def _same(value: float) -> float:
     return value
 
 
-def _line(metric: str, curve: Curve | None, as_read: Callable[[float], float]) -> Line | None:
+def _line(metric: str, curve: Curve | None, shown: Shown, as_read: Callable[[float], float]) -> Line | None:
     bounds = curve.bounds() if curve is not None else None
     if curve is None or bounds is None:
         return None
     known = metrics.by_id(metric)
-    points = _series(*curve.window(*bounds, STRETCHES), as_read)
+    points = _series(*curve.window(*bounds, shown.stretches), as_read)
     smooth: Series = ()
     if known.noisy and not known.unseen and len(curve) > FEW:
         x, mean = curve.trend(*bounds, SMOOTH)
         smooth = _series(x, mean, mean, as_read)
-    name = "unseen data" if known.unseen else "training"
-    return Line(name, 2 if known.unseen else 1, len(curve), points, smooth)
+    return Line(shown.name, shown.tone, len(curve), points, smooth)
 
 
 def _series(
