@@ -13,12 +13,17 @@
     return element;
   }
 
+  // 12,345
+  function grouped(number) {
+    return Number.isInteger(number) ? String(number).replace(/\B(?=(\d{3})+$)/g, ",") : String(number);
+  }
+
   function figure(value, percent) {
     if (value === null || value === undefined) return "–";
     if (percent) return `${(100 * value).toFixed(Math.abs(value) < 0.1 ? 2 : 1)} %`;
     const size = Math.abs(value);
     if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2);
-    return value.toLocaleString("en", { maximumSignificantDigits: size >= 1000 ? 7 : 4 });
+    return grouped(Number(value.toPrecision(size >= 1000 ? 7 : 4)));
   }
 
   // About `count` round numbers (1, 2 or 5 times a power of ten) between low and high.
@@ -156,7 +161,7 @@
         if (!words.length) near = beside[0][0];
         words.push(`${line.name} ${figure(beside[0][1], this.told.percent)}`);
       }
-      this.readout.textContent = `step ${Math.round(near).toLocaleString("en")}: ${words.join(", ")}`;
+      this.readout.textContent = `step ${grouped(Math.round(near))}: ${words.join(", ")}`;
       this.at.setAttribute("x1", this.x(near));
       this.at.setAttribute("x2", this.x(near));
       this.at.setAttribute("visibility", "visible");
@@ -211,7 +216,7 @@
       const under = this.top + this.height + 20;
       for (const step of ticks(...this.seen, 5)) {
         const at = this.left + this.x(step);
-        if (at > this.left + this.width * 0.9) continue;
+        if (at > this.left + this.width * 0.86) continue;
         made("text", { x: at, y: under, "text-anchor": "middle" }, this.marks, figure(step, false));
       }
       made("text", { x: this.left + this.width, y: under, "text-anchor": "end" }, this.marks, "steps");

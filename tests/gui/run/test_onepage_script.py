@@ -62,12 +62,20 @@ def test_zooming_in_shows_a_part_and_all_shows_all_again(browser: Browser) -> No
     browser.run('root.querySelectorAll("button")[0].fire("click"); root.querySelectorAll("button")[0].fire("click")')
     part = browser.path()
     assert 200 < part.count("L") < 300
+    assert max(map(len, browser.words("text"))) <= 7  # no 0.30000000000000004
     assert browser.run('root.querySelectorAll("button")[1].disabled') is False
     browser.run('root.querySelectorAll("button")[3].fire("click")')
     assert browser.path() != part
     browser.run('root.querySelectorAll("button")[4].fire("click")')
     assert browser.path() == whole
     assert browser.run('root.querySelectorAll("button")[1].disabled') is True
+
+
+def test_thousands_stand_apart(tmp_path: Path, qapp: QCoreApplication) -> None:
+    shown = Browser(page_of(tmp_path, curves={"loss": curve_of(tmp_path, np.linspace(2.0, 1.0, 40_000))}).data)
+    assert {"10,000", "20,000", "30,000"} <= set(shown.words("text"))
+    shown.run('root.querySelector("svg").fire("pointermove", { clientX: 66 + 480 })')
+    assert shown.words("output") == ["step 40,000: training 1"]
 
 
 def test_dragging_over_a_part_zooms_to_it_and_a_double_click_back(browser: Browser) -> None:
