@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tpu_studio.wire.schema import BY_PATH
 from tpu_studio.wire.spreadsheets import cell
 
 if TYPE_CHECKING:
+    from tpu_studio.viewmodels.onepage.page import Page
     from tpu_studio.wire.job import Job
     from tpu_studio.workflow.comparing import Reading
     from tpu_studio.workflow.ports import Curve, Tasks
@@ -87,7 +89,8 @@ class Line:
 
 
 class CompareViewModel:
-    """Commands: `show`, `add`, `remove`, `choose_measure`, `choose_axis`, `plan_best`, `save_table`; `tick`, `close`.
+    """Commands: `show`, `add`, `remove`, `choose_measure`, `choose_axis`, `plan_best`, `save_table`, `make_page`,
+    `save_page`; `tick`, `close`.
 
     Args:
         open_run: Begins to read a run; blocks. Raises RunError.
@@ -136,6 +139,20 @@ class CompareViewModel:
             path.write_text(table_of(found), "utf-8", newline="")
 
         self._tasks.submit(work, done=lambda _: self._change(saved=str(path)), failed=self._failed)
+
+    def make_page(self, shown: Callable[[Page], None]) -> None:
+        """Make the comparison into one page elsewhere and hand it to *shown*; nothing is written yet."""
+        from tpu_studio.viewmodels.onepage.comparison import compose
+
+        readings = [self._open[run] for run in self.state.value.runs if run in self._open]
+        self._tasks.submit(lambda: compose(readings).page, done=shown, failed=self._failed)
+
+    def save_page(self, page: Page, file: Path) -> None:
+        """Write *page* to *file*, over what is there: the dialog has asked."""
+        from tpu_studio.viewmodels.onepage.page import save
+
+        work = partial(save, page, file, replace=True)
+        self._tasks.submit(work, done=lambda where: self._change(saved=str(where)), failed=self._failed)
 
     def tick(self) -> None:
         """Every few seconds while the page is seen: runs that go on are read again."""

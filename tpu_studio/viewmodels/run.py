@@ -210,7 +210,7 @@ class RunViewModel:
             lambda where: self.tell(f"{name} is exported", f"The model and its curves are in {where}.", tone="ok"),
         )
 
-    def make_page(self, shown: Callable[[Page], object]) -> None:
+    def make_page(self, shown: Callable[[Page], None]) -> None:
         """Make this run into one page elsewhere and hand it to *shown* while it is watched; nothing is written yet."""
         from tpu_studio.viewmodels.onepage.page import compose
 

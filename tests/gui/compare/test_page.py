@@ -6,10 +6,15 @@ import csv
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QFileDialog
 
+from tests.fakes.pages import data_of, read
 from tests.gui.studios import OpenStudio
 from tpu_studio.app.holders import CompareHolder
 from tpu_studio.gui.compare.page import ComparePage
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.shell.sheet import Sheet
 
 
 def two_runs(studio: OpenStudio) -> tuple[str, str]:
@@ -112,3 +117,19 @@ def test_before_anything_is_chosen_the_page_leads_to_the_runs(qtbot, studio):
     qtbot.waitUntil(lambda: not page.empty.isHidden())
     page.empty.acted.emit()
     assert studio.shell.state.value.page == "runs"
+
+
+def test_a_comparison_is_saved_as_one_page_after_saying_what_is_in_it(qtbot, compared, tmp_path: Path):
+    page, one, other = compared
+    assert page.page.isEnabled()
+    page.page.click()
+    qtbot.waitUntil(lambda: any(sheet.isVisible() for sheet in page.window().findChildren(Sheet)))
+    (sheet,) = [sheet for sheet in page.window().findChildren(Sheet) if sheet.isVisible()]
+    assert "Your data, and samples of it" in [text.text() for text in sheet.findChildren(Text)]
+    next(button for button in sheet.findChildren(Button) if button.text() == "Save as one page…").click()
+    (dialog,) = page.findChildren(QFileDialog)
+    dialog.fileSelected.emit(str(tmp_path / "page.html"))
+    dialog.close()
+    qtbot.waitUntil(lambda: bool(page.model.state.value.saved))
+    (plot, *_) = data_of(read((tmp_path / "page.html").read_bytes()))["plots"]
+    assert {line["name"] for line in plot["lines"]} == {one, other}

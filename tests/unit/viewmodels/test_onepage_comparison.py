@@ -44,6 +44,7 @@ class Runs:
     def follow(self, run: str) -> Any:
         return SimpleNamespace(
             plan=self._plans[int(run)],
+            folder=self._folder / "jane" / "runs" / run,
             view=self._view,
             metrics=METRICS,
             curve=self._curves.__getitem__,

@@ -22,6 +22,7 @@ from tpu_studio.gui.kit.table import Cell, Column, Table
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME, Scale
 from tpu_studio.gui.plots.source import Curve, RunCurve
@@ -52,7 +53,10 @@ class ComparePage(QWidget):
         self.add.clicked.connect(self._ask_which)
         self.export = Button("Save the table…", "quiet", icon="download")
         self.export.clicked.connect(self._ask_where)
-        self.header = PageHeader("Compare runs", _ASKS, self.add, self.export)
+        self.page = Button("Save as one page…", "quiet", icon="share")
+        self.page.setToolTip(plain("One file with the curves of all and what differs, to show to anybody"))
+        self.page.clicked.connect(self._make_page)
+        self.header = PageHeader("Compare runs", _ASKS, self.add, self.export, self.page)
         self.finding = Note("", "", "accent", action="Plan the next run from this one", icon="lightbulb")
         self.finding.acted.connect(model.plan_best)
         self.problem = Note("", "", "bad")
@@ -118,11 +122,13 @@ class ComparePage(QWidget):
         words = f"{count} runs. Settings that differ stand in the table." if several else ""
         self.header.sentence.setText(words or _ASKS)
         self.export.setVisible(several)
+        self.page.setVisible(several)
+        self.page.setEnabled(not any(row.goes_on for row in view.rows))  # its figures are the last ones
         self.problem.setVisible(view.problem is not None)
         if view.problem is not None:
             self.problem.set_words(view.problem.title, view.problem.text)
         self.saved.setVisible(bool(view.saved))
-        self.saved.set_words("The table is saved", view.saved)
+        self.saved.set_words("It is saved", view.saved)
         self.finding.setVisible(bool(view.title))
         self.finding.set_words(view.title, view.text)
         if self.finding.button is not None:
@@ -254,6 +260,11 @@ class ComparePage(QWidget):
 
     def _ask_which(self) -> None:
         self.addable().popup(self.add.mapToGlobal(QPoint(0, self.add.height())))
+
+    def _make_page(self) -> None:
+        from tpu_studio.gui.shell.onepage import ask_save
+
+        self.model.make_page(lambda page: ask_save(self, "this comparison", page, "comparison", self.model.save_page))
 
     def _ask_where(self) -> None:
         dialog = QFileDialog(self.window(), "Save the table")

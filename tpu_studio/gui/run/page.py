@@ -306,9 +306,10 @@ class RunPage(QWidget):
         dialog.open()
 
     def _make_page(self) -> None:
-        from tpu_studio.gui.run.onepage import ask_save
+        from tpu_studio.gui.shell.onepage import ask_save
 
-        self.model.make_page(lambda page: ask_save(self, self.model, page))
+        model = self.model
+        model.make_page(lambda page: ask_save(self, model.plan.job.name, page, page.run, model.save_page))
 
     def close_run(self) -> None:
         """Stop watching; the run goes on."""

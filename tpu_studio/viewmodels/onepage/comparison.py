@@ -37,15 +37,20 @@ def page_of_comparison(runs: Readable, names: Sequence[str]) -> ComparedPage:
         RunError: no such run, one that cannot be read, or ``page-run-goes-on``; BadInput as `compare`.
     """
     with ExitStack() as opened:
-        readings = []
+        readings: list[Reading] = []
         for name in names:
             readings.append(reading := Reading(runs, name))
             opened.callback(reading.close)
             reading.poll()
-            if not reading.contender.is_over:
-                raise RunError("page-run-goes-on", run=reading.run)
-        found = compare([reading.contender for reading in readings])
-        return ComparedPage(_compose(found, runs, readings, _plots(readings)), found)
+        return compose(readings)
+
+
+def compose(readings: Sequence[Reading]) -> ComparedPage:
+    """The page of runs that are open. Raises RunError ``page-run-goes-on``; BadInput as `compare`."""
+    if going_on := next((reading for reading in readings if not reading.contender.is_over), None):
+        raise RunError("page-run-goes-on", run=going_on.run)
+    found = compare([reading.contender for reading in readings])
+    return ComparedPage(_page(found, readings, _plots(readings)), found)
 
 
 def _plots(readings: Sequence[Reading]) -> tuple[Plot, ...]:
@@ -60,8 +65,8 @@ def _plots(readings: Sequence[Reading]) -> tuple[Plot, ...]:
     return compared(wanted, curves)
 
 
-def _compose(found: Comparison, runs: Readable, readings: Sequence[Reading], plots: tuple[Plot, ...]) -> Page:
-    document = Document(private_of({runs.summary(reading.run).folder: reading.plan for reading in readings}))
+def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...]) -> Page:
+    document = Document(private_of({reading.folder: reading.plan for reading in readings}))
     shown = found.differing[:MOST_SETTINGS]
     metric = [metrics.by_id(found.metric).title] if found.metric else []
     head = ["Run", *metric, "Time", "Cost", *map(title_of, shown)]
