@@ -85,7 +85,7 @@ def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...
     inside = (
         "which run is best, by how much, and how sure that is",
         f"the curves of all, to zoom ({figures.count(sum(plot.drawn for plot in plots))} points)",
-        f"time, cost and the {len(shown)} settings that differ, of each",
+        "name, time and cost of each, and the settings that differ",
         *(["the job file of the best, to repeat it"] if found.finding.best else []),
     )
     return Page(", ".join(reading.run for reading in readings), made.encode(), plots, inside)
