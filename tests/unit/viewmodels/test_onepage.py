@@ -264,6 +264,15 @@ def test_the_job_file_on_it_repeats_the_run(tmp_path: Path) -> None:
     assert (job.where.place, job.where.project) == ("practice", None)
 
 
+def test_a_table_of_more_columns_than_a_page_has_room_for_is_left_out_and_that_is_said(tmp_path: Path) -> None:
+    """Writing a job file with 10,000 columns takes 23 seconds."""
+    columns = {f"column {number}": "number" for number in range(1_000_000)}
+    page = read(page_of(tmp_path, plan_of(data={**TABLE, "columns": columns})).data)
+    (*_, written) = page.all("pre")
+    assert (loads(written.text).data.columns, loads(written.text).data.target) == ({}, "price")
+    assert "Of data.columns there is too much for a page" in page.words()
+
+
 def test_a_receipt_of_a_million_rows_stays_a_table(tmp_path: Path) -> None:
     part = {"id": "disk", "usd": 0.01}
     put_result(

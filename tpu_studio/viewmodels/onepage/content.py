@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from tpu_studio.wire.runfolder import result_folder
 from tpu_studio.wire.schema import BY_PATH
 
 _HERE_ONLY = ("where.project",)  # of a job, and of no use to anybody else
+MOST_ENTRIES = 500
+"""Of a table or list in the job: beyond, writing it takes seconds, and nobody reads it on a page."""
 _FILES = ("data.path", "model.file")
 Row = tuple[str, str, str]
 
@@ -72,15 +75,22 @@ def money_of(state: RunPageState, plan: Plan) -> Money:
 
 
 def job_text(plan: Plan) -> str:
-    """The run's job file, as somebody else would write it: names without ways to them, and no project."""
-    job = draft.of_plan(plan)
-    values, given = dict(job.values), set(job.given) - set(_HERE_ONLY)
-    for path in _HERE_ONLY:
+    """The run's job file, as somebody else would write it: names without ways to them, no project, and no table or list
+    that is too long for a page (`too_long`)."""
+    job, left_out = draft.of_plan(plan), (*_HERE_ONLY, *too_long(plan))
+    values, given = dict(job.values), set(job.given) - set(left_out)
+    for path in left_out:
         values[path] = BY_PATH[path].default
     for path in _FILES:
         if isinstance(value := values[path], str):
             values[path] = name_of(value)
     return dumps(job_of(values, "", frozenset(given)))
+
+
+def too_long(plan: Plan) -> tuple[str, ...]:
+    """Keys of the job that have more than `MOST_ENTRIES` entries."""
+    values = plan.job.values.items()
+    return tuple(path for path, one in values if isinstance(one, (Mapping, list, tuple)) and len(one) > MOST_ENTRIES)
 
 
 def what_it_needs(plan: Plan) -> str:
@@ -89,7 +99,8 @@ def what_it_needs(plan: Plan) -> str:
     needed = [f"the data “{name_of(job.data.path)}”"] if job.data.path else []
     needed += [f"the model’s own Python “{name_of(job.model.file)}”"] if job.model.file else []
     beside = f", with {' and '.join(needed)} beside it, which this page does not hold" if needed else ""
-    return f"Save these lines as job.tpujob{beside}. Then, with TPU Studio:"
+    more = "".join(f" Of {path} there is too much for a page: it has to be written anew." for path in too_long(plan))
+    return f"Save these lines as job.tpujob{beside}.{more} Then, with TPU Studio:"
 
 
 def versions_of(plan: Plan, folder: Path) -> tuple[tuple[str, str], ...]:
