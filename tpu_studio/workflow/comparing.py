@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 from tpu_studio.domain.comparison import Comparison, Contender, compare
@@ -48,10 +47,6 @@ class Reading:
     def begun(self) -> tuple[float, ...]:
         """When training began, and began again."""
         return self._following.view.begun
-
-    @property
-    def folder(self) -> Path:
-        return self._following.folder
 
     @property
     def plan(self) -> Plan:

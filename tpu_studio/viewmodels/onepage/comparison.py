@@ -78,7 +78,7 @@ def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...
     ]
     if best := next((reading for reading in readings if reading.run == found.finding.best), None):
         title = f"How to repeat {best.run}"
-        parts.append(document.repeat(content.what_it_needs(best.plan), content.job_text(best.plan), title))
+        parts.append(document.repeat(content.what_it_needs(best.plan), content.job_text(best.plan, best.folder), title))
     parts.append("<footer>Everything on this page is in the file itself; nothing is fetched.</footer>")
     title, text = found.finding.title.rstrip("."), found.finding.text
     made = document.page(title=count, pill=("Compared", "neutral"), lead=f"{title}. {text}", numbers=(), parts=parts)

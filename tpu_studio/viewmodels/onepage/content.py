@@ -74,10 +74,10 @@ def money_of(state: RunPageState, plan: Plan) -> Money:
     return Money("Receipt", copied, rows)
 
 
-def job_text(plan: Plan) -> str:
-    """The run's job file, as somebody else would write it: names without ways to them, no project, and no table or list
-    that is too long for a page (`too_long`)."""
-    job, left_out = draft.of_plan(plan), (*_HERE_ONLY, *too_long(plan))
+def job_text(plan: Plan, folder: Path) -> str:
+    """The job file of the run in *folder*, as somebody else would write it: names without ways to them, no project, and
+    no table or list that is too long for a page (`too_long`)."""
+    job, left_out = draft.of_plan(plan, folder), (*_HERE_ONLY, *too_long(plan))
     values, given = dict(job.values), set(job.given) - set(left_out)
     for path in left_out:
         values[path] = BY_PATH[path].default

@@ -87,7 +87,7 @@ def compose(state: RunPageState, plan: Plan, curve: Callable[[str], Curve | None
             document.table("What was run", content.plan_rows(plan)),
             document.table("Settings and why", settings),
             document.money(money),
-            document.repeat(content.what_it_needs(plan), content.job_text(plan)),
+            document.repeat(content.what_it_needs(plan), content.job_text(plan, state.folder)),
             document.table("Versions", versions),
             "<footer>Everything on this page is in the file itself; nothing is fetched.</footer>",
         ],
