@@ -71,7 +71,7 @@ def test_somebody_elses_run_is_named_as_it_is_with_the_way_in_a_terminal():
 
 def test_a_run_gives_its_job_file_and_writes_over_none(tmp_path: Path):
     plan, path = plan_at("cloud"), tmp_path / "again.tpujob"
-    keeping._save_job(plan, path, Output(as_json=False))
+    keeping._save_job(plan, tmp_path, path, Output(as_json=False))
     assert jobfile.load(path)["model.name"] == plan.job["model.name"]
     with pytest.raises(BadInput, match="is there already"):
-        keeping._save_job(plan, path, Output(as_json=False))
+        keeping._save_job(plan, tmp_path, path, Output(as_json=False))
