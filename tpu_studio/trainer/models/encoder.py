@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import layers, ops
 
-from tpu_studio.trainer.models import initial
+from tpu_studio.trainer.models import initial, plain
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.wire.plan import Plan
 
@@ -67,7 +67,7 @@ def _built(shapes: Shapes, size: Size, drop: float, seed: int) -> keras.Model:
     features = layers.UnitNormalization(dtype="float32", name="features")(mean_BxW)
     x_BxW = layers.Rescaling(math.sqrt(width), dtype="float32", name="scale")(features)  # numbers of size one again
     outputs = layers.Dense(shapes.outputs, dtype="float32", name="answer")(dropped(x_BxW, "answer"))
-    return _model(ids_BxT, outputs)
+    return plain.model(ids_BxT, outputs, "encoder")
 
 
 def _embedded(ids_BxT: Tensor, vocabulary: int, tokens: int, size: Size) -> Tensor:
@@ -136,16 +136,6 @@ class _Dropped:
 
 def _normed(x: Tensor, name: str) -> Tensor:
     return layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_norm")(x)
-
-
-def _model(inputs: Tensor, outputs: Tensor) -> keras.Model:
-    """A model that casts nothing by itself: the saved file does not say how a model's own inputs are to be cast."""
-    policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("float32")
-    try:
-        return keras.Model(inputs, outputs, name="encoder")
-    finally:
-        keras.config.set_dtype_policy(policy)
 
 
 def _scale(path: str, shape: Sequence[int]) -> float:

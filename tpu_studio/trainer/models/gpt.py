@@ -14,7 +14,7 @@ from typing import Any
 import keras
 from keras import layers, ops
 
-from tpu_studio.trainer.models import attention, initial, remat
+from tpu_studio.trainer.models import attention, initial, plain, remat
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.wire.plan import Plan
 
@@ -63,7 +63,7 @@ def gpt(
     if table_rows > shapes.outputs:
         logits_NxV = logits_NxV[:, : shapes.outputs]
     logits_BxTxV = ops.reshape(logits_NxV, (-1, tokens, shapes.outputs))
-    model = _model(ids_BxT, logits_BxTxV, "gpt")
+    model = plain.model(ids_BxT, logits_BxTxV, "gpt")
     initial.fill(model, seed, _scale(int(options["layers"])))
     return model
 
@@ -98,20 +98,10 @@ def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: in
     bias = keras.Input((1, tokens, tokens), name=f"{name}_bias")
     shares = _Drop(drop, seed, f"{name}_attention_dropout")
     outputs = inside(input_BxTxW, lambda qkv: _attend(qkv, bias, tokens, width, heads, shares))
-    block = _model([input_BxTxW, bias], outputs, name)
+    block = plain.model([input_BxTxW, bias], outputs, name)
     if not drop:  # which the kernel does not know
         attention.let_kernel(block, inside, tokens, heads)
     return block
-
-
-def _model(inputs: object, outputs: object, name: str) -> keras.Model:
-    """A model that casts nothing by itself: the saved file does not say how a model's own inputs are to be cast."""
-    policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("float32")
-    try:
-        return keras.Model(inputs, outputs, name=name)
-    finally:
-        keras.config.set_dtype_policy(policy)
 
 
 def _attend(qkv_Nx3W: Any, bias: object, tokens: int, width: int, heads: int, drop: _Drop) -> object:
