@@ -275,7 +275,10 @@ class Cloud:
             return 204, {}, b""
         data = self.objects[name]
         if span := re.fullmatch(r"bytes=(\d+)-(\d+)", headers.get("Range") or ""):
-            return 206, {}, data[int(span[1]) : int(span[2]) + 1]
+            if int(span[1]) >= len(data):
+                return 416, {"Content-Range": f"bytes */{len(data)}"}, b""
+            part = data[int(span[1]) : int(span[2]) + 1]
+            return 206, {"Content-Range": f"bytes {span[1]}-{int(span[1]) + len(part) - 1}/{len(data)}"}, part
         return 200, {}, data
 
     def _stored(self, name: str, data: bytes, query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:

@@ -52,7 +52,7 @@ def test_what_one_machine_has_compiled_the_next_one_finds(cloud: Cloud, machine:
     assert cloud.said("end", 2)[0]["reason"] == "completed"
 
 
-@pytest.mark.parametrize("harm", ["replaced", "gone", "refused", "no archive"])
+@pytest.mark.parametrize("harm", ["replaced", "shorter", "longer", "gone", "refused", "no archive"])
 def test_programs_that_are_not_those_agreed_on_are_compiled_again(cloud: Cloud, machine: Machine, harm: str) -> None:
     data = b"no archive" if harm == "no archive" else b"evil"
     sha256 = hashlib.sha256(b"good" if harm == "replaced" else data).hexdigest()
@@ -61,12 +61,15 @@ def test_programs_that_are_not_those_agreed_on_are_compiled_again(cloud: Cloud, 
         cloud.objects[name] = data
     if harm == "refused":
         cloud.rules.append(lambda method, path: 403 if "compiled" in path and method == "GET" else None)
-    cloud.config(compiled={"object": name, "sha256": sha256, "bytes": len(data)})
+    size = len(data) + {"shorter": 1, "longer": -1}.get(harm, 0)  # of the one agreed on
+    cloud.config(compiled={"object": name, "sha256": sha256, "bytes": size})
     vm = machine("--compiles --steps 20").boot()
     vm.to_its_deletion()
     assert told(cloud, "compiled-unused")
     assert told(cloud, "compiled-before") == []
     assert cloud.said("end")[0]["reason"] == "completed"
+    asked = [path for method, path in cloud.calls if method == "GET" and "compiled" in path]
+    assert len(asked) == 1  # no minute of the machine's goes into asking again for what cannot come
     assert sorted(path.name for path in vm.root.rglob("*-cache")) == [ENTRY]  # its own
 
 

@@ -173,6 +173,10 @@ class Bucket:
                 timeout_s=60.0,
                 into=file,
             )
+        size = reply.headers.get("content-range", "").rpartition("/")[2]  # of the whole object, where it is told
+        if reply.status in (206, 416) and size.isdecimal() and len(size) < 20 and int(size) != piece.bytes:
+            part.unlink()
+            raise WrongContent(f"{piece.object} has {int(size)} bytes, agreed were {piece.bytes}")
         if reply.status == 416 or (reply.ok and reply.status != 206 and have):
             part.unlink()  # not the object it was, or no ranges here: from the beginning
             raise Unreachable(f"{piece.object}: no range of it was given")
