@@ -276,13 +276,13 @@ class Fleet:
                 time.sleep(0.02)
                 continue
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", state.control, timeout=_CONTROL_S)
-                connection.request("POST", verb, json.dumps(about), {"X-Practice-Key": machine.key})
-                status = connection.getresponse().status
-                connection.close()
+                with contextlib.closing(
+                    http.client.HTTPConnection("127.0.0.1", state.control, timeout=_CONTROL_S)
+                ) as connection:
+                    connection.request("POST", verb, json.dumps(about), {"X-Practice-Key": machine.key})
+                    return connection.getresponse().status == 200
             except (OSError, http.client.HTTPException):
                 return False
-            return status == 200
         return False
 
     def _end(self, name: str, folder: Path, machine: Machine) -> None:
