@@ -8,6 +8,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from google.api_core import exceptions
@@ -15,6 +16,7 @@ from google.cloud import storage
 from google.oauth2.credentials import Credentials
 from googleapiclient import discovery, errors, http
 
+from tpu_studio.cloud.session import session
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.resources import resource_path
 
@@ -53,6 +55,17 @@ def test_small_objects_go_up_and_come_down(bucket: storage.Bucket) -> None:
     with pytest.raises(exceptions.NotFound):
         bucket.blob("nope").download_as_bytes()
     assert bucket.get_blob("nope") is None
+
+
+def test_a_stream_that_is_refused_leaves_its_connection_for_the_next(practice: Practice) -> None:
+    http = session(Credentials(practice.token))  # type: ignore[no-untyped-call]
+    url = f"{practice.url}/download/storage/v1/b/{practice.cloud.settings.bucket}/o/nope?alt=media"
+    replies = [http.get(url, stream=True) for _ in range(3)]  # each kept, unread
+    assert [reply.status_code for reply in replies] == [404, 404, 404]
+    adapter: Any = http.get_adapter(url)
+    pools = adapter.poolmanager.pools
+    assert [pools[key].num_connections for key in pools.keys()] == [1]  # noqa: SIM118  it is no dict
+    http.close()
 
 
 @pytest.mark.parametrize("size_known", [True, False])

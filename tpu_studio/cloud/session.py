@@ -65,7 +65,8 @@ def once(work: Callable[[], T], **about: object) -> T:
     except StudioError:
         raise
     except Exception as error:  # noqa: BLE001  Google's clients raise from five libraries; each becomes an id here
-        raise errors.of_exception(error, **about) from None  # the chain could hold a request with its token
+        known = errors.of_exception(error, **about)
+    raise known  # out here: it would keep the other, and by its frames a request with its token, an open reply
 
 
 class _Ending(requests.Session):
@@ -82,7 +83,10 @@ class _Ending(requests.Session):
         if more.get("timeout") is None:
             more["timeout"] = TIMEOUT
         with deadline.during(more["timeout"], bool(more.get("stream"))):
-            return super().send(request, **more)
+            reply = super().send(request, **more)
+            if not reply.ok:
+                reply.content  # noqa: B018  what is streamed, too: nobody reads on, and its connection is free again
+            return reply
 
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         if is_loopback(str(url)):

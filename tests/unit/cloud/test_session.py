@@ -71,6 +71,13 @@ def test_patience_has_an_end() -> None:
     assert len(server.seen) == 4
 
 
+def test_an_error_keeps_nothing_of_the_one_that_it_was_made_of() -> None:
+    """Its frames hold the request with its token, for as long as a run shows the error."""
+    with pytest.raises(CloudUnclear) as raised:
+        api_on(Server(requests.ConnectionError("cut"))).get("/v2/x")
+    assert raised.value.__context__ is None and raised.value.__cause__ is None
+
+
 def test_a_refusal_is_final() -> None:
     server = Server((403, {"error": {"message": "Permission 'a.b' denied"}}))
     with pytest.raises(CloudRefused):
