@@ -79,6 +79,8 @@ MORE_PRICES = [
 ]
 # What the TPU compiler lets a program have of one device, told by its refusals (docs/check.md), in GiB.
 PROGRAM_GIB = {"v4": 30.75, "v5e": 15.75, "v5p": 95.74, "v6e": 31.25, "tpu7x": 94.75}
+TITLES = {"tpu7x": "TPU7x"}  # where Google's pages spell it otherwise than its id
+COMPILER = {"v4": {"chip_config_name": "megacore"}}  # the two cores of a chip as one device, as on the VM
 NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program for them
 # Images of Compute Engine, which lends these alone; v5e is listed and refused there: only the TPU API lends it.
 _FAMILIES = "projects/ubuntu-os-accelerator-images/global/images/family"
@@ -87,6 +89,8 @@ COMPUTE_IMAGES = {
     "v6e": f"{_FAMILIES}/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e",
     "tpu7x": f"{_FAMILIES}/ubuntu-accel-2404-amd64-tpu-tpu7x",
 }
+PODS_ONLY = ("v4",)  # no price of its own for a single machine
+HYPERDISK_ONLY = ("v6e", "tpu7x")  # of Compute Engine's disks to start from
 # The runtime image of the TPU API that we start.
 _TF = "tpu-vm-tf-2.18.0-pjrt-v5p-and-below"
 RUNTIMES = {
@@ -230,6 +234,7 @@ def generations(chips: dict[str, Any], money: dict[str, Any]) -> dict[str, Any]:
         made.append(
             {
                 "id": id,
+                **({"title": TITLES[id]} if id in TITLES else {}),
                 "aliases": raw.get("aliases", []),
                 "offered": bool(raw.get("slices")),
                 "status": raw["status"],
@@ -241,7 +246,10 @@ def generations(chips: dict[str, Any], money: dict[str, Any]) -> dict[str, Any]:
                 "name_counts": raw["name_counts"],
                 "max_chips": raw.get("max_single_job_chips") or raw.get("max_chips"),
                 "compute_image": COMPUTE_IMAGES.get(id, ""),
+                **({"pods_only": True} if id in PODS_ONLY else {}),
+                **({"persistent_disk": False} if id in HYPERDISK_ONLY else {}),
                 "compiles": bool(raw.get("slices")) and id not in NOT_COMPILED,
+                **({"compiler": COMPILER[id]} if id in COMPILER else {}),
                 "serving_chips": SERVING_CHIPS.get(id, []),
                 "figures": figures,
                 "machine_types": [

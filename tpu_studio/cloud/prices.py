@@ -131,7 +131,7 @@ def _meaning(sku: Mapping[str, Any], known: Catalogue) -> tuple[str, str, int, i
         smallest = min((part.chips for part in generation.slices), default=_CHIPS_OF_8_CORES)
         if "pod" not in rest:
             return generation.id, tier, smallest, _CHIPS_OF_8_CORES, _CHIPS_OF_8_CORES
-        least = smallest if generation.id == "v4" else _CHIPS_OF_8_CORES + 1  # v4 is sold as pods only
+        least = smallest if generation.pods_only else _CHIPS_OF_8_CORES + 1
         return generation.id, tier, least, generation.max_chips, _CHIPS_OF_8_CORES
     for pattern, tier, usages in _RULES:
         if (one := pattern.match(text)) and category.get("usageType") in usages:

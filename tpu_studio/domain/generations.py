@@ -128,7 +128,10 @@ class Generation:
         offered: Whether anything of it can be rented and is known well enough to plan for.
         in_short: For whom it is; *rank*: those first that are looked at first.
         compute_image: Of Compute Engine; "": that does not lend it to us.
+        pods_only: Google has no price of its own for a single machine.
+        persistent_disk: Its machines on Compute Engine start from a disk of this kind too, not from hyperdisks only.
         compiles: Somebody has seen the TPU compiler accept a program for it.
+        compiler: How that is asked for this chip, beyond the topology (``topologies.get_topology_desc``).
         serving_chips: Slices that draw the limit for serving; () where one limit is for all.
         software: By framework.
     """
@@ -150,7 +153,10 @@ class Generation:
     in_short: str = ""
     rank: int = 0
     compute_image: str = ""
+    pods_only: bool = False
+    persistent_disk: bool = True
     compiles: bool = True
+    compiler: Mapping[str, str] = field(default_factory=dict)
     serving_chips: tuple[int, ...] = ()
     software: Mapping[str, Software] = field(default_factory=dict)
     quotas: tuple[QuotaId, ...] = ()
@@ -261,7 +267,10 @@ def generation_of(raw: Mapping[str, Any]) -> Generation:
         in_short=raw["in_short"],
         rank=raw["rank"],
         compute_image=raw["compute_image"],
+        pods_only=raw.get("pods_only", False),
+        persistent_disk=raw.get("persistent_disk", True),
         compiles=raw["compiles"],
+        compiler=raw.get("compiler", {}),
         serving_chips=serving,
         software={
             name: Software(one["state"], one["why"], one["image"], one["runtime"])

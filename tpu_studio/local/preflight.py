@@ -19,7 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -70,9 +70,10 @@ class Slice:
     topology: str
     devices: int
     matrix_unit: int = 128
+    compiler: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
-        names = ("accelerator", "generation", "topology", "devices")
+        names = ("accelerator", "generation", "topology", "devices", "compiler")
         return {name: getattr(self, name) for name in names}
 
 
@@ -83,8 +84,10 @@ def slice_of(plan: Plan) -> Slice | None:
     from tpu_studio.domain.catalogue import catalogue
 
     part = catalogue().slice(plan.accelerator)
-    unit = catalogue().generation(part.generation).matrix_unit
-    return Slice(part.accelerator_type, part.generation, part.topology, part.devices, unit)
+    chip = catalogue().generation(part.generation)
+    return Slice(
+        part.accelerator_type, part.generation, part.topology, part.devices, chip.matrix_unit, dict(chip.compiler)
+    )
 
 
 @dataclass(frozen=True)

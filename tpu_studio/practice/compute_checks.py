@@ -25,7 +25,6 @@ LONGEST_RUN_S, LONGEST_FLEX_S, SHORTEST_RUN_S = 120 * 86_400, 7 * 86_400, 30
 FLEX_WAITS_S = (90, 7200)  # "must be at least 90 and less or equal to 7200 seconds": field report
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_KEY, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")
-_NO_PERSISTENT_DISK = ("v6e", "tpu7x")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Wanted:
 
 
 def offers(zone: str = "") -> list[Offer]:
-    """TPU machine types of a zone, or of all; v5e's are listed too, though nobody may use them."""
+    """TPU machine types of a zone, or of all; those are listed too that nobody may use."""
     return [
         Offer(generation, machine, place)
         for generation in catalogue().offered()
@@ -197,7 +196,7 @@ def _machine_type(cloud: Cloud, zone: str, url: str) -> Offer:
     if there is None or missing or cloud.faults.take("type-not-in-zone", zone=zone, accelerator=name) is not None:
         why = f"Machine type with name '{name}' does not exist in zone '{zone}'."
         raise invalid("resource.machineType", url, why)
-    if there.generation.id == "v5e":  # listed in every zone of the TPU API, and refused
+    if not there.generation.compute_image:  # v5e's is listed in every zone of the TPU API, and refused
         text = f"This user agent is not allowed to use the machine type [{name}]."
         raise GoogleError(400, "INVALID_ARGUMENT", text, reason="badRequest")
     return there
@@ -241,7 +240,7 @@ def _disks(cloud: Cloud, offer: Offer, disks: list[Record]) -> None:
     if boot is None:
         raise invalid("resource.disks", "", "A boot disk must be specified.")
     kind = str((boot.get("initializeParams") or {}).get("diskType", "pd-standard")).rpartition("/")[2]
-    refused = offer.generation.id in _NO_PERSISTENT_DISK and kind.startswith("pd-")
+    refused = kind.startswith("pd-") and not offer.generation.persistent_disk
     if refused or (kind.startswith("hyperdisk-") and cloud.doubts.way("compute-disk-type")):
         text = f"[{kind}] features are not compatible for creating instance."
         raise GoogleError(400, "INVALID_ARGUMENT", text, reason="badRequest")

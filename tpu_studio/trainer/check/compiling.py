@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tpu_studio.trainer.check.collectives import collective_bytes
@@ -48,16 +48,19 @@ DOUBT = (0.85, 1.3)  # of the limit: between these what the least effort says is
 
 @dataclass(frozen=True)
 class Target:
-    """The slice to compile for: *topology* as the catalogue writes it (2x4, 2x2x1), devices as the framework counts."""
+    """The slice to compile for: *topology* as the catalogue writes it (2x4, 2x2x1), devices as the framework counts;
+    *compiler*: what else the compiler is told of the chip."""
 
     accelerator: str
     generation: str
     topology: str
     devices: int
+    compiler: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Target:
-        return cls(str(tree["accelerator"]), str(tree["generation"]), str(tree["topology"]), int(tree["devices"]))
+        accelerator, generation, topology = (str(tree[name]) for name in ("accelerator", "generation", "topology"))
+        return cls(accelerator, generation, topology, int(tree["devices"]), dict(tree["compiler"]))
 
 
 @dataclass(frozen=True)
@@ -108,11 +111,9 @@ def devices_of(target: Target) -> list[object]:
     from jax.experimental import topologies
 
     load_library()
-    more: dict[str, object] = {}
+    more: dict[str, object] = dict(target.compiler)
     if math.prod(int(side) for side in target.topology.split("x")) == 1:
         more["chips_per_host_bounds"] = (1, 1, 1)
-    if target.generation == "v4":
-        more["chip_config_name"] = "megacore"  # the two cores of a chip as one device, as on the VM
     try:
         described = topologies.get_topology_desc(
             platform="tpu", topology_name=f"{target.generation}:{target.topology}", **more
