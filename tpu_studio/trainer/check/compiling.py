@@ -60,7 +60,7 @@ class Target:
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Target:
         accelerator, generation, topology = (str(tree[name]) for name in ("accelerator", "generation", "topology"))
-        return cls(accelerator, generation, topology, int(tree["devices"]), dict(tree["compiler"]))
+        return cls(accelerator, generation, topology, int(tree["devices"]), dict(tree.get("compiler", {})))
 
 
 @dataclass(frozen=True)
