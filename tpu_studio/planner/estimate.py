@@ -170,9 +170,16 @@ def _modelled_step_s(resolved: Resolved, work: Work, computer: Computer) -> Rang
     )
 
 
-def limit_hours(time_s: Range, wait_hours: float, most: float = MOST_HOURS) -> float:
-    """1.5 × the estimate's high end, in hours, as `limits.hours` may be; *most*: so long the loan may last."""
-    hours = max(rules.HOURS_LEAST, rules.HOURS_FACTOR * time_s.high / 3600)
+def limit_hours(
+    time_s: Range,
+    wait_hours: float,
+    most: float = MOST_HOURS,
+    *,
+    factor: float = rules.HOURS_FACTOR,
+    least: float = rules.HOURS_LEAST,
+) -> float:
+    """*factor* × the estimate's high end, in hours, as `limits.hours` may be; *most*: so long the loan may last."""
+    hours = max(least, factor * time_s.high / 3600)
     return float(min(significant(hours), MOST_HOURS - wait_hours, most))
 
 

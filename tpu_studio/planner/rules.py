@@ -33,5 +33,6 @@ CALL_BYTES = 64 << 20  # of pictures that are handed over at once
 CALLS_AT_LEAST = 20  # calls of the device in a run, so that progress can be seen and a stop is heard soon
 
 HOURS_FACTOR = 1.5  # limits are this many times the high end of the estimate (docs/job-file.md)
-COMPUTER_HOURS_LEAST = 0.17  # where a minute costs nothing, a limit is no reason to end before the first step
+# Where a minute costs nothing, a limit is for what never ends: other programs may take most of the computer meanwhile.
+COMPUTER_HOURS_FACTOR, COMPUTER_HOURS_LEAST = 4.0, 1.0
 HOURS_LEAST = 0.05  # three minutes: a limit below that stops a run for a hiccup

@@ -16,6 +16,8 @@ from tpu_studio.wire.planparts import PlanPrice
 if TYPE_CHECKING:
     from tpu_studio.planner.parts import Parts, Question, Sized
 
+FREE_HOURS = "Four times the longest it should take, an hour at least: other programs may need the computer too."
+
 
 class ComputerPlanner:
     def choose(self, question: Question, sized: Sized) -> None:
@@ -31,13 +33,13 @@ class ComputerPlanner:
     def limits(self, parts: Parts) -> Limits:
         found = unlimited(parts)
         resolved = found.resolved
-        hours, why = limit_hours(parts.estimate.time_s, float(resolved.job.limits.wait_hours)), USUAL_HOURS
-        if found.price is None and hours < rules.COMPUTER_HOURS_LEAST:
-            hours, why = rules.COMPUTER_HOURS_LEAST, "Ten minutes at least: to load the engine may take minutes"
-        resolved.put("limits.hours", hours, f"{why}.")
+        time_s, wait_hours = parts.estimate.time_s, float(resolved.job.limits.wait_hours)
         if found.price is None:
+            factor, least = rules.COMPUTER_HOURS_FACTOR, rules.COMPUTER_HOURS_LEAST
+            resolved.put("limits.hours", limit_hours(time_s, wait_hours, factor=factor, least=least), FREE_HOURS)
             resolved.reasons["limits.money_usd"] = "Nothing is charged on this computer."
             return found
+        resolved.put("limits.hours", limit_hours(time_s, wait_hours), f"{USUAL_HOURS}.")
         resolved.put("limits.money_usd", limit_usd(found.cost), f"{USUAL_USD}.")
         return replace(found, money=float(resolved.job.limits.money_usd))
 
