@@ -283,7 +283,7 @@ class Driver:
                 if run.foreign or not run.state.opened:
                     raise
         elif self._look_who_drives(run, HOLDER_EVERY_S):
-            run.mirror.push_controls()  # asked for here before that was known
+            run.mirror.controls.push()  # asked for here before that was known
         if run.foreign:  # another desktop drives it: here it is only watched
             return POLL_S[0]
         self._try_exchange(run)
@@ -330,10 +330,10 @@ class Driver:
         if not run.state.opened:
             return
         if run.foreign:
-            run.mirror.push_controls()  # asked for here before that was known
+            run.mirror.controls.push()  # asked for here before that was known
         for attempt in range(1, run.state.attempt + 1):
             run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
-        run.mirror.pull_controls()
+        run.mirror.controls.pull()
         run.caught_up = not run.foreign
 
     def _look_who_drives(self, run: Watched, every_s: float) -> bool:
@@ -380,7 +380,7 @@ class Driver:
         for number in asked:
             if number not in guard.heard and number not in run.sent and run.state.opened:
                 try:
-                    if (at := run.mirror.sent_at(number)) is not None:
+                    if (at := run.mirror.controls.sent_at(number)) is not None:
                         run.sent[number] = at
                 except CloudRefused as error:
                     _log.info("run %s: the bucket does not tell when it was extended: %s", run.folder.name, error)
@@ -429,7 +429,7 @@ class Driver:
             if not came and machine.ready is not None and now - run.beat_at >= HEARTBEAT_EVERY_S:
                 run.beat_at = now
                 run.mirror.heartbeat(machine.attempt)
-        run.mirror.push_controls()
+        run.mirror.controls.push()
         run.mirror.push_desk()
         if self._is_watched(run.folder.name) and not run.state.end:
             run.mirror.watching(run.side.clock.now())

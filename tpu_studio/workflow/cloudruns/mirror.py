@@ -12,21 +12,17 @@ import json
 import logging
 import os
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import compiled
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire.controls import Control, obeyable, send
 from tpu_studio.wire.events import Event, complete_lines, decode
-from tpu_studio.wire.jsonfile import parse_json, read_json
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import (
-    create_inside,
     make_folder,
     make_folders,
-    open_below,
     open_to_append,
     open_to_read,
     write_inside,
@@ -38,15 +34,15 @@ from tpu_studio.wire.runfolder import (
     WATCHING,
     belongs,
     claim_file,
-    control_file,
     desk_events_file,
     events_file,
     events_name,
     heartbeat_file,
     ledger_file,
 )
-from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
+from tpu_studio.wire.sizes import TooLarge, read_at_most
 from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns.bucketcontrols import BucketControls
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
 from tpu_studio.workflow.cloudruns.state import Guard
 from tpu_studio.workflow.desk import append_whole
@@ -137,11 +133,11 @@ class Mirror:
         self.folder, self._install, self._box = folder, install, mailbox
         self.prefix = prefix_of(folder.name)
         self._pushed: int | None = None
-        self._controls_pushed = 0
         self._watching_at = float("-inf")
         self._heard: dict[str, int] = {}
         self.left_out: set[str] = set()
         self.signs = 0  # of life, by what came and could not be kept on this disk
+        self.controls = BucketControls(folder, self.prefix, mailbox, self._leave_out)
 
     # ---------------------------------------------------------------------------------------------------------- down
 
@@ -332,68 +328,6 @@ class Mirror:
         ]
         return max(ends, default=0)
 
-    def push_controls(self) -> None:
-        """Control files that the bucket does not have; one whose number another desktop took gets a new number."""
-        while (path := control_file(self.folder, self._controls_pushed + 1)).exists():
-            data, name = _control(path), f"{self.prefix}control/{path.name}"
-            if not self._box.create(name, data):
-                theirs = self._box.read(name)
-                if theirs is not None and theirs != data:
-                    write_inside(self.folder, path, theirs)
-                    if (record := _record(data)) is not None:
-                        send(self.folder, {key: value for key, value in record.items() if key != "t"})
-            self._controls_pushed += 1
-
-    def send_control(self, record: Mapping[str, object]) -> None:
-        """Into the bucket itself: for a disk on which nothing can be written."""
-        stems = [PurePosixPath(one.name).stem for one in self._box.list(f"{self.prefix}control/")]
-        number = 1 + max((int(stem) for stem in stems if _NUMBER.fullmatch(stem)), default=0)
-        data = json.dumps({**record, "t": round(time.time(), 3)}, sort_keys=True).encode() + b"\n"
-        while not self._box.create(f"{self.prefix}control/{control_file(self.folder, number).name}", data):
-            number += 1
-
-    def sent_at(self, number: int) -> float | None:
-        """When a control file came into the bucket, by the cloud's clock; None: it is not there."""
-        stored = self._box.stat(f"{self.prefix}control/{control_file(self.folder, number).name}")
-        return None if stored is None else stored.updated
-
-    def pull_controls(self) -> None:
-        """What other desktops asked for."""
-        for number, name in self._controls_there().items():
-            path = control_file(self.folder, number)
-            if not path.exists():
-                create_inside(self.folder, path, self._box.read(name) or b"")
-
-    def controls_offered(self, *, here: bool) -> list[Control]:
-        """What `Controls` would read once `pull_controls` has run; nothing is written. *here*: those count that lie on
-        this disk already."""
-        there, number = self._controls_there(), 1
-        found: list[Control] = []
-        while True:
-            path = control_file(self.folder, number)
-            try:
-                if here and path.exists():
-                    record = read_json(path)
-                elif number in there:
-                    record = parse_json(self._box.read(there[number]) or b"", path.name)
-                else:
-                    return found
-            except ValueError:
-                record = None
-            found.append({**obeyable(record), "number": number})
-            number += 1
-
-    def _controls_there(self) -> dict[int, str]:
-        """Number → name, of those that lie in the bucket."""
-        found: dict[int, str] = {}
-        for stored in self._box.list(f"{self.prefix}control/"):
-            stem = PurePosixPath(stored.name).stem
-            if not _NUMBER.fullmatch(stem):
-                continue
-            if stored.name == f"{self.prefix}control/{control_file(self.folder, int(stem)).name}":
-                found[int(stem)] = stored.name  # else deeper down, where a machine may write
-        return found
-
     def watching(self, now: float) -> None:
         """Say that somebody looks; rewritten at most every 30 s (holds for 90)."""
         if now - self._watching_at >= WATCHING_EVERY_S:
@@ -437,28 +371,6 @@ def inside(folder: Path, relative: str) -> Path:
     if os.path.commonpath([root, os.path.realpath(path)]) != root:
         raise ValueError(relative)
     return path
-
-
-def _control(path: Path) -> bytes:
-    """What stands in a control file of ours; nothing where it asks for nothing: no other file of the person's goes up
-    because a link, or a copy, is in that place."""
-    try:
-        with open_below(path.parent.parent, PurePosixPath(path.parent.name, path.name)) as file:
-            data = file.read(RECORD_BYTES)
-    except OSError as error:
-        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
-            raise
-        data = b""
-    return data if "verb" in (_record(data) or ()) else b""
-
-
-def _record(data: bytes) -> Mapping[str, object] | None:
-    """The record in a control file; None where it holds none: then nothing was asked for."""
-    try:
-        record = parse_json(data, "control")
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) else None
 
 
 def _kept(path: Path) -> bytes | None:

@@ -64,8 +64,10 @@ class CloudVerbs:
             controls.send(folder, record)
         except OSError as error:  # no disk keeps a machine from being stopped
             try:
-                self._mirror(folder).send_control(record)
+                is_sent = self._mirror(folder).controls.send(record)
             except StudioError:
+                is_sent = False
+            if not is_sent:
                 raise desk.disk_error(error, folder) from error
 
     def send(self, folder: Path, record: Mapping[str, object]) -> None:
@@ -186,7 +188,7 @@ class CloudVerbs:
                     folder, install, "opened", t=now, bucket=side.mailbox.bucket, project=side.project
                 )  # else a run that is stopped now would end here only, and go on for ever there
             believed.take(folder, offer.changes)  # what was agreed to on the other computer
-            mirror.pull_controls()
+            mirror.controls.pull()
         except OSError as error:
             self._journal.close(number, "failed", side.clock.now())
             raise desk.disk_error(error, folder) from error
@@ -204,7 +206,7 @@ class CloudVerbs:
         folder = self._home / "runs" / run
         here = folder.is_dir() and not self._is_a_copy(folder)
         mirror = Mirror(folder, desk.install_id(self._home), side.mailbox)
-        changes = tuple(one for one in mirror.controls_offered(here=here) if one.get("verb") == "limits")
+        changes = tuple(one for one in mirror.controls.offered(here=here) if one.get("verb") == "limits")
         known = believed.are_known(folder, changes) if here else not changes
         return Offer(frozen, changes, known and self.driver.plans.knows(loads(frozen)))
 

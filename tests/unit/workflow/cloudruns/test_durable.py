@@ -22,6 +22,7 @@ from tpu_studio.wire.errors import CloudRefused, NotReady, RunError, SignedOut
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk as desk_files
+from tpu_studio.workflow.cloudruns import bucketcontrols
 from tpu_studio.workflow.cloudruns import mirror as mirrors
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.ports import CloudSide
@@ -161,7 +162,8 @@ class Disk:
             (mirrors, "append_whole"),
             (mirrors, "write_inside"),
             (desk_files, "write_atomically"),
-            (mirrors, "create_inside"),
+            (bucketcontrols, "create_inside"),
+            (bucketcontrols, "write_inside"),
         ):
             patch.setattr(module, name, self._refusing(getattr(module, name)))
         patch.setattr(desk.journal, "_execute", self._refusing_writes(desk.journal._execute))

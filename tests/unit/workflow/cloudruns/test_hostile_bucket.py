@@ -337,7 +337,7 @@ def test_a_control_that_is_no_record_and_was_changed_in_the_bucket_stops_no_turn
     theirs = b'{"verb":"stop","attempt":1,"keep":true,"t":1.0}'
     sky._put(f"{PREFIX}control/000001.json", theirs)
     box = sky.place().connect(desk.plan).mailbox
-    mirror.Mirror(desk.folder, "aaaaaaaa", box).push_controls()
+    mirror.Mirror(desk.folder, "aaaaaaaa", box).controls.push()
     assert control.read_bytes() == theirs
     assert not (control.parent / "000002.json").exists()
 
@@ -388,8 +388,8 @@ def test_nothing_that_comes_down_is_written_through_a_link_in_the_runs_folder(
     for act in (
         lambda: one.records(1),
         lambda: one.heartbeat(1),
-        one.pull_controls,
-        one.push_controls,
+        one.controls.pull,
+        one.controls.push,
         lambda: one.pull(1, 1, catch_up=True),
         one.desk_files,
         one.restore,

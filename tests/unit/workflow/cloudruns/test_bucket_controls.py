@@ -1,0 +1,83 @@
+"""Control files that somebody else lays into a run's bucket: they fill no disk and hold up no turn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.clouddesk import RUN
+from tests.fakes.skies import Sky
+from tpu_studio.wire.controls import Controls, send
+from tpu_studio.workflow.cloudruns import bucketcontrols
+from tpu_studio.workflow.cloudruns.mirror import Mirror
+
+PREFIX = f"runs/{RUN}/control/"
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, sky: Sky) -> Mirror:
+    (tmp_path / RUN).mkdir()
+    return Mirror(tmp_path / RUN, "aaaaaaaa", sky.side().mailbox)
+
+
+def names_here(mirror: Mirror) -> list[str]:
+    return sorted(path.name for path in (mirror.folder / "control").glob("*"))
+
+
+def put(sky: Sky, number: int, data: bytes = b'{"verb":"profile"}') -> None:
+    sky._put(f"{PREFIX}{number:06d}.json", data)
+
+
+def test_a_control_of_megabytes_asks_for_nothing_and_is_not_kept_and_that_is_told(mirror: Mirror, sky: Sky) -> None:
+    put(sky, 1, b'{"verb":"limits","hours":1,"x":"' + b"a" * 5_000_000 + b'"}')
+    put(sky, 2, b'{"verb":"stop","attempt":1}')
+    assert [one["verb"] for one in mirror.controls.offered(here=True)] == ["unreadable", "stop"]
+    mirror.controls.pull()
+    mirror.controls.push()
+    again = Mirror(mirror.folder, "aaaaaaaa", sky.side().mailbox)
+    again.controls.push()
+    sizes = [path.stat().st_size for path in sorted((mirror.folder / "control").glob("*"))]
+    assert sizes == [0, 27] and mirror.left_out == {"control"}
+    assert [one["verb"] for one in Controls(mirror.folder, 1).read()] == ["unreadable", "stop"]
+
+
+def test_of_controls_without_end_so_many_come_as_a_person_could_ask_for(
+    mirror: Mirror, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bucketcontrols, "AT_MOST", 5)
+    for number in range(1, 5):
+        put(sky, number)
+    mirror.controls.pull()
+    assert len(names_here(mirror)) == 4 and mirror.left_out == set()
+    for number in range(5, 40):
+        put(sky, number)
+    mirror.controls.pull()
+    assert len(names_here(mirror)) == 5 and mirror.left_out == {"control"}
+    assert len(mirror.controls.offered(here=False)) == 5
+
+
+def test_what_is_asked_for_here_stays_here_where_others_have_taken_every_number(
+    mirror: Mirror, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bucketcontrols, "AT_MOST", 5)
+    send(mirror.folder, {"verb": "stop", "attempt": 1, "keep": True})
+    for number in range(1, 40):
+        put(sky, number)
+    for _ in range(3):
+        mirror.controls.push()
+        mirror.controls.pull()
+    assert [one["verb"] for one in Controls(mirror.folder, 1).read()] == [*["profile"] * 5, "stop"]
+    assert mirror.left_out == {"control"}
+    assert not mirror.controls.send({"verb": "stop", "attempt": 1})
+
+
+def test_a_number_far_away_leads_no_order_of_a_person_to_where_nobody_reads(mirror: Mirror, sky: Sky) -> None:
+    put(sky, 900)
+    mirror.controls.pull()
+    assert send(mirror.folder, {"verb": "stop", "attempt": 1}) == 1
+    mirror.controls.push()
+    assert mirror.controls.send({"verb": "profile", "attempt": 1})
+    assert json.loads(sky.objects[f"{PREFIX}000001.json"][0])["verb"] == "stop"
+    assert json.loads(sky.objects[f"{PREFIX}000002.json"][0])["verb"] == "profile"

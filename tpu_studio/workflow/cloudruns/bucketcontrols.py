@@ -1,0 +1,124 @@
+"""The control files of a run on this disk and those in its bucket, kept alike in the order of their numbers.
+
+Whoever writes to the bucket may lay there what no desktop has asked for: AT_MOST of them are looked at, and what is
+larger than BYTES is no control. The rest stays in the bucket, and that is told.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+
+from tpu_studio.wire import controls
+from tpu_studio.wire.controls import Control, obeyable
+from tpu_studio.wire.jsonfile import parse_json
+from tpu_studio.wire.plainfiles import create_inside, open_below, write_inside
+from tpu_studio.wire.runfolder import control_file
+from tpu_studio.workflow.cloudruns.ports import Mailbox
+
+AT_MOST = 1_000
+"""Numbers of one run's controls that come down; a person asks for some dozens, and each is two calls."""
+BYTES = 64 << 10
+"""Of one that comes down; they have a hundred, and all together then fill 64 MB of this disk at most."""
+_OVER = "control"
+
+
+class BucketControls:
+    """One run's; methods may raise CloudRefused, CloudUnclear, SignedOut, OSError, and may be called again."""
+
+    def __init__(self, folder: Path, prefix: str, mailbox: Mailbox, leave_out: Callable[[str], None]) -> None:
+        """*leave_out* is told of what stays in the bucket, each time."""
+        self._folder, self._prefix, self._box, self._leave_out = folder, prefix, mailbox, leave_out
+        self._alike = 0  # numbers from 1 to this one are the same here and there
+
+    def push(self) -> None:
+        """Control files that the bucket does not have; one whose number another desktop took gets a new number."""
+        while (path := control_file(self._folder, self._alike + 1)).exists():
+            number, data = self._alike + 1, _control(path)
+            if not self._box.create(self._name(number), data):
+                if number > AT_MOST:  # it is not for this disk to follow them: what was asked for here stays here
+                    self._leave_out(_OVER)
+                elif (theirs := self._read(number)) is not None and theirs != data:
+                    write_inside(self._folder, path, theirs)
+                    if (record := _record(data)) is not None:
+                        controls.send(self._folder, {key: value for key, value in record.items() if key != "t"})
+            self._alike = number
+
+    def pull(self) -> None:
+        """What other desktops asked for."""
+        for number in range(1, AT_MOST + 1):
+            path = control_file(self._folder, number)
+            if path.exists():
+                continue
+            data = self._read(number)
+            if data is None:
+                return
+            if create_inside(self._folder, path, data) and self._alike == number - 1:
+                self._alike = number
+        self._tell_of_more()
+
+    def offered(self, *, here: bool) -> list[Control]:
+        """What `Controls` would read once `pull` has run; nothing is written. *here*: those count that lie on this disk
+        already."""
+        found: list[Control] = []
+        for number in range(1, AT_MOST + 1):
+            path = control_file(self._folder, number)
+            data = _control(path) if here and path.exists() else self._read(number)
+            if data is None:
+                return found
+            found.append({**obeyable(_record(data)), "number": number})
+        return found
+
+    def send(self, record: Mapping[str, object]) -> bool:
+        """Into the bucket itself, for a disk on which nothing can be written; False: every number is taken."""
+        data = json.dumps({**record, "t": round(time.time(), 3)}, sort_keys=True).encode() + b"\n"
+        return any(self._box.create(self._name(number), data) for number in range(1, AT_MOST + 1))
+
+    def sent_at(self, number: int) -> float | None:
+        """When a control file came into the bucket, by the cloud's clock; None: it is not there."""
+        stored = self._box.stat(self._name(number))
+        return None if stored is None else stored.updated
+
+    def _name(self, number: int) -> str:
+        return f"{self._prefix}control/{control_file(self._folder, number).name}"
+
+    def _read(self, number: int) -> bytes | None:
+        """What the bucket has under that number; None: nothing. Of what is too large nothing: it asks for nothing."""
+        stored = self._box.stat(self._name(number))
+        if stored is None:
+            return None
+        data = (self._box.read(self._name(number)) or b"") if stored.size <= BYTES else None
+        if data is None or len(data) > BYTES:
+            self._leave_out(_OVER)
+            return b""
+        return data
+
+    def _tell_of_more(self) -> None:
+        here = control_file(self._folder, AT_MOST + 1).exists()
+        if not here and self._box.stat(self._name(AT_MOST + 1)) is not None:
+            self._leave_out(_OVER)
+
+
+def _control(path: Path) -> bytes:
+    """What stands in a control file of ours; nothing where it asks for nothing: no other file of the person's goes up
+    because a link, or a copy, is in that place."""
+    try:
+        with open_below(path.parent.parent, PurePosixPath(path.parent.name, path.name)) as file:
+            data = file.read(BYTES + 1)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+        data = b""
+    return data if len(data) <= BYTES and "verb" in (_record(data) or ()) else b""
+
+
+def _record(data: bytes) -> Mapping[str, object] | None:
+    """The record in a control file; None where it holds none: then nothing was asked for."""
+    try:
+        record = parse_json(data, "control")
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
