@@ -13,10 +13,10 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import of_run
 from tpu_studio.domain import figures
-from tpu_studio.domain.visible import visible
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.runfolder import COMMITTED
+from tpu_studio.wire.visible import visible
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
 

@@ -12,10 +12,10 @@ import time
 import traceback
 from collections.abc import Mapping
 
-from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.secrets import without_secrets
+from tpu_studio.wire.visible import visible
 
 _BAR = 24
 _LINE_S, _AGAIN_S = 10.0, 600.0

@@ -11,6 +11,7 @@ from typing import Any
 from tpu_studio.wire import metrics
 from tpu_studio.wire.events import Event, complete_lines, decode
 from tpu_studio.wire.runfolder import events_names
+from tpu_studio.wire.visible import visible
 
 POINTS = 200
 _PHASES = {
@@ -116,7 +117,7 @@ class Course:
 
 def page(course: Course, run: str, told: str = "") -> str:
     """One line, and the loss as a curve without any package. *told*: words instead of the course's own."""
-    line = html.escape(told or course.words())
+    line = html.escape(visible(told or course.words()))
     return (
         f'<div style="font-family:sans-serif;font-size:14px"><b>{html.escape(run)}</b> &nbsp;{line}'
         f"{curve(course.losses)}</div>"

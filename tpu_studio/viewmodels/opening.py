@@ -8,8 +8,9 @@ from typing import Literal
 
 from tpu_studio.data import textlayout
 from tpu_studio.wire import kinds, runfolder
+from tpu_studio.wire.owncode import in_a_share
 
-Kind = Literal["job", "run", "data", "missing", "unknown"]
+Kind = Literal["job", "run", "data", "missing", "unknown", "share"]
 
 JOB_SUFFIX = ".tpujob"
 ARCHIVE = ".zip"  # of a run folder, from a Colab notebook
@@ -28,6 +29,11 @@ class Opened:
     @property
     def sentence(self) -> str:
         """Why nothing was opened; "" when something can be."""
+        if self.kind == "share":
+            return (
+                f"{self.path.name} lies on another computer and was not looked for: that would tell it that you "
+                "ask, and on Windows who you are. If you trust it, copy it to this computer, and open the copy."
+            )
         if self.kind == "missing":
             return f"{self.path.name or self.path} is not there any more. It may have been moved or renamed."
         if self.kind == "unknown":
@@ -41,6 +47,8 @@ class Opened:
 def what_is(path: Path) -> Opened:
     """Classify *path* by its name and, for a folder, the names right inside it."""
     suffix = path.suffix.lower()
+    if in_a_share(path):
+        return Opened("share", path)
     try:
         if not path.exists():
             return Opened("missing", path)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
-from tpu_studio.domain.visible import visible
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.runrows import RunRow, rows_of
+from tpu_studio.wire.visible import visible
 
 if TYPE_CHECKING:
     from tpu_studio.planner.own import OwnRuns

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.owncode import in_a_share
+
 SIDE = 112  # pixels; sharp at twice the size they are shown in
 AT_MOST = 12
 CRISP = 32  # pixels: a smaller picture is shown pixel by pixel
@@ -41,7 +43,7 @@ def may_be_picture(path: Path) -> bool:
     """By its name: what is dragged over the window is not read before it is dropped."""
     from tpu_studio.data.imaging import SUFFIXES
 
-    return path.suffix.lower() in SUFFIXES and path.is_file()
+    return path.suffix.lower() in SUFFIXES and not in_a_share(path) and path.is_file()
 
 
 def read(path: str, side: int) -> Thumbnail | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tpu_studio.domain.explaining import LARGEST, LogText, log_text
 from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.owncode import in_a_share
 
 _HALF = LARGEST // 2
 _PIECE = 1 << 20
@@ -16,8 +17,10 @@ def read_log(path: Path) -> LogText:
     """Of a file larger than the limit its first and last half.
 
     Raises:
-        BadInput: ``log-unreadable``, ``log-binary``.
+        BadInput: ``log-unreadable``, ``log-binary``, ``log-in-a-share``.
     """
+    if in_a_share(path):
+        raise BadInput("log-in-a-share", file=str(path))
     try:
         if not path.is_file():  # a pipe or a device may never end
             raise IsADirectoryError(0, "it is no file", str(path))

@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from tpu_studio.domain.visible import numbered
 from tpu_studio.wire import owncode, ownimports, places
 from tpu_studio.wire.secrets import line_of_secret
+from tpu_studio.wire.visible import numbered
 
 
 class Consents(Protocol):

@@ -352,6 +352,17 @@ def test_dropped_files_arrive_as_paths(qtbot, tmp_path):
         QApplication.sendEvent(zone, QDropEvent(spot, *kinds))
 
 
+def test_files_of_another_computer_are_left_to_the_window_which_refuses_them(qtbot):
+    zone = DropZone("Drop a key here")
+    shown(qtbot, zone)
+    data = QMimeData()
+    data.setUrls([QUrl("file://host/share/key.json")])
+    held = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    enter = QDragEnterEvent(QPointF(10, 10).toPoint(), *held)
+    QApplication.sendEvent(zone, enter)
+    assert not enter.isAccepted()
+
+
 def test_actions_of_a_page_stand_below_its_title_where_there_is_little_room(qtbot):
     buttons = [Button(words) for words in ("Open folder", "Save a copy…", "Train longer…", "Carry on")]
     header = PageHeader("hands-that-count", "Small picture network · hands · this computer", *buttons)

@@ -33,6 +33,16 @@ def test_only_data_is_taken_as_data(qtbot: QtBot, tmp_path: Path, names: list[st
     assert entering.isAccepted() is taken
 
 
+def test_data_on_another_computer_is_left_to_the_window_which_refuses_it(qtbot: QtBot) -> None:
+    zone, data = DropZone(), QMimeData()
+    qtbot.addWidget(zone)
+    data.setUrls([QUrl("file://host/share/rows.csv")])
+    held = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    entering = QDragEnterEvent(QPoint(5, 5), *held)
+    QApplication.sendEvent(zone, entering)
+    assert not entering.isAccepted()
+
+
 def test_choosing_begins_in_the_persons_own_folder_then_beside_the_last_data(qtbot: QtBot, tmp_path: Path) -> None:
     zone = DropZone()
     qtbot.addWidget(zone)

@@ -109,6 +109,9 @@ def test_what_unpacks_to_far_more_than_it_is_a_pipe_and_no_picture_show_nothing(
     (tmp_path / "drawing.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><image href="/etc/passwd"/></svg>')
     for name in ("bomb.png", "words.png", "pipe.png", "drawing.svg", "absent.png"):
         assert thumbnails.read(str(tmp_path / name), 88) is None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "is_file", None)  # nothing is asked of any system
+        assert not thumbnails.may_be_picture(Path("//host/share/photo.png"))
     assert [thumbnails.may_be_picture(tmp_path / name) for name in ("photo.png", "pipe.png", "drawing.svg")] == [
         True,
         False,

@@ -23,6 +23,10 @@ def drop(on: QWidget, text: str, file: Path | None = None) -> bool:
     data.setText(text)
     if file is not None:
         data.setUrls([QUrl.fromLocalFile(str(file))])
+    return dropped(on, data)
+
+
+def dropped(on: QWidget, data: QMimeData) -> bool:
     target = on.viewport() if isinstance(on, QPlainTextEdit) else on
     held = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
     entering, dropping = QDragEnterEvent(QPoint(5, 5), *held), QDropEvent(QPointF(5, 5), *held)
@@ -87,3 +91,12 @@ def test_while_something_is_asked_nothing_is_opened_below_it(studio: OpenStudio,
     sheet.close()
     assert drop(studio.window, file.as_uri(), file)
     assert studio.shell.state.value.request.data == file
+
+
+def test_what_lies_on_another_computer_is_refused_in_a_sentence(studio: OpenStudio) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl("file://host/share/rows.csv")])
+    assert dropped(studio.window, data)
+    (notice,) = studio.shell.state.value.notices
+    assert "rows.csv lies on another computer and was not looked for" in notice.text
+    assert studio.shell.state.value.page == "home"

@@ -160,3 +160,9 @@ def test_a_profile_that_was_made_tells_where_the_time_of_a_step_went() -> None:
         happened.see({"t": 6.0, "kind": "profile", "state": state, "step": 1, **told})
     said = "46% multiplying matrices, 31% the rest of its program, 5% waiting for data, 18% waiting for the program"
     assert report._profile(happened) == [("Time of a step", said)]
+
+
+def test_what_a_terminal_obeys_or_turns_letters_around_is_in_no_name() -> None:
+    parsed = page(name="ab\u202ecd", classes=("x\x07\x1b]0;title\x07y", "b"))
+    assert parsed.words.count("abcd") >= 2 and "xy" in parsed.words
+    assert not set(parsed.words) & set("\x1b\x9b\x07\u202e")

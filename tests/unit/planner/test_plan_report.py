@@ -15,6 +15,7 @@ from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Look
 from tpu_studio.planner.report.page import page
 from tpu_studio.planner.report.plot import Point, plot
+from tpu_studio.planner.report.printed import printed
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan
 
@@ -97,6 +98,13 @@ def test_names_from_outside_are_words_not_markup_and_folders_stay_private():
     assert "&lt;script&gt;" in text
     assert "/home/eve" not in text
     tags(text)
+
+
+def test_what_a_terminal_obeys_is_in_no_name_of_the_page_and_of_the_printed_one():
+    plan = planned(set_values(job("mlp", "table"), {"name": "ab\u202ec"}), DIAMONDS)
+    for text in (page(plan), printed(plan).text):
+        assert "abc" in text
+        assert not set(text) & set("\x1b\u202e")
 
 
 def test_a_plan_of_an_older_version_without_alternatives_has_a_page():

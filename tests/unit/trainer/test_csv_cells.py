@@ -19,3 +19,4 @@ def test_no_spreadsheet_takes_a_name_for_a_formula(tmp_path: Path, name: str) ->
     head = (tmp_path / "m.csv").read_bytes().decode().split(",", 1)[1]
     assert head.lstrip('"').startswith("'")
     assert cell("cats & dogs") == "cats & dogs"
+    assert cell("\x1b[2J=1") == "'=1"

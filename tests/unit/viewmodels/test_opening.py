@@ -1,5 +1,7 @@
 """What a path is: the one place that decides what dropping, opening or handing over a file does."""
 
+from pathlib import Path
+
 import pytest
 
 from tpu_studio.data.guess import guess
@@ -74,6 +76,13 @@ def test_a_folder_of_folders_holds_pictures_and_a_folder_of_texts_holds_text(tmp
     (plays / "hamlet.txt").write_text("To be")
     (plays / ".hidden").write_text("")
     assert what_is(plays).data_kind == "text"
+
+
+def test_what_lies_on_another_computer_is_not_even_looked_for(monkeypatch):
+    monkeypatch.setattr(Path, "exists", None)
+    for share in ("//host/share/rows.csv", r"\\host\share\run-k3f7", "smb://host/share/x.zip"):
+        assert what_is(Path(share)).kind == "share"
+        assert "lies on another computer and was not looked for" in what_is(Path(share)).sentence
 
 
 def test_what_has_gone_and_what_is_unknown_each_say_so_in_a_sentence(tmp_path):

@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tpu_studio.domain.visible import numbered
 from tpu_studio.wire.runfolder import belongs, is_number, latest_attempt
+from tpu_studio.wire.visible import numbered
 
 STRANGE = ["a1x.json", "a0²3.json", "a1.json", "a.json", "a٠٠٠١.json", "a00001x.json"]
 

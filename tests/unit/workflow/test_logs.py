@@ -31,6 +31,14 @@ def test_around_the_limit_both_ways_agree(tmp_path: Path, extra: int) -> None:
     assert read_log(tmp_path / "log").is_cut == (extra > 0)
 
 
+def test_a_log_on_another_computer_is_not_even_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "is_file", None)
+    for share in ("//host/share/train.log", r"\\host\share\train.log"):
+        with pytest.raises(BadInput) as caught:
+            read_log(Path(share))
+        assert caught.value.id == "log-in-a-share"
+
+
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", tmp_path / "absent"):

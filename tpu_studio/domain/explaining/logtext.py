@@ -7,9 +7,9 @@ import functools
 import re
 from dataclasses import dataclass
 
-from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.secrets import WIDEST, without_secrets
+from tpu_studio.wire.visible import visible
 
 LARGEST = 10_000_000  # bytes; of more, the first and the last half are read
 _BOMS = (

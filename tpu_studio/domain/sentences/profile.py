@@ -5,7 +5,7 @@ from __future__ import annotations
 from tpu_studio.domain import figures
 from tpu_studio.domain.profiles import Profile
 from tpu_studio.domain.sentences.sentence import Sentence
-from tpu_studio.domain.visible import visible
+from tpu_studio.wire.visible import visible
 
 TOLD_FROM = 0.005  # a smaller share is none
 _WHY = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.visible import visible
+from tpu_studio.wire.visible import visible
 
 _log = logging.getLogger(__name__)
 _LONGEST_NAME = 255  # bytes, of a file in any file system

@@ -12,6 +12,7 @@ from tpu_studio.gui.help.cause import CauseCard, HarmlessCard
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader, Scroll, clear_layout
+from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import Themed, px, soft_px
@@ -194,5 +195,5 @@ _NOTHING = (
 
 def _file_of(data: QMimeData) -> Path | None:
     """The one file in it."""
-    files = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
-    return Path(files[0]) if len(files) == 1 else None
+    files = local_paths(data)
+    return files[0] if len(files) == 1 else None

@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.button import Button, Kind
+from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.pill import IconTile
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.wire.owncode import in_a_share
 
 _CENTRE = Qt.AlignmentFlag.AlignHCenter
 
@@ -218,17 +220,19 @@ class DropZone(Themed, QWidget):
         self.follow_theme()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls() and any(url.isLocalFile() for url in event.mimeData().urls()):
+        """Of another computer's files the window around it says what to do."""
+        if _paths(event):
             event.acceptProposedAction()
             self._mark(True)
+        else:
+            event.ignore()
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         self._mark(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
         self._mark(False)
-        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-        if paths:
+        if paths := _paths(event):
             event.acceptProposedAction()
             self.dropped.emit(paths)
 
@@ -251,3 +255,7 @@ class DropZone(Themed, QWidget):
             "accent" if self._over else "text_2",
             px(24),
         )
+
+
+def _paths(event: QDropEvent) -> list[Path]:
+    return [path for path in local_paths(event.mimeData()) if not in_a_share(path)]

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.pill import IconTile
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink
@@ -77,9 +78,9 @@ class DropZone(Themed, QWidget):
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        paths = _local(event)
-        # runs, jobs and several things are for the window around it
-        if len(paths) == 1 and what_is(paths[0]).kind not in ("run", "job"):
+        paths = local_paths(event.mimeData())
+        # runs, jobs, several things and those of other computers are for the window around it
+        if len(paths) == 1 and what_is(paths[0]).kind not in ("run", "job", "share"):
             self._over = True
             self.update()
             event.acceptProposedAction()
@@ -93,7 +94,7 @@ class DropZone(Themed, QWidget):
     def dropEvent(self, event: QDropEvent) -> None:
         self._over = False
         self.update()
-        if paths := _local(event):
+        if paths := local_paths(event.mimeData()):
             event.acceptProposedAction()
             self.chosen.emit(paths[0])
 
@@ -107,7 +108,3 @@ class DropZone(Themed, QWidget):
         painter.setPen(pen)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(box, Radius.inner, Radius.inner)
-
-
-def _local(event: QDropEvent) -> list[Path]:
-    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]

@@ -35,6 +35,7 @@ from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card
+from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit, holds_files
 from tpu_studio.gui.kit.numberedit import SpinBox
 from tpu_studio.gui.kit.rows import Note
@@ -487,6 +488,4 @@ class Written(Themed, QPlainTextEdit):
 
 def _picture_in(event: QDropEvent) -> str:
     """Path of the first picture that is dragged; "" where there is none."""
-    paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
-    pictures = (path for path in paths if may_be_picture(Path(path)))
-    return next(pictures, "")
+    return next((str(path) for path in local_paths(event.mimeData()) if may_be_picture(path)), "")

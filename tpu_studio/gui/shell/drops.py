@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from tpu_studio.gui.kit import fonts, icons, paint
+from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.theme import ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels.shell import ShellViewModel
+
+NOTHING = ("unknown", "missing", "share")
 
 _WORDS = {
     "job": "Drop to open this job",
     "run": "Drop to open this run",
     "data": "Drop to train on this data",
-    "unknown": "TPU Studio cannot open this",
-    "missing": "TPU Studio cannot open this",
+    **dict.fromkeys(NOTHING, "TPU Studio cannot open this"),
 }
-_ICONS = {"job": "file-text", "run": "activity", "data": "database", "unknown": "circle-x", "missing": "circle-x"}
+_ICONS = {"job": "file-text", "run": "activity", "data": "database", **dict.fromkeys(NOTHING, "circle-x")}
 
 
 class _Veil(QWidget):
@@ -34,7 +34,7 @@ class _Veil(QWidget):
         painter = paint.open_painter(self)
         painter.fillRect(self.rect(), ink("window", 0.86))
         box = QRectF(self.rect()).adjusted(Space.xxl, Space.xxl, -Space.xxl, -Space.xxl)
-        good = self.kind not in ("unknown", "missing")
+        good = self.kind not in NOTHING
         paint.outlined(painter, box, Radius.card, None, ink("accent" if good else "control"), 2)
         side = px(40)
         icons.paint(
@@ -105,8 +105,3 @@ class DropArea(QObject):
 
         over = (*self._window.findChildren(Sheet), *self._window.findChildren(Palette))
         return any(one.isVisible() for one in over)
-
-
-def local_paths(data: QMimeData) -> list[Path]:
-    """The local files and folders in *data*."""
-    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]

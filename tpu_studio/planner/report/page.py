@@ -24,6 +24,7 @@ from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.wire.planparts import Alternative
 from tpu_studio.wire.records import whole
 from tpu_studio.wire.schema import KEYS, concerns
+from tpu_studio.wire.visible import visible
 
 _MARKS = {"error": "In the way", "warning": "Look at this", "info": "Good to know", "ok": "In order"}
 
@@ -274,4 +275,4 @@ def _section(title: str, inside: str, kind: str = "") -> str:
 
 
 def _e(text: str) -> str:
-    return html.escape(text)
+    return html.escape(visible(text))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
+from tpu_studio.wire.visible import visible
 
 WIDTH, HEIGHT = 880, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 40, 16, 72
@@ -68,13 +69,14 @@ def plot(points: Sequence[Point]) -> str:
         told = f"{point.name}: {figures.duration(point.time_s)}, {figures.money(point.usd)}"
         parts.append(
             f'<circle class="{kind}" cx="{px:.1f}" cy="{py:.1f}" r="{7 if point.planned else 4.5}">'
-            f"<title>{html.escape(told)}</title></circle>"
+            f"<title>{html.escape(visible(told))}</title></circle>"
         )
     parts += _names([one for one in placed if one[2].front or one[2].planned])
     said = "Time against money: " + "; ".join(
         f"{p.name} {figures.duration(p.time_s)} {figures.money(p.usd)}" for p in points if p.front or p.planned
     )
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(said)}">{"".join(parts)}</svg>'
+    label = html.escape(visible(said))
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
 
 
 class _Axis:
@@ -125,7 +127,7 @@ def _names(placed: Sequence[tuple[float, float, Point]]) -> list[str]:
         taken.append((begin, width, at))
         parts.append(
             f'<text class="name" x="{px - 12 if left else px + 12:.1f}" y="{at:.1f}" '
-            f'text-anchor="{"end" if left else "start"}">{html.escape(point.name)}</text>'
+            f'text-anchor="{"end" if left else "start"}">{html.escape(visible(point.name))}</text>'
         )
     return parts
 

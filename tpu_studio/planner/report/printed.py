@@ -15,6 +15,7 @@ from tpu_studio.domain.sentences import say_check
 from tpu_studio.planner.report import page as pages
 from tpu_studio.planner.report.plot import HEIGHT, WIDTH
 from tpu_studio.wire.plan import Check, Plan
+from tpu_studio.wire.visible import visible
 
 PLOT = "\ufffc"
 """One character: where the plot belongs. Absent where there is none."""
@@ -164,4 +165,4 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _e(text: str) -> str:
-    return html.escape(text)
+    return html.escape(visible(text))

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tpu_studio.wire.visible import visible
+
 Column = npt.NDArray[Any]
 Scale = Callable[[npt.ArrayLike], Column]
 
@@ -63,15 +65,14 @@ def picture(title: str, lines: Sequence[Line], show: Callable[[float], str]) -> 
             _running(line, steps, values, x, y) if line.style == "raw" else _measured(line, x(steps), y(values))
         )
     legend = "".join(
-        f'<span><i style="background:var(--{line.colour})"></i>{html.escape(line.name)} '
+        f'<span><i style="background:var(--{line.colour})"></i>{html.escape(visible(line.name))} '
         f"<b>{html.escape(show(float(line.finite()[1][-1])))}</b></span>"
         for line in drawn
     )
-    told = html.escape(
-        f"{title}: " + ", ".join(f"{line.name} ends at {show(float(line.finite()[1][-1]))}" for line in drawn)
-    )
+    ends = ", ".join(f"{line.name} ends at {show(float(line.finite()[1][-1]))}" for line in drawn)
+    told = html.escape(visible(f"{title}: {ends}"))
     return (
-        f'<figure><figcaption><h2>{html.escape(title)}</h2><div class="legend">{legend}</div></figcaption>'
+        f'<figure><figcaption><h2>{html.escape(visible(title))}</h2><div class="legend">{legend}</div></figcaption>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{told}">{"".join(parts)}</svg></figure>'
     )
 

@@ -20,6 +20,7 @@ from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import whole
 from tpu_studio.wire.schema import KEYS, concerns
+from tpu_studio.wire.visible import visible
 
 _ENDS = {
     "completed": ("Finished", "ok", "Training went through all planned steps."),
@@ -270,7 +271,7 @@ def _rows(pairs: Sequence[tuple[str, str]], *, code: bool = False) -> str:
 
 
 def _e(text: object) -> str:
-    return html.escape(str(text), quote=True)
+    return html.escape(visible(str(text)), quote=True)
 
 
 def _percent(value: float) -> str:

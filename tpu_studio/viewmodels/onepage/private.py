@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tpu_studio.domain.visible import visible
 from tpu_studio.wire.homes import home_folder
 from tpu_studio.wire.secrets import CUT, WIDEST, without_secrets
+from tpu_studio.wire.visible import visible
 
 LONGEST = 4_000
 """Letters of one text."""

@@ -1,0 +1,13 @@
+"""What is dragged over the window, or was copied elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData
+
+
+def local_paths(data: QMimeData) -> list[Path]:
+    """The files and folders in *data*, as their addresses name them: ``file://host/share/x`` is `in_a_share`.
+    Nothing is looked for."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
