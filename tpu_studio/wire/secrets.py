@@ -1,8 +1,8 @@
 """What looks like a credential, cut out of words before anybody keeps or shows them. Standard library only.
 
 A person's own program may print a key, a library's error may quote one. Three things give a key away: its shape
-(``hf_…``, ``AKIA…``), the name it is set to (``password = …``), and that it is the value of a variable of this
-environment that is named like one (``WANDB_API_KEY``). What is cut leaves "…" behind.
+(``hf_…``, ``AKIA…``, behind a letter, too), the name it is set to (``password = …``), and that it is the value of a
+variable of this environment that is named like one (``WANDB_API_KEY``). What is cut leaves "…" behind.
 """
 
 from __future__ import annotations
@@ -24,20 +24,32 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
     (re.compile(r"(?<=[a-z]://)[^\s/@:\"']{0,200}:[^\s@\"']{1,500}@"), ""),  # a name and a password in an address
     (
         re.compile(
-            r"\b(?:(?:hf|api_org)_[A-Za-z0-9]{16,}"  # Hugging Face
+            r"(?:hf|api_org)_[A-Za-z0-9]{16,}"  # Hugging Face
             r"|KGAT_[A-Za-z0-9]{16,}|wandb_v1_\w{16,}"  # Kaggle, Weights & Biases
-            r"|sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic
-            r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b"  # Amazon
-            r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9._-]{10,}|1//[A-Za-z0-9._-]{16,}|GOCSPX-[A-Za-z0-9_-]+"  # Google
+            # OpenAI, Anthropic
+            r"|sk-(?:(?:proj|svcacct|admin|or-v1|ant-[a-z0-9]{1,9})-[A-Za-z0-9_-]{30,}|(?=[a-z0-9]{0,60}[A-Z])[A-Za-z0-9]{40,})"
+            r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])"  # Amazon
+            r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9._-]{10,}|GOCSPX-[A-Za-z0-9_-]+"  # Google
+            r"|1//0[A-Za-z0-9_-]{30,}"  # Google's refresh token
             r"|gh[a-z]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[A-Za-z0-9_-]{16,}"  # GitHub, GitLab
             r"|xox[a-z]-[A-Za-z0-9-]{10,}|pypi-[A-Za-z0-9_-]{40,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{20,}"
             r"|(?:r8|gsk)_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}"
-            r"|eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)"  # a JSON web token
         ),
         CUT,
     ),
-    (re.compile(r"(?i)(\bauthorization" + _FOLLOWS + r"(?:\w+\s+)?|\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}"), r"\1" + CUT),
-    (re.compile(r"(?i)(\blogin\s+\S+\s+password\s+)\S+"), r"\1" + CUT),  # a line of ~/.netrc
+    (  # the same, shorter: behind a letter "task-…" and "layer1//…" are none
+        re.compile(r"\b(?:sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{16,}|1//[A-Za-z0-9._-]{16,})"),
+        CUT,
+    ),
+    (  # a JSON web token: of letters that end with a dot those from the first "eyJ" on, looked for once
+        re.compile(
+            r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]*\.[A-Za-z0-9_-])([A-Za-z0-9_-]*?)"
+            r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?"
+        ),
+        r"\1" + CUT,
+    ),
+    (re.compile(r"(?i)(authorization" + _FOLLOWS + r"(?:\w+\s+)?|bearer\s+)[A-Za-z0-9._~+/=-]{8,}"), r"\1" + CUT),
+    (re.compile(r"(?i)(login\s+\S+\s+password\s+)\S+"), r"\1" + CUT),  # a line of ~/.netrc
     (re.compile(r"(?i)(\bwandb\b[^\n]{0,40}?\b)[0-9a-f]{40}\b"), r"\1" + CUT),
     (re.compile(r"([\"']key[\"']\s*:\s*[\"'])[0-9a-f]{32}\b"), r"\1" + CUT),  # kaggle.json
     (
