@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.domain.explaining.logtext import discreet_line
+from tpu_studio.domain.explaining.pieces import Pieces
 from tpu_studio.domain.explaining.rules import MONEY, Rule, rules
-from tpu_studio.wire.secrets import WIDEST, short, without_secrets
+from tpu_studio.wire.secrets import WIDEST
 
 LINES = 3  # of each cause
-_LOOKED_AT = 100  # places of a sign; a log may say the same a million times
+_WITH_LINES = 10  # causes; of more, each has one line
+_LOOKED_AT = 40  # places of a sign; a log may say the same a million times
 _CONTEXT = 2  # lines after a sign that a pattern may reach into
 _WIDEST = 1000  # letters of such a stretch, before the sign and from there on
 _SHORT = 10_000  # letters; a longer log is searched without its repetitions
 _ALIKE = 5
-_LONG = 20_000  # letters of a line
+_WORDS_OF_A_KEY = 6  # "login me password …" has four
+_NEAR = 300  # letters on both sides of a sign: lines alike so far are shown once
+_LONG = 12_000  # letters of a line
+_LARGE = 1_000_000  # letters; of a text with more, signs are left out that cannot be in it
+_WORK = 300_000_000  # letters times signs: a third of a second
 _FIGURES = dict.fromkeys(map(ord, "123456789abcdef"), "0")  # decimal, and the hexadecimal of addresses and ids
 
 
@@ -93,7 +99,12 @@ def explain(text: str, known: Sequence[Rule] | None = None) -> Explanation:
     small = text.lower()
     if len(small) != len(text):  # letters that change their length would shift every place
         small = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
-    seen = [sight for rule in (rules() if known is None else known) for sight in _sights(rule, text, small)]
+    known = rules() if known is None else known
+    if len(small) > _LARGE:
+        text, small, known = _bounded(text, small, known)
+    seen: list[_Sight] = []
+    for rule in known:
+        seen += _sights(rule, text, small, LINES if len(seen) < _WITH_LINES else 1)
     causes = [sight for sight in seen if not sight.rule.is_harmless]
     led_to = {one for sight in causes for one in sight.rule.explains}
     causes.sort(key=lambda sight: (sight.rule.id in led_to, -sight.rule.sure, sight.at))
@@ -120,10 +131,27 @@ def _without_repeats(text: str) -> str:
     return "\n".join(left)
 
 
+def _bounded(text: str, small: str, known: Sequence[Rule]) -> tuple[str, str, Sequence[Rule]]:
+    """The same with the signs that may be there: each is looked for from begin to end. Where these are many still,
+    which no log of a program has, the first and the last part of the text."""
+    there = Pieces(small)
+    left = [replace(rule, signs=signs) for rule in known if (signs := tuple(one for one in rule.signs if one in there))]
+    pieces = [one for rule in left for one in (*rule.signs, *rule.unless, *rule.besides)]
+    half = _WORK // max(1, len(pieces)) // 2
+    if 2 * half >= len(small):
+        return text, small, left
+    parts = (f"{one[: one.rfind(chr(10), 0, half) + 1 or half]}{one[-half:]}" for one in (text, small))
+    return next(parts), next(parts), left
+
+
 def _without_middle(line: str) -> str:
-    """Keys go before it, for half a key does not look like one."""
-    half = _LONG // 2
-    return f"{short(line, half)} … {without_secrets(line[-half - WIDEST :])[-half:]}"
+    """And without the words on both sides of what goes: half a key does not look like one."""
+    left, right = line[: _LONG // 2], line[-_LONG // 2 :]
+    kept = left.rfind(" ", len(left) - WIDEST)
+    begin = 0
+    for _ in range(_WORDS_OF_A_KEY):
+        begin = right.find(" ", begin, WIDEST) + 1 or WIDEST
+    return f"{left[: kept if kept >= 0 else len(left) - WIDEST]} … {right[begin:]}"
 
 
 def _cause(sight: _Sight, is_led_to: bool) -> Cause:
@@ -142,10 +170,11 @@ def _cause(sight: _Sight, is_led_to: bool) -> Cause:
     )
 
 
-def _sights(rule: Rule, text: str, small: str) -> Iterator[_Sight]:
-    """One at most."""
+def _sights(rule: Rule, text: str, small: str, most: int) -> Iterator[_Sight]:
+    """One at most, with *most* lines."""
     first = -1
     lines: list[str] = []
+    near: set[str] = set()
     figures: dict[str, str] = {}
     for begin in _places(rule, small):
         start = small.rfind("\n", 0, begin) + 1
@@ -155,11 +184,15 @@ def _sights(rule: Rule, text: str, small: str) -> Iterator[_Sight]:
             continue
         if rule.reads is not None and not figures and (read := rule.reads.search(stretch)):
             figures = {name: discreet_line(value, longest=80) for name, value in read.groupdict().items() if value}
-        line = discreet_line(text[start:end], begin - start)
         first = begin if first < 0 else first
+        around = text[max(start, begin - _NEAR) : min(end, begin + _NEAR)]
+        if around in near:
+            continue
+        near.add(around)
+        line = discreet_line(text[start:end], begin - start)
         if line not in lines:
             lines.append(line)
-        if len(lines) == LINES:
+        if len(lines) == most or len(near) == 2 * most:
             break
     if not lines:
         return
