@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,6 +30,7 @@ LETTERS_A_TOKEN = 50  # of all texts: rarer pieces are not met often enough to l
 FILE_BYTES = 16_000_000  # of a `tokenizer.json`; the largest of ours has half a megabyte
 _AT_ONCE = 1024
 _LARGEST = 1_000_000  # number of a token
+_PIECES = 8  # of a template; a pair of texts between BERT's has five
 _PARTS: dict[str, tuple[str | None, ...]] = {
     "normalizer": (None, "BertNormalizer"),
     "pre_tokenizer": ("ByteLevel", "BertPreTokenizer"),
@@ -52,7 +53,7 @@ class Tokens(Protocol):
     def file(self) -> bytes: ...
 
     def encode(self, texts: Sequence[str], length: int) -> Ints32:
-        """[len(texts), *length*]: the begin of each text, filled up with 0."""
+        """[len(texts), *length*]: the begin of each text, filled up with 0. Raises RunError ``result-unreadable``."""
         ...
 
 
@@ -97,8 +98,13 @@ class PieceTokens:
         x = np.zeros((len(texts), length), np.int32)
         for start in range(0, len(texts), _AT_ONCE):
             part = [text.encode("utf-8", "replace").decode() for text in texts[start : start + _AT_ONCE]]
-            for row, found in enumerate(self._tokenizer.encode_batch(part), start):
-                x[row, : len(found.ids)] = found.ids
+            try:
+                rows = self._tokenizer.encode_batch(part)
+            except Exception as error:  # the library raises its base class alone
+                raise RunError("result-unreadable", path=TOKENIZER, raw=str(error)) from error
+            for row, found in enumerate(rows, start):
+                ids = found.ids[:length]
+                x[row, : len(ids)] = ids
         return x
 
 
@@ -108,11 +114,42 @@ def check_parts(file: bytes) -> None:
     try:
         tree = json.loads(file)
         fits = all((tree[part] or {}).get("type") in known for part, known in _PARTS.items())
-        fits = fits and all(type(one) is int and 0 <= one < _LARGEST for one in tree["model"]["vocab"].values())
+        fits = fits and _fits_model(tree["model"]) and _fits_template(tree["post_processor"], tree["model"]["vocab"])
+        fits = fits and all(one["content"] and _is_token(one["id"]) for one in tree.get("added_tokens", ()))
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"it is no tokenizer of ours: {error}") from error
     if not fits:
         raise ValueError("it is no tokenizer of ours: it has other parts")
+
+
+def _fits_model(model: Mapping[str, Any]) -> bool:
+    """A letter before or behind each piece, or a token for the unknown that is none, end the process."""
+    settings = {name: value for name, value in model.items() if name not in ("type", "vocab", "merges")}
+    if model["type"] == "BPE":
+        fits = not any(settings.values())
+    else:
+        fits = settings.pop("unk_token") in model["vocab"]
+        fits = fits and settings.pop("continuing_subword_prefix") == "##" and not model.get("merges")
+        fits = fits and 0 < settings.pop("max_input_chars_per_word") <= _AT_ONCE and not settings
+    return fits and all(map(_is_token, model["vocab"].values()))
+
+
+def _fits_template(processor: Mapping[str, Any] | None, vocabulary: Mapping[str, int]) -> bool:
+    """One text between single tokens that are known: more of either grow it, and a second text is none of ours."""
+    if processor is None:
+        return True
+    special = processor["special_tokens"]
+    fits = all(one["ids"] == [vocabulary[name]] and one["tokens"] == [name] for name, one in special.items())
+    for texts, pieces in (("A", processor["single"]), ("AB", processor["pair"])):
+        names = [name for piece in pieces for name in piece]
+        there = [piece["Sequence"]["id"] for piece in pieces if "Sequence" in piece]
+        fits = fits and len(pieces) == len(names) <= _PIECES and "".join(there) == texts
+        fits = fits and all(piece["SpecialToken"]["id"] in special for piece in pieces if "Sequence" not in piece)
+    return fits
+
+
+def _is_token(number: object) -> bool:
+    return type(number) is int and 0 <= number < _LARGEST
 
 
 PADDING = "[PAD]"

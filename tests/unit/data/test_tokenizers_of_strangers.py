@@ -19,6 +19,27 @@ LEARNED: dict[str, Any] = {
     "decoder": {"type": "ByteLevel"},
     "model": {"type": "BPE", "vocab": {"[PAD]": 0, "a": 1}, "merges": []},
 }
+WORDS: dict[str, Any] = {
+    "type": "WordPiece",
+    "unk_token": "[UNK]",
+    "continuing_subword_prefix": "##",
+    "max_input_chars_per_word": 100,
+    "vocab": {"[PAD]": 0, "[UNK]": 1},
+}
+PAD = {"SpecialToken": {"id": "[PAD]", "type_id": 0}}
+TEXT, TEXT_B = ({"Sequence": {"id": one, "type_id": 0}} for one in "AB")
+
+
+def template(*single: dict[str, Any], ids: list[int] | None = None) -> dict[str, Any]:
+    of_pad = {"id": "[PAD]", "ids": ids or [0], "tokens": ["[PAD]"] * len(ids or [0])}
+    return {
+        "type": "TemplateProcessing",
+        "single": list(single),
+        "pair": [TEXT, TEXT_B],
+        "special_tokens": {"[PAD]": of_pad},
+    }
+
+
 GROWS = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
 HOSTILE: dict[str, dict[str, Any]] = {
     "grows": {"normalizer": {"type": "Sequence", "normalizers": [GROWS] * 6}},
@@ -26,12 +47,26 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "panics": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
     "numbers beyond a table": {"model": {"type": "BPE", "vocab": {"[PAD]": 0, "a": 4_000_000_000}, "merges": []}},
     "no parts": {"model": []},
+    "a letter before each piece, which panics": {"model": LEARNED["model"] | {"continuing_subword_prefix": "##"}},
+    "unknown is no token": {"model": LEARNED["model"] | {"unk_token": "[UNK]"}},
+    "another text each time": {"model": LEARNED["model"] | {"dropout": 0.9}},
+    "words for ever": {"model": WORDS | {"max_input_chars_per_word": 1 << 63}},
+    "words without what is unknown": {"model": WORDS | {"vocab": {"[PAD]": 0}}},
+    "a second text, which panics": {"post_processor": template(TEXT_B)},
+    "the text many times": {"post_processor": template(*[TEXT] * 2)},
+    "tokens without end": {"post_processor": template(*[PAD] * 20, TEXT)},
+    "a token of many": {"post_processor": template(PAD, TEXT, ids=[0] * 10_000)},
+    "a token beyond a table": {"post_processor": template(PAD, TEXT, ids=[4_000_000_000])},
+    "a token that is not there": {"post_processor": template({"SpecialToken": {"id": "x", "type_id": 0}}, TEXT)},
+    "an added token beyond a table": {"added_tokens": [{"id": 4_000_000_000, "content": "a"}]},
+    "an added token of nothing": {"added_tokens": [{"id": 0, "content": ""}]},
 }
 
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_parts_that_the_program_does_not_write_are_not_begun(what: str) -> None:
     tokens.check_parts(json.dumps(LEARNED).encode())
+    tokens.check_parts(json.dumps(LEARNED | {"model": WORDS, "post_processor": template(PAD, TEXT, PAD)}).encode())
     with pytest.raises(ValueError, match="it is no tokenizer of ours"):
         tokens.check_parts(json.dumps(LEARNED | HOSTILE[what]).encode())
 
