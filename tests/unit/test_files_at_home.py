@@ -19,6 +19,7 @@ from tpu_studio.cloud.signin.accounts import Account, Accounts
 from tpu_studio.cloud.signin.secrets import PrivateFile
 from tpu_studio.domain.standing import from_json
 from tpu_studio.local.consents import Consents
+from tpu_studio.local.engine.engine import Engine
 from tpu_studio.practice import daemon
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
@@ -265,7 +266,7 @@ def test_a_new_home_is_nobody_elses_to_read(tmp_path: Path, made: Callable[[Path
 
 
 @posix
-@pytest.mark.parametrize("first", ["write", "claim", "practice", "consents", "runs"])
+@pytest.mark.parametrize("first", ["write", "claim", "practice", "consents", "runs", "engine"])
 def test_the_home_is_its_owners_whatever_makes_it_first(first: str, tmp_path: Path) -> None:
     home = tmp_path / "new" / "home"
     before = os.umask(0o022)
@@ -281,11 +282,32 @@ def test_the_home_is_its_owners_whatever_makes_it_first(first: str, tmp_path: Pa
             case "consents":
                 with Consents(home)._alone():
                     pass
+            case "engine":
+                with Engine(home / "engine").alone():
+                    pass
             case "runs":
                 folders.RunFolders(home / "runs", lambda _: True).make("digits")
     finally:
         os.umask(before)
     assert home.stat().st_mode & 0o077 == 0
+
+
+@posix
+@pytest.mark.parametrize("is_named", [False, True])
+def test_an_engine_is_its_owners_unless_it_was_given_a_place(
+    is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "new" / "engine"
+    monkeypatch.delenv("TPU_STUDIO_ENGINE", raising=False)
+    if is_named:
+        monkeypatch.setenv("TPU_STUDIO_ENGINE", str(root))
+    before = os.umask(0o022)
+    try:
+        with Engine(root).alone():
+            pass
+    finally:
+        os.umask(before)
+    assert root.stat().st_mode & 0o777 == (0o755 if is_named else 0o700)
 
 
 def test_whatever_makes_folders_at_home_makes_those_above_them_as_closed():

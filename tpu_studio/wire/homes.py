@@ -32,6 +32,15 @@ def starter_weights() -> Path:
     return engine_root() / STARTER_WEIGHTS
 
 
+def make_engine_root(root: Path) -> None:
+    """For its owner alone, as the home; where `TPU_STUDIO_ENGINE` names it, as the umask says: it may be meant for
+    several people. Raises OSError."""
+    if os.environ.get("TPU_STUDIO_ENGINE") and root == engine_root():
+        root.mkdir(parents=True, exist_ok=True)
+    else:
+        make_private(root)
+
+
 def _user_data_folder() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")

@@ -87,6 +87,8 @@ class Verbs(Base):
         yield "show", name, "--job", str(out / f"{name}.tpujob")
         yield "watch", name
         yield "export", name, str(out / name)
+        yield "export", name, "--as", "page", "--to", str(out / f"{name}.html")
+        yield "compare", name, "good-aaaa", "--as", "page", "--to", str(out / f"{name}-compared.html")
         yield "predict", name, "x.png", "--json"
         yield "import", str(self.sent / name), "--json"
         yield "show", str(self.sent / name), "--json"

@@ -28,6 +28,7 @@ from tpu_studio.local.engine.pythons import SystemPython, find_python
 from tpu_studio.local.engine.spec import COMPILER, EXTRAS, TF_COMPILER, EngineSpec, shipped_spec
 from tpu_studio.local.engine.state import EngineState, Paths, installed_versions, read_state, write_record
 from tpu_studio.wire.errors import NotReady, StudioError
+from tpu_studio.wire.homes import make_engine_root
 
 _SELF_TEST_S = 600.0  # the first import compiles thousands of files: 3 to 13 s on two busy cores
 _VENV_BYTES = 50_000_000  # venv hides the reason when it fails for want of room
@@ -158,7 +159,7 @@ class Engine:
     def alone(self) -> Iterator[int]:
         """Hold the engine's lock; clean up after an installer that died; name what the disk refuses."""
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_engine_root(self.root)
             descriptor = os.open(self.paths.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise _disk_error(self.root, error) from error
@@ -325,7 +326,8 @@ class _Job:
         delete_folder(self.paths.wheels)
 
     def _temporary(self) -> Path:
-        self.paths.temporary.mkdir(parents=True, exist_ok=True)
+        make_engine_root(self.paths.root)
+        self.paths.temporary.mkdir(exist_ok=True)
         return self.paths.temporary
 
 

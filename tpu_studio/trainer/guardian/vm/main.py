@@ -33,6 +33,7 @@ from tpu_studio.trainer.guardian.vm.rented import LEAST_SILENCE_S, Rented
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, is_unpacked, unpack
 from tpu_studio.trainer.guardian.vm.web import Refused, Unreachable, Web, persist
 from tpu_studio.wire import ownpython
+from tpu_studio.wire.brief import cut
 from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.events import decode, encode
@@ -289,7 +290,7 @@ class OnDuty:
         try:
             names = stops.move(self._api, self._config, self._rented.lease.end)
         except (Unreachable, Refused) as error:
-            events.say("notice", id="outside-stops-kept", level="warning", facts={"raw": str(error)[:500]})
+            events.say("notice", id="outside-stops-kept", level="warning", facts={"raw": cut(str(error), 500)})
             return
         write_atomically(mark, "\n".join(names).encode())
         facts = {"names": names, "lease_end": round(self._rented.lease.end)}
