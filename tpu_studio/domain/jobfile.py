@@ -203,11 +203,15 @@ def _plain(item: object) -> object:
 
 
 def _inline(value: object) -> Any:
+    """A table is read from its text: adding its names one by one takes tomlkit the square of their number."""
+    return tomlkit.value(_text_of(value)) if isinstance(value, dict) else value
+
+
+def _text_of(value: object) -> str:
     if isinstance(value, dict):
-        table = tomlkit.inline_table()
-        table.update(value)
-        return table
-    return value
+        inside = ", ".join(f"{tomlkit.key(name).as_string()} = {_text_of(one)}" for name, one in value.items())
+        return f"{{{inside}}}"
+    return tomlkit.item(value).as_string()
 
 
 _TOLD = re.compile(r"(.*?)(?: \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\))?", re.DOTALL)
