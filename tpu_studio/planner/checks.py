@@ -35,6 +35,7 @@ FEW_OF_A_KIND = 10
 LONGEST_BOOT_H = 1200.0 / 3600.0  # from a machine that is there to its guardian's first word
 LONG_HOURS = 12.0
 UNUSUAL_RATE = 20.0  # times the recommended rate
+UNUSUAL_LIMIT, LARGE_USD = 20.0, 50.0  # times what is expected; below that much nobody need look twice
 NEEDS_JAX = "place-needs-jax"
 FLEX_MOST_HOURS = math.floor(FLEX_START_MOST_S / 3600.0 - LONGEST_BOOT_H)
 """Google counts the start, too, which is asked for besides."""
@@ -377,6 +378,14 @@ def of_time_and_money(
                 "money-limit-short",
                 level,
                 "The cost limit may end the run before it is done",
+                {"limits.money_usd": "auto"},
+                {"money_usd": money, "expected_usd": reserve.fixed_usd + cost.expected, "place": place},
+            )
+        elif rents and money > max(LARGE_USD, UNUSUAL_LIMIT * (reserve.fixed_usd + cost.expected)):
+            yield Check(
+                "money-limit-large",
+                "warning",
+                "The cost limit is far above what the run should cost",
                 {"limits.money_usd": "auto"},
                 {"money_usd": money, "expected_usd": reserve.fixed_usd + cost.expected, "place": place},
             )

@@ -121,6 +121,20 @@ def test_a_cost_limit_that_the_start_of_a_machine_would_use_up_is_refused_with_t
     assert "money-limit-too-small" not in made(least)
 
 
+@pytest.mark.parametrize("place", ["practice", "cloud"])
+def test_a_cost_limit_far_above_the_estimate_is_told_with_both_figures(place: str):
+    """A stranger's job file may hold a limit that nobody here would set."""
+
+    def made(**limits: object) -> dict[str, Check]:
+        wanted = job("mlp", "digits", where={"place": place}, limits=limits)
+        return {check.id: check for check in make_plan(wanted, DIGITS, now=NOW, computer=LAPTOP).checks}
+
+    told = made(money_usd=250_000.0, hours=600.0)["money-limit-large"]
+    assert (told.level, told.fix) == ("warning", {"limits.money_usd": "auto"})
+    assert "up to $250,000.00 may be spent" in say_finding(told.id, told.facts).meaning
+    assert "money-limit-large" not in made() | made(money_usd=20.0)
+
+
 def test_the_longest_run_is_29_days_and_that_is_told():
     plan = make_plan(job("gpt-124m", "text", training={"steps": 100_000}), PLAYS, now=NOW, computer=LAPTOP)
     assert plan.limits.hours == 28 * 24 - 4

@@ -264,6 +264,13 @@ CHECKS: dict[str, Entry] = {
         "The model so far is kept.",
         "Raise the limit, or take the recommended one.",
     ),
+    "money-limit-large": lambda f: Sentence(
+        "The cost limit is far above what the run should cost",
+        f"{'' if places.by_id(f.raw('place')).charges else 'The price is pretended: nothing is charged. '}"
+        f"About {_usd(f, 'expected_usd')} are expected, and up to {_usd(f, 'money_usd')} may be spent before it is stopped. "
+        "A job file that somebody sent may hold such a limit.",
+        "Let the limit be set by the estimate, unless you want this one.",
+    ),
     "money-limit-too-small": lambda f: Sentence(
         f"The cost limit of {_usd(f, 'money_usd')} would be used up before training begins",
         f"Getting ready alone costs something, so do storage and traffic, and a model needs a minute at least. {NOTHING_CHARGED}",
