@@ -34,7 +34,7 @@ from tests.fakes.looks import DIGITS, LAPTOP, job
 from tests.fakes.making import make_plan
 from tpu_studio.cloud.evidence import PROOF
 from tpu_studio.practice.compute_checks import KIND as INSTANCE
-from tpu_studio.practice.faults import Faults, read_fault
+from tpu_studio.practice.faults import Faults
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
@@ -72,9 +72,7 @@ class Play:
         (self.home / "plan.json").write_bytes(dumps(self.plan))
         self.reached = 0
         self.waiting = [(phase, text) for phase, text in cell.faults if phase != "submit"]
-        self.settles = [
-            (name, time.monotonic() + after) for name, after in cell.settle if "submit" in dict(cell.faults)
-        ]
+        self.bitten: dict[str, float] = {}
         self.kept: dict[str, Path] = {}
         self.deadlines: dict[str, float] = {}
         self.empty_at: float | None = None
@@ -146,11 +144,8 @@ class Play:
             if PHASES.index(phase) <= self.reached:
                 self.waiting.remove((phase, text))
                 self.practice.cloud.faults.arm_text(text)
-                name = read_fault(text)[0]
-                self.settles += [(one, time.monotonic() + after) for one, after in self.cell.settle if one == name]
-        for name, at in list(self.settles):
-            if time.monotonic() >= at:
-                self.settles.remove((name, at))
+        for name, after in self.cell.settle:
+            if name in self.met and time.monotonic() >= self.bitten.setdefault(name, time.monotonic()) + after:
                 self.practice.cloud.faults.settle(name)
         there = self.nodes() if self.had_node else self.nodes() or self.requests()
         self.had_node = self.had_node or bool(self.nodes())

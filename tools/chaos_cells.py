@@ -25,7 +25,8 @@ class Cell:
     """Attributes:
     faults: ``[phase, fault text]``: armed when the run has reached that phase.
     doubts: What Google is to answer otherwise than we assume, from the start.
-    settle: ``[fault name, seconds of real time]``: put right so long after it was armed.
+    settle: ``[fault name, seconds of real time]``: put right so long after it first changed an answer: a busy computer
+        comes to it late.
     kill: Where the first desktop is killed (chaos_desktop); "" nowhere.
     again: Where the second, third … is killed.
     off: The laptop stays off from then on, until the cloud is empty: "", a phase, or "killed": from the first kill.

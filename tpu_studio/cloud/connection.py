@@ -49,7 +49,7 @@ def connect(
         CloudUnclear: The cloud could not be reached.
     """
     ends = endpoints or Endpoints()
-    http = session(credentials, project if places.by_id(place).charges else "")
+    http = session(credentials, project)
     clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{project}/locations", http, patience=patience)
     first = ways(clock.now())
     if first.signed_in:

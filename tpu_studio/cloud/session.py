@@ -131,7 +131,10 @@ def session(credentials: Any, quota_project: str = "") -> requests.Session:
         quota_project: Whose quota and service switches count for user credentials (``X-Goog-User-Project``).
     """
     if quota_project and getattr(credentials, "quota_project_id", quota_project) != quota_project:
-        credentials = credentials.with_quota_project(quota_project)
+        named = credentials.with_quota_project(quota_project)
+        if renewed := getattr(credentials, "refresh_handler", None):  # google-auth's copy has lost it
+            named.refresh_handler = renewed
+        credentials = named
     refreshing = plain_session()
     asking = Request(refreshing)
     made = _Authorized(credentials, refresh_timeout=CONNECT_S, auth_request=asking)  # type: ignore[no-untyped-call]

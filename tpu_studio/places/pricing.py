@@ -111,5 +111,5 @@ def _read(place: str, home: Path, today: date) -> list[dict[str, object]]:
     from tpu_studio.places.reaching import reach
 
     who = reach(place, home)
-    with session(who.credentials, who.project if places.by_id(place).charges else "") as http:
+    with session(who.credentials, who.project) as http:
         return live_rows(Api(who.endpoints.billing, http, patience=Patience(tries=1)), today)

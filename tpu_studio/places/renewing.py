@@ -74,7 +74,7 @@ def refresh(
     who = reach(place, home)
     before = _read_kept(place, home)
     zones = sorted({zone.zone for one in catalogue().offered() for zone in one.zones})
-    with session(who.credentials, who.project if places.by_id(place).charges else "") as http:
+    with session(who.credentials, who.project) as http:
         patience = Patience(tries=2)
         found = reading.read(
             Api(who.endpoints.tpu, http, patience=patience),

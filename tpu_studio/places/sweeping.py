@@ -8,7 +8,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tpu_studio.wire import places
 from tpu_studio.wire.errors import CloudUnclear, StudioError
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
 
     who = reach(place, home)
     ends = who.endpoints
-    with session(who.credentials, who.project if places.by_id(place).charges else "") as http:
+    with session(who.credentials, who.project) as http:
         targets = {"tpu": ends.tpu, "compute": ends.compute}
         clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations", http)
         try:
