@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tpu_studio.data import textlayout
 from tpu_studio.viewmodels import draft, planwhere
 from tpu_studio.viewmodels.planbase import PlanBase
-from tpu_studio.viewmodels.planform import option_value
+from tpu_studio.viewmodels.planform import is_number, option_value
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.planverdict import place_changes
 from tpu_studio.viewmodels.problem import problem_of
@@ -214,6 +214,9 @@ class Editing(PlanBase):
         from tpu_studio.wire.models import BY_NAME, options
 
         view, name = self.state.value, path.rpartition(".")[2]
+        if view.job.model.is_own:
+            self._set_own_option(path, text)
+            return
         asked = text.strip().lower() not in ("", AUTO)
         model = BY_NAME.get(str(view.job.model.name))
         whole = any(isinstance(one.default, int) for one in (model.options if model else ()) if one.name == name)
@@ -233,6 +236,27 @@ class Editing(PlanBase):
         problems = {key: problem for key, problem in view.problems.items() if not key.startswith("model.options.")}
         self.state.set(replace(view, problems=problems))
         self.apply({"model.options": changed or None})
+
+    def _set_own_option(self, path: str, text: str) -> None:
+        """What stands there stays of its kind: a number a number, words words, yes or no yes or no."""
+        view, name = self.state.value, path.rpartition(".")[2]
+        before, value = view.job.model.options.get(name), text.strip()
+        try:
+            if isinstance(before, bool):
+                if value.lower() not in ("true", "false"):
+                    raise JobError("job-wrong-type", key=path, value=f"“{value[:40]}”", wanted="true or false")
+                kept: object = value.lower() == "true"
+            elif is_number(before):
+                number = one_number(path, text, whole=False)
+                kept = int(number) if number == int(number) else number
+            else:
+                kept = value
+        except JobError as error:
+            self._wrong(path, text, error)
+            return
+        problems = {key: problem for key, problem in view.problems.items() if key != path}
+        self.state.set(replace(view, problems=problems))
+        self.apply({"model.options": option_value(view.job, name, kept)}, typing=path)
 
     def _wrong(self, path: str, text: str, error: JobError) -> None:
         view = self.state.value

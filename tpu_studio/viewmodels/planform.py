@@ -125,6 +125,8 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
 
 
 def option_fields(job: Job, problems: Problems, typed: Typed) -> tuple[FieldView, ...]:
+    if job.model.is_own:
+        return tuple(_own_option(name, value, problems, typed) for name, value in job.model.options.items())
     model = BY_NAME.get(str(job.model.name))
     return tuple(_option_field(option, job, problems, typed) for option in model.options) if model else ()
 
@@ -184,6 +186,27 @@ def _option_field(option: Option, job: Job, problems: Problems, typed: Typed) ->
         hint=option.help,
         error=_wrong(problem),
     )
+
+
+def _own_option(name: str, value: object, problems: Problems, typed: Typed) -> FieldView:
+    """One that the job gives the person's own file, which alone knows what it means: nothing is recommended."""
+    path = f"model.options.{name}"
+    problem = problems.get(path)
+    shown = str(value).lower() if isinstance(value, bool) else value_text(value, whole=isinstance(value, int))
+    return FieldView(
+        path=path,
+        title=name,
+        kind="number" if is_number(value) else "text",
+        text=typed.get(path, shown) if problem else shown,
+        recommended=True,
+        help=f"Your model's file finds it as job.options[“{name}”]. {_told(glossary.of_key('model.options'))}",
+        hint="Reaches your model's file as it stands here.",
+        error=_wrong(problem),
+    )
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def help_of(path: str) -> str:

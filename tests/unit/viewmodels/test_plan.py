@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.fakes.looks import DIGITS
 from tests.fakes.planning import TOLD, World
 from tests.fakes.tasks import LaterTasks
+from tpu_studio.viewmodels.planform import option_fields
 from tpu_studio.wire.errors import DataError, RunError
 
 
@@ -121,6 +122,26 @@ def test_setting_epochs_takes_steps_away_and_the_field_follows():
     one.model.set_text("training.epochs", "3")
     assert one.view.job["training.steps"] is None
     assert "training.epochs" in [field.path for field in one.view.main_fields]
+
+
+def test_what_a_job_hands_to_a_file_of_ones_own_is_a_field_and_stays_of_its_kind(tmp_path: Path):
+    one = World()
+    one.model.choose_data("digits", None)
+    (tmp_path / "model.py").write_text("")
+    options = {"takes": 32, "solver": "eig", "deep": True}
+    one.model.apply({"model.file": str(tmp_path / "model.py"), "model.options": options})
+    fields = {field.path: field for field in option_fields(one.view.job, one.view.problems, one.view.typed)}
+    assert [field.text for field in fields.values()] == ["32", "eig", "true"]
+    one.model.set_text("model.options.takes", "sixty")
+    assert "model.options.takes" in one.view.problems and one.view.job["model.options"] == options
+    one.model.set_text("model.options.deep", "perhaps")
+    assert "model.options.deep" in one.view.problems
+    for name, text in (("takes", "64"), ("solver", "eigh"), ("deep", "false")):
+        one.model.set_text(f"model.options.{name}", text)
+    assert one.view.job["model.options"] == {"takes": 64, "solver": "eigh", "deep": False}
+    assert not one.view.problems
+    one.model.undo()
+    assert one.view.job["model.options"] == {"takes": 64, "solver": "eigh", "deep": True}
 
 
 def test_model_options_are_fields_too_and_go_with_their_model():
