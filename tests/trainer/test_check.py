@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import pytest
 from tests.fakes.making import make_plan
 from tests.trainer.in_engine import environment
 from tpu_studio.data.look import look
+from tpu_studio.domain import jobfile
 from tpu_studio.local.engine import compiler, tf_compiler
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.resources import resource_path
 
 ENGINE_LIMIT_S = 240
 
@@ -35,6 +38,7 @@ def check(
     *,
     target: dict[str, Any] | None = None,
     framework: str = "jax",
+    options: Mapping[str, object] | None = None,
     **more: str,
 ) -> dict[str, Any]:
     """The answers about a model file whose `build_model` is *body*, by name; the body begins in line 6."""
@@ -45,7 +49,7 @@ def check(
         {
             "format": 1,
             "name": "own",
-            "model": {"file": str(file)},
+            "model": {"file": str(file), "options": dict(options or {})},
             "data": {"kind": "digits"},
             "training": {"framework": framework, "epochs": 1, "global_batch": 64, "steps_per_call": 4},
         }
@@ -315,3 +319,22 @@ def lowering_python() -> Path:
     if not lowers.state().is_ready:
         pytest.skip("no tf-tpu-compiler: tpu-studio engine --install --with tf-tpu-compiler --accept-licence")
     return lowers.python()
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("name", "said", "mended"),
+    [("shapes", "model-shapes", {"takes": 64}), ("operation", "op-not-on-tpu", {"solver": "eigh"})],
+)
+def test_the_broken_jobs_of_learn_are_found_and_can_be_mended(
+    engine_python: Path, tmp_path: Path, name: str, said: str, mended: dict[str, object]
+) -> None:
+    job = jobfile.load(resource_path("learn", f"{name}.tpujob"))
+    code = resource_path("learn", f"{name}.py").read_text("utf-8")
+
+    def found(options: dict[str, object]) -> list[str]:
+        traced = check(engine_python, tmp_path, code, options=options)["traced"]
+        return [one["id"] for one in (*traced["problems"], *traced["operations"]) if one.get("level") != "info"]
+
+    assert said in found(dict(job.model.options))
+    assert found(mended) == []

@@ -7,12 +7,12 @@ ticks a step because its button was pressed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tpu_studio.domain.learning.chapters import Chapter, Step, chapters
+from tpu_studio.domain.learning.chapters import ON_PLAN, Chapter, Step, chapters
 from tpu_studio.domain.learning.progress import DONE, STARTED, Deed, RunNow, StepNow, current, progress
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.learning_file import Kept, load, save
@@ -36,7 +36,8 @@ FIRST = "first-model"  # the chapter that Home offers at the first start
 @dataclass(frozen=True)
 class StepView:
     """*state*: of `domain.learning.progress`. *button*: "" where there is nothing to press. *wrong*: told after a wrong
-    answer. *now*: the step to do next. *page*: where its button leads, "" for a new plan."""
+    answer. *now*: the step to do next. *page*: where its button leads, "" for a new plan. *plans*: the steps whose job
+    it plans too: one of them on the Plan page will do."""
 
     key: str
     number: int
@@ -50,6 +51,7 @@ class StepView:
     wrong: str = ""
     now: bool = False
     page: str = ""
+    plans: frozenset[str] = frozenset()
 
     @property
     def done(self) -> bool:
@@ -110,7 +112,7 @@ class LearnView:
 
 class LearnViewModel:
     """Commands: `show`, `press`, `answer`, `put_off`, `leave`, `begin_anew`; and what happens: `started`, `happened`,
-    `runs_now`.
+    `plan_says`, `runs_now`.
 
     Args:
         path: The file that keeps progress.
@@ -124,6 +126,7 @@ class LearnViewModel:
         self._kept, self.note = load(path)
         self._runs: dict[str, RunNow] | None = None
         self._wrong: set[str] = set()
+        self._said: set[str] = set()  # steps whose check stands, or stood, on the Plan page since their job was opened
         self.state = Observable(LearnView())
         self._draw()
         if (active := self.state.value.under_way) is not None and active.is_over:
@@ -148,6 +151,7 @@ class LearnViewModel:
         if self._kept.active != chapter.id:
             self._keep(replace(self._kept, active=chapter.id))
             self._draw()
+        self._said -= _same_job(chapter, key)
         if (lost := chapter.step(now.lost)) is not None:
             self.perform(lost, ())
         else:
@@ -194,6 +198,20 @@ class LearnViewModel:
             fits = step.when == when and one.state in ("ready", "ahead") and step.subject in ("", subject)
             if fits and (not step.about or run in one.runs):
                 self._done(step, one.runs)
+
+    def plan_says(self, key: str, checks: Collection[str], looked: Callable[[str], bool]) -> None:
+        """The Plan page shows the job of the step *key*, and of it those *checks*. *looked*: whether a check of that id
+        would be among them by now, if it were to be said."""
+        steps = _same_job(self._chapter(key), key) if self._now(key) else frozenset()
+        for one in self._all_now():
+            step = one.step
+            if step.key not in steps or step.when not in ON_PLAN:
+                continue
+            if step.subject in checks:
+                self._said.add(step.key)
+            said = step.key in self._said
+            if one.state == "ready" and said and (step.when == "told" or _gone(step, checks, looked)):
+                self._done(step, ())
 
     def compared(self, runs: Iterable[str]) -> None:
         beside = set(runs)
@@ -277,4 +295,15 @@ class LearnViewModel:
             step.wrong if step.key in self._wrong else "",
             first,
             step.act if step.act in ("run", "account", "compare") else "",
+            _same_job(self._chapter(step.key), step.key),
         )
+
+
+def _same_job(chapter: Chapter, key: str) -> frozenset[str]:
+    """The steps that plan the same job as the step *key*; none where it plans none."""
+    job = next((step.job for step in chapter.steps if step.key == key), "")
+    return frozenset(step.key for step in chapter.steps if job and step.job == job)
+
+
+def _gone(step: Step, checks: Collection[str], looked: Callable[[str], bool]) -> bool:
+    return step.subject not in checks and looked(step.subject)

@@ -182,3 +182,37 @@ def test_a_chapter_that_is_over_does_not_go_along_at_the_next_start(model: Learn
 def test_the_offer_on_home_is_put_off_for_good(model: LearnViewModel, path: Path) -> None:
     model.put_off()
     assert LearnViewModel(path).state.value.put_off
+
+
+def told(model: LearnViewModel, key: str, *checks: str, looked: bool = True) -> None:
+    model.plan_says(key, checks, lambda _: looked)
+
+
+def test_a_mistake_is_seen_and_mended_on_the_plan_page(model: LearnViewModel) -> None:
+    see, mend = "broken-jobs/shapes", "broken-jobs/shapes-mended"
+    told(model, see)
+    assert [step(model, key).state for key in (see, mend)] == ["ready", "ahead"]  # not checked yet
+    told(model, see, "model-shapes", "advice-spot")
+    assert [step(model, key).state for key in (see, mend)] == ["done", "ready"]
+    told(model, see, "advice-spot", looked=False)  # changed, and not checked again
+    assert not step(model, mend).done
+    told(model, see, "shapes-meet")
+    assert step(model, mend).done and not step(model, "broken-jobs/operation-mended").done
+
+
+def test_a_job_that_is_opened_anew_is_not_mended_because_nothing_was_looked_at_yet(model: LearnViewModel) -> None:
+    see, mend = "feeding/see", "feeding/mend"
+    told(model, see, "advice-tpu-waits")
+    model.press(mend)
+    told(model, mend)
+    assert not step(model, mend).done
+    told(model, mend, "advice-tpu-waits")
+    told(model, mend)
+    assert step(model, mend).done
+
+
+def test_what_the_plan_of_another_chapters_job_says_ticks_nothing(model: LearnViewModel) -> None:
+    told(model, "broken-jobs/slow", "advice-tpu-waits")
+    assert step(model, "broken-jobs/slow").done and not step(model, "feeding/see").done
+    told(model, "", "advice-tpu-waits")
+    assert not step(model, "feeding/see").done

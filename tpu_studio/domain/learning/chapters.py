@@ -26,11 +26,14 @@ WHENS = {
     "asked": "its question was answered right",
     "widget": "the chapter's live widget has reached the goal *subject*",
     "verdict": "the Plan page has answered for the job *subject*, or for one that Learn did not plan",
+    "told": "the Plan page says *subject*, the id of a check, of the job that its own button opened",
+    "mended": "the Plan page, which said *subject* of that job, has looked anew and does not say it any more",
     "account": "the practice account is set up",
     "quota": "the quota of the practice account has been read",
     "compared": "the runs that it is about stood beside each other on the Compare page",
 }
 """What makes a step done."""
+ON_PLAN = ("told", "mended")  # these come after the steps that they are *about*, whatever runs there are
 _CHAPTER = {"format", "id", "number", "title", "minutes", "sentence", "learns", "sources", "steps"}
 _STEP = {"id", "title", "text", "when"}
 _STEP_MAY = {"button", "act", "job", "fault", "about", "subject", "question", "answers", "right", "wrong"}
@@ -45,11 +48,11 @@ class Step:
         key: ``chapter/step``, by which progress is kept.
         text: What to do and what it means; marks terms of the glossary.
         when: What makes it done, of `WHENS`.
-        act: What its *button* does: ``plan`` the *job*, ``practise`` it with *fault* armed, ``new`` run, ``run``,
-            ``account``, ``compare``; "" for no button.
+        act: What its *button* does: ``plan`` the *job*, ``photos``: make large photographs and plan the *job* beside
+            them, ``practise`` it with *fault* armed, ``new`` run, ``run``, ``account``, ``compare``; "" for no button.
         job: A file of ``resources/examples`` or ``resources/learn``.
         about: The steps of this chapter whose runs it is about.
-        subject: Goal of the widget, or name of the job.
+        subject: Goal of the widget, name of the job, or id of the check.
         answers: To *question*, of which number *right* is right; *wrong* is told for each other.
     """
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tpu_studio.domain.learning.chapters import Chapter, Step
+from tpu_studio.domain.learning.chapters import ON_PLAN, Chapter, Step
 
 State = Literal["done", "ready", "ahead", "going", "failed", "stopped", "gone", "unknown"]
 STARTED, DONE = "started", "done"
@@ -67,6 +67,8 @@ def current(steps: Iterable[StepNow]) -> StepNow | None:
 
 
 def _step_now(step: Step, started: Mapping[str, str], done: set[str], runs: Runs | None) -> StepNow:
+    if step.when in ON_PLAN:
+        return StepNow(step, "done" if step.key in done else "ready" if set(step.about) <= done else "ahead")
     if not step.about:
         own = (started[step.key],) if step.key in started else ()
         return StepNow(step, "done" if step.key in done or own else "ready", own)

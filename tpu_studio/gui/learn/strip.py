@@ -88,7 +88,7 @@ class LearnStrip(Themed, QFrame):
     def _is_here(self, step: StepView) -> bool:
         """The step is done on the page that is shown, so its button would lead nowhere else."""
         at = self._shell.state.value
-        planned = at.page == "plan" and at.request.lesson == step.key
+        planned = at.page == "plan" and at.request.lesson in step.plans
         return not _bad(step) and (planned or at.page == step.page)
 
     def _press(self) -> None:

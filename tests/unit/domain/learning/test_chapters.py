@@ -8,7 +8,8 @@ import pytest
 
 from tpu_studio.domain import jobfile
 from tpu_studio.domain.learning import glossary
-from tpu_studio.domain.learning.chapters import Chapter, Step, chapters, read_chapter, used_in
+from tpu_studio.domain.learning.chapters import ON_PLAN, Chapter, Step, chapters, read_chapter, used_in
+from tpu_studio.domain.sentences import FINDINGS
 from tpu_studio.wire.resources import resource_path
 
 STEPS = [step for chapter in chapters() for step in chapter.steps]
@@ -31,8 +32,9 @@ def test_a_step_can_be_done(step: Step) -> None:
     by_verdict = step.when == "verdict" and step.act in ("plan", "new") and step.subject in (step.key, "own")
     by_run = step.when in ("finished", "resumed", "tried", "receipt", "compared") and step.about
     started = step.when == "started" and step.act in ("plan", "practise")
+    on_plan = step.when in ON_PLAN and step.act in ("plan", "photos") and step.subject in FINDINGS
     by_account = step.when in ("account", "quota") and step.act == "account"
-    assert by_widget or by_verdict or by_run or started or by_account or step.when == "asked"
+    assert by_widget or by_verdict or by_run or started or on_plan or by_account or step.when == "asked"
 
 
 @pytest.mark.parametrize("step", [one for one in STEPS if one.job], ids=lambda step: step.key)
