@@ -208,17 +208,18 @@ def arm(driver: Driver, fault: str) -> None:
     daemon.arm(driver.studio.home, [fault])
 
 
-def planned(driver: Driver, name: str) -> Any:
-    """The Plan page's model with the example's plan ready."""
+def planned(driver: Driver, name: str | Path) -> Any:
+    """The Plan page's model with the plan of an example, or of a job file elsewhere, ready."""
+    file = example(name) if isinstance(name, str) else name
     holder: Any = driver.window.page("plan")
     model = holder.model
     before = model.state.value.plan  # perhaps the same example's, changed
-    driver.studio.shell.open_path(example(name))
+    driver.studio.shell.open_path(file)
 
     def ready() -> bool:
         view = model.state.value
         done = view.plan is not None and view.plan is not before and not view.looking and not view.stale
-        return bool(view.file == example(name) and done)
+        return bool(view.file == file and done)
 
     driver.wait(ready, 60, "The plan was not ready.")
     return model

@@ -2,23 +2,21 @@
 pictures come too slowly.
 
 `make pictures` calls it. Each is an example's own plan with the changes named here; nothing is rented, and the compiler
-is not asked. The slow pictures are the sign digits as large as a phone takes them; reading them is really timed.
+is not asked. The slow pictures are those of Learn's chapter "Feeding the TPU"; reading them is really timed.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from driving import ROOT, Driver
+from driving import Driver
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QScrollArea
 
-PHOTO_SIDE = 1280  # pixels
 SITUATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "plan-fits": (
         "gpt-124m",
@@ -54,17 +52,13 @@ def photograph_waiting(driver: Driver, out: Path) -> None:
     """Photos that a TPU would wait for; the note is pressed, taken back, and stands there again."""
     import pictures
 
+    from tpu_studio.local import photos
+    from tpu_studio.wire.resources import resource_path
+
     with TemporaryDirectory(prefix="tpu-studio-photos-") as folder:
-        as_photos(ROOT / "resources" / "samples" / "sign-digits", Path(folder) / "photos")
-        model = pictures.planned(driver, "sign-digits")
-        changes = {
-            "data.path": str(Path(folder) / "photos"),
-            "data.image_size": 800,
-            "where.place": "cloud",
-            "where.accelerator": "v6e-1",
-        }
-        model.apply(changes)
-        driver.wait(lambda: planned(model, changes) and told(model), 120, "Reading the pictures was not timed.")
+        job = photos.lay_out(Path(folder), resource_path("learn", "large-photos.tpujob"))
+        model = pictures.planned(driver, job)
+        driver.wait(lambda: planned(model, {}) and told(model), 120, "Reading the pictures was not timed.")
         page: Any = driver.window.page("plan")
         page.page.verdict.unfold(False)
         driver.linger(1)
@@ -73,29 +67,11 @@ def photograph_waiting(driver: Driver, out: Path) -> None:
         model.apply(dict(fix))
         driver.wait(lambda: planned(model, fix) and not told(model), 60, "The press did not end the waiting.")
         model.undo()
-        driver.wait(lambda: planned(model, changes) and told(model), 60, "The press was not taken back.")
+        driver.wait(lambda: planned(model, {}) and told(model), 60, "The press was not taken back.")
 
 
 def told(model: Any) -> Any:
     return next((check for check in model.state.value.checks if check.id == "advice-tpu-waits"), None)
-
-
-def as_photos(source: Path, to: Path) -> None:
-    """Every picture under *source* twice under *to*, upright and turned, as large as a phone takes it."""
-    files = []
-    for file in sorted(source.rglob("*.[jJ][pP][gG]")):
-        folder = to / file.parent.relative_to(source)
-        folder.mkdir(parents=True, exist_ok=True)
-        files += [(file, folder / f"{file.stem}-{turn}.jpg", turn) for turn in (0, 90)]
-    with get_context("spawn").Pool(2) as pool:
-        pool.starmap(enlarge, files, chunksize=64)
-
-
-def enlarge(file: Path, photo: Path, turn: int) -> None:
-    from PIL import Image
-
-    with Image.open(file) as picture:
-        picture.rotate(turn).resize((PHOTO_SIDE, PHOTO_SIDE)).save(photo, quality=85)
 
 
 def planned(model: Any, changes: Mapping[str, Any]) -> bool:
