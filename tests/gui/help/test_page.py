@@ -41,7 +41,9 @@ def drop(page: HelpPage, data: QMimeData) -> None:
 
 def answered(qtbot, page: HelpPage) -> list[CauseCard]:
     qtbot.waitUntil(lambda: bool(page.model.state.value.answer or page.model.state.value.problem))
-    return page.findChildren(CauseCard)
+    cards: list[CauseCard] = page.findChildren(CauseCard)
+    qtbot.waitUntil(lambda: all(card.isVisibleTo(page) for card in cards))  # which their layout does, a moment later
+    return cards
 
 
 def test_a_pasted_error_is_explained_with_its_figures_and_the_next_step(qtbot, page):

@@ -11,15 +11,15 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QVBoxLay
 from tpu_studio.gui.help.cause import CauseCard, HarmlessCard
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Card, PageHeader, Scroll, clear_layout
+from tpu_studio.gui.kit.card import Card, PageHeader, clear_layout
 from tpu_studio.gui.kit.dragged import local_paths
+from tpu_studio.gui.kit.page import ColumnPage
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.kit.theme import Themed, px, soft_px
+from tpu_studio.gui.kit.theme import Themed, px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.helping import HelpView, HelpViewModel
 
-WIDTH = 860
 LONGEST = 50_000  # letters that stand in the field; a longer text is looked at whole and shown so far
 ASK = (
     "Paste an error text or the last lines of a log here: from this app, a terminal, Colab, Kaggle or gcloud. "
@@ -64,7 +64,7 @@ _MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
-class HelpPage(QWidget):
+class HelpPage(ColumnPage):
     """*act* does a command of the window; *open_page* shows an address in the browser."""
 
     acted = Signal(str)
@@ -99,25 +99,12 @@ class HelpPage(QWidget):
         self._results = QVBoxLayout()
         self._results.setSpacing(Space.l)
 
-        inside = QWidget()
-        inside.setObjectName("scrolled")
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
-        column.setSpacing(Space.l)
+        column = self.column
         column.addWidget(PageHeader("Help", "What an error text means, and what to do about it."))
         for widget in (card, self.answer, self.problem, self.cut):
             column.addWidget(widget)
         column.addLayout(self._results)
         column.addStretch(1)
-        inside.setMaximumWidth(soft_px(WIDTH) + 2 * Space.page)
-        holder = QWidget()
-        middle = QHBoxLayout(holder)
-        middle.setContentsMargins(0, 0, 0, 0)
-        middle.addWidget(inside, 10)
-        middle.addStretch(1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(Scroll(holder))
         self.setFocusProxy(self.text)
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())

@@ -34,6 +34,7 @@ Words and surfaces
                 Surface(tone="window", *, line=False); Divider(*, vertical=False); Strip(text, kind="accent", icon=…)
                 PageHeader(title, sentence="", *actions): set_title, set_sentence, add_action
                 FactRow(label, value=""): set_value;  Scroll(content);  clear_layout(layout)
+    page        ColumnPage(): .column (QVBoxLayout), .scroller; one column that scrolls, no wider than a line may be
     pill        Pill(text, kind="neutral"|"accent"|"ok"|"warn"|"bad", *, dot=False, icon=""): set_pill(text, kind, …)
                 IconTile(icon, kind="neutral"|…|"violet", *, side=40, icon_size=20): set_icon
                 Icon(name, tone="text_2", *, size=16)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from tpu_studio.domain.learning import glossary
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import PageHeader, Scroll
+from tpu_studio.gui.kit.card import PageHeader
 from tpu_studio.gui.kit.choose import Segmented
 from tpu_studio.gui.kit.focus import TabOrder
+from tpu_studio.gui.kit.page import ColumnPage
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
@@ -18,12 +19,11 @@ from tpu_studio.gui.learn.chapter import ChapterBox, ChapterCard, WidgetMaker
 from tpu_studio.gui.learn.glossary import GlossaryBox
 from tpu_studio.viewmodels.learning import LearnView, LearnViewModel
 
-WIDTH = 860
 TITLE = "Learn"
 SENTENCE = "What a TPU is and how to train on it, by doing: each step ticks itself when you have really done it."
 
 
-class LearnPage(QWidget):
+class LearnPage(ColumnPage):
     """*make* makes the live widgets (`gui.learn.widgets`)."""
 
     def __init__(self, model: LearnViewModel, make: WidgetMaker, parent: QWidget | None = None) -> None:
@@ -47,26 +47,13 @@ class LearnPage(QWidget):
         for card in self.cards:
             card.opened.connect(self.open_chapter)
         self._place = QVBoxLayout()
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
-        column.setSpacing(Space.l)
+        column = self.column
         column.addWidget(self.back, 0, Qt.AlignmentFlag.AlignLeft)
         for widget in (self.header, self.problem, self._list):
             column.addWidget(widget)
         column.addLayout(self._place)
         self._tabs = TabOrder(column)
         column.addStretch(1)
-        inside.setMaximumWidth(soft_px(WIDTH) + 2 * Space.page)
-        holder = QWidget()
-        middle = QHBoxLayout(holder)
-        middle.setContentsMargins(0, 0, 0, 0)
-        middle.addWidget(inside, 10)
-        middle.addStretch(1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        self._scroll = Scroll(holder)
-        outer.addWidget(self._scroll)
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
 
@@ -124,7 +111,7 @@ class LearnPage(QWidget):
                 widget = self._make(shown.chapter.widget, self._reached) if shown.chapter.widget else None
                 self.box = ChapterBox(shown, self.model, widget)
                 self._place.addWidget(self.box)
-            self._scroll.verticalScrollBar().setValue(0)
+            self.scroller.verticalScrollBar().setValue(0)
         elif shown is not None and self.box is not None:
             self.box.draw(shown)
 
