@@ -88,12 +88,14 @@ class Studio:
                 help=self._help_page,
                 compare=self._compare_page,
                 learn=self._learn_page,
+                saved=self._saved_page,
                 plan=self._plan_page,
                 run=self._run_page,
             ),
         )
         self.warming = warming.Warming(self.tasks, self.window)
         self.window.closing = self._closing
+        self.shell.show_page = self._show_saved
         self.window.opened_sheet = self.open_sheet
         self._money: MoneyWatch | None = None
         self._lessons: Lessons | None = None
@@ -296,6 +298,21 @@ class Studio:
         page = HelpPage(HelpViewModel(self.tasks))
         page.acted.connect(self.window.act)
         return page
+
+    def _saved_page(self) -> QWidget:
+        from tpu_studio.gui.saved.page import SavedPage
+        from tpu_studio.viewmodels.saved import SavedViewModel
+
+        return SavedPage(SavedViewModel(self.tasks))
+
+    def _show_saved(self, file: Path) -> None:
+        """The run, or the comparison, that was saved as the one page *file*."""
+        from tpu_studio.gui.saved.page import SavedPage
+
+        self.shell.go("saved")
+        page = self.window.page("saved")
+        assert isinstance(page, SavedPage)
+        page.model.open(file)
 
     def _compare_page(self) -> QWidget:
         from tpu_studio.app.holders import CompareHolder

@@ -117,7 +117,9 @@ def parser() -> argparse.ArgumentParser:
     runs.add_argument("--yes", action="store_true", help="do not ask")
 
     show = verb(
-        "show", "Tell what is known of a run: its state, figures and how it ended.", "tpu-studio show digits-k3f7"
+        "show",
+        "Tell what is known of a run, or of one that was saved as one page: its state, figures and how it ended.",
+        "tpu-studio show digits-k3f7",
     )
     _run(show)
     show.add_argument(

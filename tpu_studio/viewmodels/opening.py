@@ -10,10 +10,11 @@ from tpu_studio.data import textlayout
 from tpu_studio.wire import kinds, runfolder
 from tpu_studio.wire.owncode import in_a_share
 
-Kind = Literal["job", "run", "data", "missing", "unknown", "share"]
+Kind = Literal["job", "run", "page", "data", "missing", "unknown", "share"]
 
 JOB_SUFFIX = ".tpujob"
 ARCHIVE = ".zip"  # of a run folder, from a Colab notebook
+PAGES = (".html", ".htm")  # a run or a comparison that was saved as one page
 DATA_SET = "dataset.json"
 RUN_PARTS = ("events", "claims", "checkpoints", "result")
 
@@ -39,6 +40,7 @@ class Opened:
         if self.kind == "unknown":
             return (
                 f"{self.path.name} is nothing TPU Studio can open. It opens .tpujob files, run folders and their zips, "
+                "runs that were saved as one page (.html), "
                 "folders of pictures or texts, tables (.csv) and texts (.txt, .jsonl)."
             )
         return ""
@@ -57,6 +59,8 @@ def what_is(path: Path) -> Opened:
                 return Opened("run", path)
             if suffix == JOB_SUFFIX:
                 return Opened("job", path)
+            if suffix in PAGES:
+                return Opened("page", path)
             if path.name == runfolder.PLAN:
                 return Opened("run", path.parent)
             if path.name == DATA_SET:

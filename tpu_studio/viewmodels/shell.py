@@ -70,7 +70,7 @@ class ShellView:
     @property
     def section(self) -> str:
         """The entry of the sidebar that is lit: a run belongs to Runs, a plan to New run."""
-        return {"run": "runs", "plan": "new"}.get(self.page, self.page)
+        return {"run": "runs", "saved": "runs", "plan": "new"}.get(self.page, self.page)
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,7 @@ class ShellViewModel:
         self._trail: list[tuple[str, str]] = []
         self.import_run: Callable[[Path], None] | None = None  # set once the runs are known; earlier ones wait
         self._early: list[Path] = []
+        self.show_page: Callable[[Path], None] = lambda path: None  # a run saved as one page; the window sets it
 
     def go(self, page: str) -> None:
         self._leave_for(page, "")
@@ -131,6 +132,8 @@ class ShellViewModel:
             self.open_job(opened.path)
         elif opened.kind == "data":
             self._plan(PlanRequest(next(self._numbers), data=opened.path, data_kind=opened.data_kind))
+        elif opened.kind == "page":
+            self.show_page(opened.path)
         elif opened.kind == "run":
             if self.import_run is None:
                 self._early.append(opened.path)

@@ -25,6 +25,22 @@ def test_a_run_is_saved_as_one_page_once(terminal: Terminal, tmp_path: Path) -> 
     assert "Left out: your data" in again.stderr and read(file.read_bytes())
 
 
+def test_a_saved_page_is_shown_again(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+    run = terminal.json("run", JOB)[1]["run"]
+    file = tmp_path / "page.html"
+    saved = terminal.json("export", run, "--as", "page", "--to", file)[1]
+    code, told = terminal.json("show", file)
+    assert (code, told["state"]) == (0, "Finished")
+    assert [one["title"] for one in told["curves"]] == [one["title"] for one in saved["curves"]]
+    assert any("[training]" in one["code"] for one in told["sections"])
+    assert "How to repeat it" in terminal.run("show", file).stdout
+    file.write_bytes(file.read_bytes()[:-2000])
+    file.write_text(file.read_text().replace('"format":1', '"format":1,"x":1'))
+    code, told = terminal.json("show", file)
+    assert (code, told["error"]["id"]) == (1, "page-changed")
+    assert terminal.json("show", tmp_path / "none.html")[1]["error"]["id"] == "page-unreadable"
+
+
 def test_what_is_no_page_is_said_and_nothing_is_written(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
     run = terminal.json("run", JOB)[1]["run"]
     file = tmp_path / "page.html"

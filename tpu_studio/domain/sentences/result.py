@@ -64,6 +64,26 @@ ERRORS: dict[str, Entry] = {
         "more is charged for asking.",
         "Wait for its end, or stop it and keep its model.",
     ),
+    "page-unreadable": lambda f: Sentence(
+        f"{f.file('file', 'The page')} cannot be read",
+        f"The system says: {f.text('raw', 'nothing more')}. {_UNCHANGED}",
+        "See that it is there and that you may read it.",
+    ),
+    "page-not-ours": lambda f: Sentence(
+        f"{f.file('file', 'The page')} is no page of TPU Studio",
+        f"It holds no run that “Save as one page…” has put there. {_UNCHANGED}",
+        "Open it in a browser, or open a page of a run.",
+    ),
+    "page-newer": lambda f: Sentence(
+        f"{f.file('file', 'The page')} was saved by a newer TPU Studio",
+        f"This one cannot know what stands in it. {_UNCHANGED}",
+        "Open it in a browser, which shows all of it, or renew TPU Studio.",
+    ),
+    "page-changed": lambda f: Sentence(
+        f"{f.file('file', 'The page')} is not as it was saved",
+        f"It was cut short or edited since, so its figures may not be those of the run. {_UNCHANGED}",
+        "Ask for the page anew, or save it once more from the run.",
+    ),
     "page-exists": lambda f: Sentence(
         f"{f.file('file', 'The file')} is there already",
         f"Nothing in it is overwritten. {_UNCHANGED}",

@@ -17,10 +17,17 @@ NOTHING = ("unknown", "missing", "share")
 _WORDS = {
     "job": "Drop to open this job",
     "run": "Drop to open this run",
+    "page": "Drop to look at this page of a run",
     "data": "Drop to train on this data",
     **dict.fromkeys(NOTHING, "TPU Studio cannot open this"),
 }
-_ICONS = {"job": "file-text", "run": "activity", "data": "database", **dict.fromkeys(NOTHING, "circle-x")}
+_ICONS = {
+    "job": "file-text",
+    "run": "activity",
+    "page": "file-text",
+    "data": "database",
+    **dict.fromkeys(NOTHING, "circle-x"),
+}
 
 
 class _Veil(QWidget):

@@ -50,6 +50,7 @@ class Pages:
     help: Callable[[], QWidget]
     compare: Callable[[], QWidget]
     learn: Callable[[], QWidget]
+    saved: Callable[[], QWidget]
     plan: Callable[[], QWidget]
     run: Callable[[str], QWidget]
     kept: dict[str, QWidget] = field(default_factory=dict)
@@ -267,10 +268,10 @@ class MainWindow(QMainWindow):
         Palette.open_over(self)
 
     def _choose_file(self) -> None:
-        dialog = QFileDialog(self, "Open a job, a table or a text")
+        dialog = QFileDialog(self, "Open a job, a table, a text or a saved page")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(
-            ["What TPU Studio opens (*.tpujob *.csv *.tsv *.txt plan.json dataset.json)", "All files (*)"]
+            ["What TPU Studio opens (*.tpujob *.csv *.tsv *.txt *.html plan.json dataset.json)", "All files (*)"]
         )
         self._ask(dialog)
 

@@ -73,7 +73,6 @@ def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...
     count = f"{len(readings)} runs compared"
     parts = [
         document.curves(plots),
-        document.data(plots),
         document.table("The runs", [_row(found, one, shown) for one in _ranked(found)], _more(found), head),
     ]
     if best := next((reading for reading in readings if reading.run == found.finding.best), None):
@@ -81,7 +80,8 @@ def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...
         parts.append(document.repeat(content.what_it_needs(best.plan), content.job_text(best.plan, best.folder), title))
     parts.append("<footer>Everything on this page is in the file itself; nothing is fetched.</footer>")
     title, text = found.finding.title.rstrip("."), found.finding.text
-    made = document.page(title=count, pill=("Compared", "neutral"), lead=f"{title}. {text}", numbers=(), parts=parts)
+    lead, pill = f"{title}. {text}", ("Compared", "neutral")
+    made = document.page(title=count, pill=pill, lead=lead, numbers=(), plots=plots, parts=parts)
     inside = (
         "which run is best, by how much, and how sure that is",
         f"the curves of all, to zoom ({figures.count(sum(plot.drawn for plot in plots))} points)",

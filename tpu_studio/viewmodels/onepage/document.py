@@ -9,22 +9,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from tpu_studio.domain import figures
 from tpu_studio.planner.report.frame import STYLE
 from tpu_studio.viewmodels.onepage.content import Money, Row
+from tpu_studio.viewmodels.onepage.data import LONGEST, MOST_ROWS, Section, Told, block
 from tpu_studio.viewmodels.onepage.points import Line, Plot, Series, span
 from tpu_studio.viewmodels.onepage.private import Private
 from tpu_studio.wire.resources import resource_path
 
-FORMAT = 1
-MOST_ROWS = 200  # of a table: a stranger's receipt may have a million
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 560, 250, 66, 14, 14, 30
 _INNER_W, _INNER_H = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-_JOB_LETTERS = 20_000
+_LETTERS = 2_000
 _NAME_LETTERS = 200
 
 
@@ -55,20 +54,36 @@ class Document:
 
     def __init__(self, private: Private) -> None:
         self._private = private
+        self._sections: list[Section] = []
 
-    def text(self, text: object, longest: int = 2_000) -> str:
+    def text(self, text: object, longest: int = _LETTERS) -> str:
         """*text* for between tags and within quotation marks."""
         return html.escape(self._private(str(text), longest), quote=True)
 
     def page(
-        self, *, title: str, pill: tuple[str, str], lead: str, numbers: Iterable[Row], parts: Sequence[str]
+        self,
+        *,
+        title: str,
+        pill: tuple[str, str],
+        lead: str,
+        numbers: Sequence[Row],
+        plots: Sequence[Plot],
+        parts: Sequence[str],
     ) -> str:
-        """The whole file. *parts*: HTML that this class has made."""
+        """The whole file. *parts*: HTML that this class has made, in the order in which it was made."""
         name, (word, tone) = self.text(title, _NAME_LETTERS), pill
         tiles = "".join(
             f'<div class="number"><span>{self.text(label)}</span><strong>{self.text(value)}</strong>'
             f"<em>{self.text(more)}</em></div>"
             for label, value, more in numbers
+        )
+        told = Told(
+            self._private(title, _NAME_LETTERS),
+            (self._private(word), tone),
+            self._private(lead, _LETTERS),
+            tuple(self._cells(row) for row in numbers),
+            tuple(map(self._plot, plots)),
+            tuple(self._sections),
         )
         return (
             f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -78,13 +93,16 @@ class Document:
             f'<link rel="icon" href="data:,">\n<title>{name} – TPU Studio</title>\n<style>{style()}</style>\n</head>\n'
             f'<body>\n<main>\n<header><h1 dir="auto">{name}</h1><span class="pill {self.text(tone)}">{self.text(word)}'
             f'</span></header>\n<p class="lead" dir="auto">{self.text(lead)}</p>\n<div class="numbers">{tiles}</div>\n'
-            f"{chr(10).join(part for part in parts if part)}\n</main>\n<script>{script()}</script>\n</body>\n</html>\n"
+            f"{chr(10).join(part for part in parts if part)}\n{block(told)}\n</main>\n"
+            f"<script>{script()}</script>\n</body>\n</html>\n"
         )
 
     def table(self, title: str, rows: Sequence[Sequence[str]], before: str = "", head: Sequence[str] = ()) -> str:
         """A section; "" of nothing. *before*: words over the rows; *head*: what the columns are called."""
         if not rows and not before:
             return ""
+        kept = tuple(self._cells(row) for row in rows[:MOST_ROWS])
+        self._sections.append(Section(self._private(title), self._private(before, _LETTERS), kept, self._cells(head)))
         shown = "".join(
             f'<tr><th scope="row">{self.text(row[0])}</th>'
             f"{''.join(f'<td>{self.text(cell)}</td>' for cell in row[1:])}</tr>"
@@ -101,9 +119,12 @@ class Document:
         return self.table(told.title, told.rows, told.text)
 
     def repeat(self, needs: str, job: str, title: str = "How to repeat it") -> str:
+        self._sections.append(
+            Section(self._private(title), self._private(needs, _LETTERS), code=self._private(job, LONGEST))
+        )
         return (
             f"<section><h2>{self.text(title)}</h2><p>{self.text(needs)}</p><pre>tpu-studio run job.tpujob</pre>"
-            f'<pre dir="ltr">{self.text(job, _JOB_LETTERS)}</pre></section>'
+            f'<pre dir="ltr">{self.text(job, LONGEST)}</pre></section>'
         )
 
     def curves(self, plots: Sequence[Plot]) -> str:
@@ -111,31 +132,12 @@ class Document:
             return "<section><h2>Curves</h2><p>It ended before there was anything to draw.</p></section>"
         return f'<div class="curves">{"".join(map(self._figure, plots, range(len(plots))))}</div>'
 
-    def data(self, plots: Sequence[Plot]) -> str:
-        """The points, for the page's own script and for whoever reads the file later: no browser runs it."""
-        tree = {
-            "format": FORMAT,
-            "plots": [
-                {
-                    "title": self._private(plot.title),
-                    "percent": plot.percent,
-                    "lines": [
-                        {
-                            "name": self._private(line.name),
-                            "count": line.count,
-                            "points": line.points,
-                            "smooth": line.smooth,
-                        }
-                        for line in plot.lines
-                    ],
-                }
-                for plot in plots
-            ],
-        }
-        told = json.dumps(tree, allow_nan=False, separators=(",", ":"))
-        for letter in "<>&":
-            told = told.replace(letter, f"\\u{ord(letter):04x}")
-        return f'<script type="application/json" id="data">{told}</script>'
+    def _cells(self, row: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self._private(str(cell), _LETTERS) for cell in row)
+
+    def _plot(self, plot: Plot) -> Plot:
+        lines = tuple(replace(line, name=self._private(line.name)) for line in plot.lines)
+        return replace(plot, title=self._private(plot.title), lines=lines)
 
     def _figure(self, plot: Plot, number: int) -> str:
         legend = "".join(

@@ -81,9 +81,9 @@ def compose(state: RunPageState, plan: Plan, curve: Callable[[str], Curve | None
         pill=state.pill,
         lead=content.lead_of(state),
         numbers=content.numbers_of(state),
+        plots=plots,
         parts=[
             document.curves(plots),
-            document.data(plots),
             document.table("What was run", content.plan_rows(plan)),
             document.table("Settings and why", settings),
             document.money(money),

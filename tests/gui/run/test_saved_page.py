@@ -1,0 +1,49 @@
+"""A run that was saved as one page is opened in the window again: its figures, curves and tables, to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QLabel
+
+from tests.unit.viewmodels.test_onepage import hostile_page, page_of
+from tpu_studio.gui.saved.page import SavedPage
+
+
+def words(page: SavedPage) -> str:
+    return "\n".join(one.text() for one in page.findChildren(QLabel))
+
+
+def opened(qtbot: Any, studio: Any, file: Path) -> SavedPage:
+    studio.shell.open_path(file)
+    page = studio.window.page("saved")
+    assert studio.shell.state.value.page == "saved" and isinstance(page, SavedPage)
+    qtbot.waitUntil(lambda: page.model.state.value.told is not None or page.model.state.value.problem is not None)
+    return page
+
+
+def test_it_is_a_run_to_look_at(qtbot, studio, tmp_path: Path):
+    file = tmp_path / "rocks.html"
+    file.write_bytes(page_of(tmp_path).data)
+    page = opened(qtbot, studio, file)
+    assert page.header.title.text() == "rocks"
+    (plot,) = page.plots
+    assert "50 points" in words(page) and plot.title.text() == "Loss"
+    for title in ("What was run", "Settings and why", "How to repeat it"):
+        assert title in words(page)
+    assert 'name = "rocks"' in words(page)
+    bad = tmp_path / "other.html"
+    bad.write_text("<h1>99 %</h1>")
+    page = opened(qtbot, studio, bad)
+    assert "no page of TPU Studio" in words(page) and "99 %" not in words(page) and not page.plots
+
+
+@pytest.mark.parametrize("word", ["<b>bold</b><img src=x>", "שלום עולם"])
+def test_markup_in_names_is_shown_as_it_stands(qtbot, studio, tmp_path: Path, word: str):
+    file = tmp_path / "page.html"
+    file.write_bytes(hostile_page(tmp_path, word).data)
+    page = opened(qtbot, studio, file)
+    assert page.header.title.text() == word
+    assert all(one.textFormat().name == "PlainText" for one in page.findChildren(QLabel) if one.text())

@@ -1,0 +1,40 @@
+"""`show PAGE.html`: what a run, or a comparison, that was saved as one page tells. Nothing but its data is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tpu_studio.cli.output import Output
+
+PAGES = (".html", ".htm")
+
+
+def show_page(file: Path, output: Output) -> int:
+    """Raises RunError as `onepage.data.read`."""
+    from tpu_studio.viewmodels.onepage import data
+
+    told = data.read(file)
+    lines = [told.title, f"{told.pill[0]}. {told.lead}".strip()]
+    lines += [f"{label}: {value} {more}".rstrip() for label, value, more in told.numbers]
+    for section in told.sections:
+        lines += ["", section.title, *filter(None, [section.text])]
+        lines += ["  ".join(row) for row in section.rows]
+        lines += [section.code] if section.code else []
+    sections = [
+        {"title": one.title, "text": one.text, "head": one.head, "rows": one.rows, "code": one.code}
+        for one in told.sections
+    ]
+    curves = [{"title": plot.title, "lines": {line.name: line.last for line in plot.lines}} for plot in told.plots]
+    output.answer(
+        {
+            "page": str(file),
+            "title": told.title,
+            "state": told.pill[0],
+            "lead": told.lead,
+            "numbers": [{"label": label, "value": value, "more": more} for label, value, more in told.numbers],
+            "curves": curves,
+            "sections": sections,
+        },
+        "\n".join(lines),
+    )
+    return 0

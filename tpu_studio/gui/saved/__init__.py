@@ -1,0 +1,1 @@
+"""A run that was saved as one page, opened again."""
