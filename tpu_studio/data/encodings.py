@@ -1,4 +1,4 @@
-"""Which characters a file's bytes stand for: UTF-8 (with or without a mark), UTF-16, else Latin-1; or that it is none.
+"""Which characters a file's bytes stand for: UTF-8, UTF-16, else Windows-1252 or Latin-1; or that it is no text.
 
 For tables and plain text alike. Files up to `WHOLE` bytes are judged as a whole, larger ones by samples.
 """
@@ -14,6 +14,8 @@ from tpu_studio.wire.errors import DataError
 WHOLE = 32 * 2**20
 _PIECE = 2**20
 _CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 12, 13, 27)) + b"\x7f"
+_C1 = bytes(range(0x80, 0xA0))
+_NOT_IN_1252 = b"\x81\x8d\x8f\x90\x9d"
 _MAGIC = (
     b"\x89PNG",
     b"\xff\xd8\xff",
@@ -31,7 +33,7 @@ _MAGIC = (
 
 
 def detect(path: Path) -> str:
-    """``utf-8``, ``utf-8-sig``, ``utf-16`` (marked), ``utf-16-le``, ``utf-16-be`` or ``latin-1``.
+    """``utf-8``, ``utf-8-sig``, ``utf-16`` (marked), ``utf-16-le``, ``utf-16-be``, ``cp1252`` or ``latin-1``.
 
     Raises:
         DataError: data-empty, data-not-text, data-missing, data-unreadable.
@@ -52,8 +54,9 @@ def detect(path: Path) -> str:
     if not head.strip():
         raise DataError("data-empty", path=str(path))
     encoding = of_bytes(head, whole=size <= WHOLE)
-    if encoding == "utf-8" and not all(_cut_utf8(piece) for piece in pieces[1:]):
-        encoding = "latin-1"
+    cut = encoding == "utf-8" and not all(_cut_utf8(piece) for piece in pieces[1:])
+    if cut or encoding == "latin-1":  # the later pieces may tell
+        encoding = _western(b"".join(pieces))
     if encoding is None:
         raise DataError("data-not-text", path=str(path), bytes=size)
     return encoding
@@ -75,7 +78,12 @@ def of_bytes(head: bytes, *, whole: bool = True) -> str | None:
     marked = head.startswith(codecs.BOM_UTF8)
     if _decodes(head, "utf-8", whole):
         return "utf-8-sig" if marked else "utf-8"
-    return None if marked else "latin-1"
+    return None if marked else _western(head)
+
+
+def _western(data: bytes) -> str:
+    """What Excel writes in Europe has signs (€, “) where Latin-1 has control characters that no text uses."""
+    return "cp1252" if data.translate(None, _NOT_IN_1252) != data.translate(None, _C1) else "latin-1"
 
 
 def _utf16_without_mark(head: bytes, sample: bytes, whole: bool) -> str | None:

@@ -269,6 +269,15 @@ def test_a_large_table_is_sampled_for_the_look_and_read_whole_for_training(job_o
     assert opened.train.spec["x"][0] == seen.input_shape
 
 
+def test_what_excel_writes_in_europe_keeps_its_euro(job_of, tmp_path):
+    path = tmp_path / "table.csv"
+    lines = ["Umsatz €;label", *(f"{number};{'“süß”' if number % 2 else 'über…'}" for number in range(40))]
+    path.write_bytes("\r\n".join(lines).encode("cp1252"))
+    seen = look(job_of("table", path))
+    assert [item.name for item in seen.columns] == ["Umsatz €", "label"]
+    assert [name for name, _ in seen.classes] == ["über…", "“süß”"]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 def test_any_delimiter_and_encoding_gives_the_same_columns(job_of, tmp_path, delimiter, encoding):
