@@ -17,6 +17,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.runrows import RunRow, rows_of
+from tpu_studio.wire import places
 from tpu_studio.wire.visible import visible
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ class RunsView:
 
     @property
     def going_on(self) -> tuple[RunRow, ...]:
-        """Live and waiting, oldest first: the order in which they get their turn."""
-        return tuple(sorted((row for row in self.rows or () if row.live or row.waiting), key=lambda row: row.created))
+        """Live and waiting, oldest first: the order in which they get their turn. A notebook elsewhere, of which only
+        its result will come here, takes nobody's turn."""
+        rows = (row for row in self.rows or () if row.may_stop and not places.by_id(row.place_id).notebook)
+        return tuple(sorted(rows, key=lambda row: row.created))
 
     @property
     def taught_words(self) -> str:

@@ -356,3 +356,10 @@ def test_a_run_counts_as_resumed_only_once_a_later_attempt_trains():
     assert [row(2, "queued").resumed, row(2, "training").resumed, row(1, "training").resumed] == [False, True, False]
     assert row(2, "finished", over=True).resumed and not row(2, "failed", over=True).resumed
     assert row(1, "finished", over=True).finished and not row(1, "stopped", over=True).finished
+
+
+def test_a_notebook_that_waits_for_its_zip_takes_nobodys_turn():
+    notebook = replace(LIVE, run="digits-9999", place="colab", status="queued")
+    model, _ = watched(FakeRuns(LIVE, notebook))
+    assert [row.run for row in model.state.value.going_on] == [LIVE.run]
+    assert model.state.value.row("digits-9999").may_stop  # it can be given up all the same
