@@ -111,7 +111,8 @@ class EngineView:
     @property
     def word(self) -> str:
         if self.doing:
-            return {"install": "Being created", "repair": "Being repaired", "remove": "Being removed"}[self.doing]
+            words = {"install": "Being created", "repair": "Being checked and repaired", "remove": "Being removed"}
+            return words[self.doing]
         return {
             "unknown": "Looking",
             "missing": "Not there yet",

@@ -105,7 +105,7 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
     unit = key.unit or ""
     problem = problems.get(path)
     if ours and text and not problem and key.kind in ("integer", "number"):
-        unit = "recommended" if why or key.auto else unit
+        unit = " · ".join(filter(None, (unit, "recommended"))) if why or key.auto else unit
     return FieldView(
         path=path,
         title=_title(path, key, job),

@@ -92,8 +92,8 @@ class RunPageState:
 
     @property
     def may_plan_again(self) -> bool:
-        """What went wrong, or was stopped, is corrected in a new plan; a good run is rather trained longer."""
-        return self.strangers or (self.view.end is not None and self.view.end.status is not Status.FINISHED)
+        """A run that is over is where the next one begins: what went wrong is corrected, what went well is varied."""
+        return self.strangers or self.view.end is not None
 
     @property
     def may_extend(self) -> bool:
@@ -122,7 +122,7 @@ class RunPageState:
         facts = {**self.view.end.facts, **model_from_before(self.folder)}
         said = say_reason(reason, facts, place=self.facts.place, usd=self.view.usd, copy=self.strangers)
         if self.strangers and self.view.end.status is not Status.FINISHED:
-            return replace(said, action="“Change and start again” plans and prices it for your own account.")
+            return replace(said, action="“Duplicate and edit” plans and prices it for your own account.")
         return said
 
     @property

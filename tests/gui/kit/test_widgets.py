@@ -382,7 +382,7 @@ def test_actions_of_a_page_stand_below_its_title_where_there_is_little_room(qtbo
 
 def test_more_actions_than_a_line_holds_wrap_and_none_is_lost(qtbot):
     theme.controller().set_text_scale(1.5)
-    names = ("Stopped by you", "Open folder", "Save a copy…", "Train longer…", "Change and start again", "Carry on")
+    names = ("Stopped by you", "Open folder", "Save a copy…", "Train longer…", "Duplicate and edit", "Carry on")
     buttons = [Pill(names[0]), *(Button(words) for words in names[1:])]
     header = PageHeader("hands-that-count", "Small picture network · hands · this computer", *buttons)
     qtbot.kept = window = shown(qtbot, header, width=960)

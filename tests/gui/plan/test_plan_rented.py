@@ -340,3 +340,11 @@ def test_what_a_bucket_keeps_of_deleted_things_is_in_the_review_of_either_place(
     other = "cloud" if place == "practice" else "practice"
     world.model.account_changed("", "us-central1", kept_days={other: 7})
     assert world.view.plan.extras.kept_days == 0
+
+
+def test_a_rehearsal_says_so_over_its_plan(page: PlanPage, world: World):
+    world.model.choose_data("digits", None)
+    for place, practised in (("practice", True), ("cloud", False), ("computer", False)):
+        world.model.set_place(place)
+        assert page.practice.isVisibleTo(page) is practised
+    assert "nothing here is real" in page.practice.words.text()

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from tests.fakes.waiting import PATIENCE_S
 from tests.gui.studios import open_studio
@@ -303,3 +303,10 @@ def test_the_first_window_fits_the_screen_with_its_frame():
     assert fitting(usual, QSize(1920, 1080), least) == usual
     assert fitting(usual, QSize(1440, 900), least) == QSize(1424, 852)
     assert fitting(usual, QSize(800, 600), least) == usual
+
+
+def test_an_ampersand_in_the_menu_is_no_key(studio):
+    menu = studio.window.footer.open_menu()
+    texts = [action.text() for inner in menu.findChildren(QMenu) for action in inner.actions()]
+    menu.close()
+    assert "Account && quota" in texts

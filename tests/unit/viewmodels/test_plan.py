@@ -107,6 +107,16 @@ def test_a_recommended_value_says_so_and_why():
     assert field.why
 
 
+def test_a_recommended_value_keeps_its_unit():
+    one = World()
+    one.model.choose_data("digits", None)
+    units = {field.path: field.unit for _, fields in one.view.more_fields for field in fields}
+    assert units["limits.hours"] == "hours · recommended"
+    assert all(
+        unit == "recommended" or unit.endswith(" · recommended") or "recommended" not in unit for unit in units.values()
+    )
+
+
 def test_a_value_that_cannot_be_is_not_called_recommended():
     one = World()
     one.model.choose_data("digits", None)

@@ -524,7 +524,7 @@ def test_a_rented_run_of_somebody_elses_is_planned_anew_and_never_carried_on(
     if reason == "stopped-by-user":
         assert (state.may_resume, state.may_extend) == (not strangers, not strangers)
     assert state.may_plan_again
-    assert state.ending is not None and ("“Change and start again”" in state.ending.action) is strangers
+    assert state.ending is not None and ("“Duplicate and edit”" in state.ending.action) is strangers
 
 
 def test_a_rented_run_tells_the_limits_that_were_agreed_to_here_by_now(watched: Watched, verbs: Verbs, tmp_path: Path):

@@ -118,7 +118,7 @@ ERRORS: dict[str, Entry] = {
         f"{_file(f)} has not been agreed to",
         "It is a program, and nobody has agreed on this computer that it may run as it is now at that place. "
         + NOTHING_CHARGED,
-        "Read it, then agree: in the window by “Change and start again”, in a terminal by adding --trust-code.",
+        "Read it, then agree: in the window by “Duplicate and edit”, in a terminal by adding --trust-code.",
     ),
     "model-syntax": lambda f: Sentence(
         f"{_file(f)} has a mistake{_line(f)}",

@@ -242,7 +242,7 @@ ERRORS: dict[str, Entry] = {
         f"{_run(f)} was rented by somebody else",
         "It came here as a copy: you can look at it, try its model and save it. What it says of limits, data and account was not "
         f"agreed to by you, so it is not gone on with. {_UNCHANGED}",
-        "Plan and price it anew, for your own account: “Change and start again” on its page, or in a terminal “tpu-studio "
+        "Plan and price it anew, for your own account: “Duplicate and edit” on its page, or in a terminal “tpu-studio "
         f"show {f.text('run', 'RUN')} --job again.tpujob”, then “tpu-studio run again.tpujob”. A run of your own on another "
         "computer is taken over with “tpu-studio watch gs://BUCKET/runs/RUN”.",
     ),

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 from tpu_studio.gui.bridge import Drain
 from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button, IconButton
-from tpu_studio.gui.kit.card import PageHeader, Scroll
+from tpu_studio.gui.kit.card import PageHeader, Scroll, Strip
 from tpu_studio.gui.kit.rail import Step as RailStep
 from tpu_studio.gui.kit.rail import StepRail
 from tpu_studio.gui.kit.rows import Note
@@ -39,7 +39,7 @@ from tpu_studio.gui.shell.sheet import Sheet, covered
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstart import waived
 from tpu_studio.viewmodels.planstate import PlanView, Step
-from tpu_studio.viewmodels.review import Review, review_of
+from tpu_studio.viewmodels.review import PRACTICE, Review, review_of
 from tpu_studio.viewmodels.shell import PlanRequest
 from tpu_studio.wire import kinds, places
 
@@ -101,6 +101,7 @@ class PlanPage(QWidget):
 
         self.card, self.bar = EstimateCard(model), EstimateBar(model)
         self.bar.toggled.connect(lambda: self._draw(model.state.value))
+        self.practice = Strip(f"{PRACTICE}. Prices say what it would cost.")
         self.leaving = Note("", "", "warn", action="Leave the queue now", icon="hourglass")
         self.leaving.acted.connect(lambda: model.give_up_queue())
         row = QHBoxLayout()
@@ -113,6 +114,7 @@ class PlanPage(QWidget):
         self._outer.setContentsMargins(Space.page, 26, Space.page, Space.page - 6)
         self._outer.setSpacing(Space.l + 2)
         self._outer.addWidget(self.header)
+        self._outer.addWidget(self.practice)
         self._outer.addWidget(self.leaving)
         self._outer.addLayout(row, 1)
         self._outer.addWidget(self.bar)
@@ -236,6 +238,7 @@ class PlanPage(QWidget):
             if view.complete
             else "Choose data and a model; the rest has good defaults. Nothing is charged before you start."
         )
+        self.practice.setVisible(places.by_id(view.job.where.place).rehearses)
         self.leaving.setVisible(view.leaving is not None)
         if view.leaving is not None:
             self.leaving.set_words(view.leaving.title, view.leaving.words(view.job.where.place))

@@ -57,7 +57,7 @@ class RunPage(QWidget):
         self.profile_button = Button(runprofile.LABEL, kind="quiet", icon="gauge")
         self.profile_button.setToolTip(plain(runprofile.HINT))
         self.extend_button = Button("Train longer…", icon="plus")
-        self.again_button = Button("Change and start again", icon="copy-plus")
+        self.again_button = Button("Duplicate and edit", icon="copy-plus")
         self.resume_button = Button("Carry on", kind="primary", icon="rotate-cw")
         self.stop_button = Button("Stop & keep model", kind="danger", icon="square")
         self.header = PageHeader(

@@ -47,7 +47,7 @@ class Actions:
         self._by_name: dict[str, QAction] = {}
         self._menus: dict[str, list[str]] = {}
         for name, text, keys, menu in _COMMANDS:
-            action = QAction(text, window)
+            action = QAction(text.replace("&", "&&"), window)  # an ampersand, not the key of the letter after it
             if keys:
                 wanted = [QKeySequence(keys)]
                 if name == "bigger":

@@ -227,7 +227,8 @@ def commands(window: MainWindow) -> Iterator[Command]:
         if name == "new":
             continue
         action = window.actions_by_key[name]
-        yield Command(action.text(), "Command", icon, partial(window.act, name), window.actions_by_key.keys(name))
+        title = action.text().replace("&&", "&")
+        yield Command(title, "Command", icon, partial(window.act, name), window.actions_by_key.keys(name))
     for term in glossary().values():
         also = f"{term.hint} {' '.join(term.also)}"
         yield Command(term.title, "Glossary", "file-text", partial(window.show_term, term.id), "", also)
