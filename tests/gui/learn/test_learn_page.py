@@ -291,8 +291,8 @@ def test_nothing_is_wider_than_the_window_in_large_letters(qtbot, studio, page, 
         for chapter in ("", *(one.id for one in chapters())):
             page.open_chapter(chapter)
             QApplication.processEvents()
-            view = page._scroll.viewport().width()
-            assert page._scroll.widget().minimumSizeHint().width() <= view, chapter
+            view = page.scroller.viewport().width()
+            assert page.scroller.widget().minimumSizeHint().width() <= view, chapter
         studio.shell.go("home")
         qtbot.waitUntil(lambda: home(studio)._first is not None)
         QApplication.processEvents()

@@ -347,4 +347,4 @@ def test_a_rehearsal_says_so_over_its_plan(page: PlanPage, world: World):
     for place, practised in (("practice", True), ("cloud", False), ("computer", False)):
         world.model.set_place(place)
         assert page.practice.isVisibleTo(page) is practised
-    assert "nothing here is real" in page.practice.words.text()
+    assert "nothing here is real" in page.practice.accessibleName()

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 from tpu_studio.gui.bridge import Drain
 from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button, IconButton
-from tpu_studio.gui.kit.card import PageHeader, Scroll, Strip
+from tpu_studio.gui.kit.card import PageHeader, Scroll
 from tpu_studio.gui.kit.rail import Step as RailStep
 from tpu_studio.gui.kit.rail import StepRail
 from tpu_studio.gui.kit.rows import Note
@@ -101,7 +101,7 @@ class PlanPage(QWidget):
 
         self.card, self.bar = EstimateCard(model), EstimateBar(model)
         self.bar.toggled.connect(lambda: self._draw(model.state.value))
-        self.practice = Strip(f"{PRACTICE}. Prices say what it would cost.")
+        self.practice = Note(PRACTICE, "Prices say what it would cost.", "accent", icon="flask-conical")
         self.leaving = Note("", "", "warn", action="Leave the queue now", icon="hourglass")
         self.leaving.acted.connect(lambda: model.give_up_queue())
         row = QHBoxLayout()
