@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
     from tpu_studio.app.lessons import Lessons
     from tpu_studio.app.money import MoneyWatch
+    from tpu_studio.app.notifying import Notifying
     from tpu_studio.viewmodels.account import AccountViewModel
     from tpu_studio.viewmodels.faults import ArmedViewModel
     from tpu_studio.viewmodels.prices import PricesViewModel
@@ -98,6 +99,7 @@ class Studio:
         self.shell.show_page = self._show_saved
         self.window.opened_sheet = self.open_sheet
         self._money: MoneyWatch | None = None
+        self._notifying: Notifying | None = None
         self._lessons: Lessons | None = None
         self.window.first_painted = self.after_first_picture
         self.window.restore(_read(self._geometry_file))
@@ -198,6 +200,8 @@ class Studio:
         self.window.close_for_good()
         if self._money is not None:
             self._money.close()
+        if self._notifying is not None:
+            self._notifying.close()
         if self._lessons is not None:
             self._lessons.close()
         self.window.hide()  # Qt crashes when a window that is shown is destroyed under its own focus
@@ -379,9 +383,12 @@ class Studio:
 
     def _watch_money(self) -> None:
         from tpu_studio.app.money import MoneyWatch
+        from tpu_studio.app.notifying import Notifying
 
         if self._money is None:
             self._money = MoneyWatch(self)
+        if self._notifying is None:
+            self._notifying = Notifying(self)
 
     def open_sheet(self, name: str) -> None:
         """``sweep``: everything that may cost money. ``faults``: what could go wrong, on the practice cloud.

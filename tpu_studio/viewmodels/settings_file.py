@@ -19,12 +19,14 @@ MOTIONS = ("system", "full", "reduced")
 
 @dataclass(frozen=True)
 class Settings:
-    """*text_size* in percent, one of TEXT_SIZES; *told* are the hints that were shown once and need no repeating."""
+    """*text_size* in percent, one of TEXT_SIZES; *told* are the hints that were shown once and need no
+    repeating; *quiet*: the kinds of notification (`news.KINDS`) that are switched off."""
 
     theme: str = "system"
     text_size: int = 100
     motion: str = "system"
     told: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,14 @@ def load(path: Path) -> Loaded:
             "A newer TPU Studio wrote these settings. This version uses what it knows and keeps the rest "
             "of the file as it is."
         )
-    look, told = tree.get("appearance"), tree.get("told")
+    look, told, quiet = tree.get("appearance"), tree.get("told"), tree.get("notifications")
     look = look if isinstance(look, dict) else {}
     settings = Settings(
         theme=_one_of(look.get("theme"), THEMES, "system"),
         text_size=_nearest_size(look.get("text_size")),
         motion=_one_of(look.get("motion"), MOTIONS, "system"),
-        told=tuple(word for word in told if isinstance(word, str)) if isinstance(told, list) else (),
+        told=_words(told),
+        quiet=_words(quiet.get("off") if isinstance(quiet, dict) else None),
     )
     return Loaded(settings, problem)
 
@@ -100,6 +103,10 @@ def save(path: Path, settings: Settings) -> None:
             look[name] = value
     if settings.told or "told" in document:
         document["told"] = list(settings.told)
+    if settings.quiet or "notifications" in document:
+        if not isinstance(document.get("notifications"), dict):
+            document["notifications"] = tomlkit.table()
+        document["notifications"]["off"] = list(settings.quiet)
     write_atomically(path, tomlkit.dumps(document).encode())
 
 
@@ -109,6 +116,10 @@ def changed(settings: Settings, **changes: Any) -> Settings:
         if name in changes and changes[name] not in allowed:
             raise ValueError(f"{name} is one of {allowed}, not {changes[name]!r}")
     return replace(settings, **changes)
+
+
+def _words(value: object) -> tuple[str, ...]:
+    return tuple(word for word in value if isinstance(word, str)) if isinstance(value, list) else ()
 
 
 def _one_of(value: object, allowed: tuple[str, ...], default: str) -> str:

@@ -306,7 +306,6 @@ def test_the_first_window_fits_the_screen_with_its_frame():
 
 
 def test_an_ampersand_in_the_menu_is_no_key(studio):
-    menu = studio.window.footer.open_menu()
+    menu = studio.window.actions_by_key.menu(studio.window)
     texts = [action.text() for inner in menu.findChildren(QMenu) for action in inner.actions()]
-    menu.close()
     assert "Account && quota" in texts

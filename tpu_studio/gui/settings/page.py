@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QShowEvent
@@ -14,7 +15,7 @@ from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.brand import BrandMark
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, Divider, PageHeader, Scroll, clear_layout
-from tpu_studio.gui.kit.choose import Segmented
+from tpu_studio.gui.kit.choose import Segmented, SwitchRow
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import soft_px
@@ -22,6 +23,7 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.settings.licences import open_licences
 from tpu_studio.gui.settings.taught import TaughtCard
 from tpu_studio.viewmodels.engine import EngineViewModel
+from tpu_studio.viewmodels.news import KINDS
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import Agreed, Folder, SettingsView, SettingsViewModel
 from tpu_studio.viewmodels.settings_file import TEXT_SIZES
@@ -32,6 +34,8 @@ PRIVACY = (
     "Apache License 2.0. Nobody is told anything about you. Your data leaves this computer only for a TPU that you "
     "rent or a notebook that you take to Colab, and then to your own account at Google."
 )
+
+NOTIFIED = "While you look at something else, where the desktop has them. The window's own notices come all the same."
 
 
 class SettingsPage(QWidget):
@@ -65,6 +69,13 @@ class SettingsPage(QWidget):
             ("Movement", "Fades and gliding bars.", self.motion),
         ):
             look.body.addLayout(_line(title, help, control))
+
+        tell = _section("Notifications of the desktop")
+        tell.body.addWidget(Text(NOTIFIED, "secondary", "text_2"))
+        self.kinds = {kind: SwitchRow(title, text, True) for kind, (title, text) in KINDS.items()}
+        for kind, switched in self.kinds.items():
+            switched.toggled.connect(partial(self._tell, kind))
+            tell.body.addWidget(switched)
 
         engine_card = _section("Training engine")
         self.engine = EnginePanel(engine)
@@ -108,6 +119,7 @@ class SettingsPage(QWidget):
             self.problem,
             self.note,
             look,
+            tell,
             engine_card,
             self._folder_card,
             self._consent_card,
@@ -129,6 +141,10 @@ class SettingsPage(QWidget):
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
 
+    def _tell(self, kind: str, on: bool) -> None:
+        off = [one for one in self._model.state.value.settings.quiet if one != kind]
+        self._model.set(quiet=tuple(off if on else [*off, kind]))
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._model.measure()
@@ -141,6 +157,8 @@ class SettingsPage(QWidget):
         self.theme.set_value(view.settings.theme)
         self.text_size.set_value(str(view.settings.text_size))
         self.motion.set_value(view.settings.motion)
+        for kind, switched in self.kinds.items():
+            switched.setChecked(kind not in view.settings.quiet)
         self.note.setVisible(bool(view.note))
         self.note.set_words("About your settings file", view.note)
         self.problem.setVisible(view.problem is not None)

@@ -1,0 +1,71 @@
+"""Notifications of the desktop: shown by a program of the system, which may hang, and switched off kind by kind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.studios import OpenStudio, open_studio
+from tpu_studio.app import notifying
+
+
+def program(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir()
+    file = folder / "notify-send"
+    file.write_text(f"#!/bin/sh\n{body}\n")
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    state = Qt.ApplicationState.ApplicationInactive
+    monkeypatch.setattr(QApplication, "applicationState", staticmethod(lambda: state))
+
+
+def run_and_stop(qtbot: Any, studio: OpenStudio, name: str = "digits") -> None:
+    """A run that is seen to go on, and then is over: one that had ended at the first sight of it is no news."""
+    run = studio.launch(name, steps=1_000_000)
+    qtbot.waitUntil(lambda: (row := studio.runs.state.value.row(run)) is not None and row.live)
+    studio.runs.stop(run, keep=False)
+    studio.wait_over(run)
+
+
+def test_an_end_is_told_outside_and_a_kind_that_is_off_is_not(
+    qtbot, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    told = tmp_path / "told"
+    program(tmp_path / "bin", f'printf "%s|" "$@" >> "{told}"', monkeypatch)
+    with open_studio(qtbot, home) as studio:
+        qtbot.waitUntil(lambda: studio.studio._notifying is not None)
+        run_and_stop(qtbot, studio, "<b>digits</b>")
+        qtbot.waitUntil(told.exists)
+        qtbot.waitUntil(lambda: "digits" in told.read_text())
+        assert "--app-name=TPU Studio|--|<b>digits</b>: stopped" in told.read_text()
+        studio.studio.settings.set(quiet=("ended",))
+        told.unlink()
+        run_and_stop(qtbot, studio)
+        assert not told.exists() and not studio.studio._notifying._under_way
+    assert 'off = ["ended"]' in (home / "settings.toml").read_text()
+
+
+def test_a_service_that_hangs_holds_nothing(qtbot, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program(tmp_path / "bin", "exec sleep 600", monkeypatch)
+    monkeypatch.setattr(notifying, "PATIENCE_MS", 200)
+    with open_studio(qtbot, home) as studio:
+        qtbot.waitUntil(lambda: studio.studio._notifying is not None)
+        run_and_stop(qtbot, studio)
+        qtbot.waitUntil(lambda: not studio.studio._notifying._under_way)  # it was ended
+        studio.shell.go("settings")
+        switch = studio.window.page("settings").kinds["failed"].switch
+        assert switch.isChecked()
+        switch.click()
+        assert studio.studio.settings.state.value.settings.quiet == ("failed",)
+
+
+def test_markup_in_a_name_is_no_markup_of_the_notification(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(notifying.shutil, "which", lambda name: f"/bin/{name}" if name == "notify-send" else None)
+    assert notifying.command("-x", "<a href=x>&")[1:] == ["--app-name=TPU Studio", "--", "-x", "&lt;a href=x&gt;&amp;"]
+    monkeypatch.setattr(notifying.shutil, "which", lambda name: None)
+    assert notifying.command("a", "b") == []

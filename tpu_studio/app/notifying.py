@@ -1,0 +1,80 @@
+"""Notifications outside the window, where the desktop has them and nobody is looking at the window. Never the only
+channel: the window's own notices and the list of runs say the same.
+
+A program of the system shows them, started and not waited for; one that hangs is ended after some seconds.
+"""
+
+from __future__ import annotations
+
+import html
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QProcess, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from tpu_studio.viewmodels.news import News, news
+
+if TYPE_CHECKING:
+    from tpu_studio.app.studio import Studio
+    from tpu_studio.viewmodels.runrows import RunRow
+    from tpu_studio.viewmodels.runs import RunsView
+
+PATIENCE_MS = 5_000
+LONGEST = 200  # letters of a text
+_APPLE = "on run told\ndisplay notification (item 2 of told) with title (item 1 of told)\nend run"
+
+
+def command(title: str, text: str) -> list[str]:
+    """The program that shows it, with its arguments; [] where the desktop has none that we know."""
+    title, text = title[:LONGEST], text[:LONGEST]
+    if program := shutil.which("notify-send"):  # its text is markup
+        return [program, "--app-name=TPU Studio", "--", title, html.escape(text, quote=False)]
+    if sys.platform == "darwin" and (program := shutil.which("osascript")):
+        return [program, "-e", _APPLE, title, text]
+    return []
+
+
+class Notifying:
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        self._before: dict[str, RunRow] = {}
+        self._under_way: list[QProcess] = []
+        self._end = studio.runs.state.subscribe(self._changed)
+
+    def close(self) -> None:
+        self._end()
+        for process in self._under_way:
+            process.kill()
+            process.waitForFinished(1000)
+
+    def _changed(self, view: RunsView) -> None:
+        if view.rows is None:
+            return
+        before, self._before = self._before, {row.run: row for row in view.rows}
+        off = self._studio.settings.state.value.settings.quiet
+        if QApplication.applicationState() == Qt.ApplicationState.ApplicationActive:
+            return
+        for one in news(before, view.rows):
+            if one.kind not in off:
+                self.show(one)
+
+    def show(self, one: News) -> None:
+        argv = command(one.title, one.text)
+        if not argv:
+            return
+        process = QProcess(self._studio.window)
+        self._under_way.append(process)
+        patience = QTimer(process)
+        patience.setSingleShot(True)
+        patience.timeout.connect(process.kill)
+        process.finished.connect(lambda *_: self._over(process))
+        process.errorOccurred.connect(lambda _: self._over(process))
+        process.start(argv[0], argv[1:])
+        patience.start(PATIENCE_MS)
+
+    def _over(self, process: QProcess) -> None:
+        if process in self._under_way and process.state() == QProcess.ProcessState.NotRunning:
+            self._under_way.remove(process)
+            process.deleteLater()

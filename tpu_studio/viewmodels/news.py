@@ -1,0 +1,50 @@
+"""What of the runs is worth a notification outside the window: two readings of their list compared. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpu_studio.viewmodels.runrows import RunRow
+
+KINDS = {
+    "ended": ("A run has ended", "As it should, or because you or a limit stopped it."),
+    "failed": ("A run has failed", "Its page says why."),
+    "granted": ("The wait for a TPU is over", "From then on a rented one is charged."),
+    "taken-back": ("A TPU was taken back, and the run goes on", "With the next one, from its last checkpoint."),
+    "unproved": ("A machine is not proved gone", "It may go on to cost: look at the run's page."),
+}
+"""Kind → its title and what it means, on the Settings page."""
+
+
+@dataclass(frozen=True)
+class News:
+    kind: str
+    run: str
+    title: str
+    text: str
+
+
+def news(before: Mapping[str, RunRow], rows: Iterable[RunRow]) -> tuple[News, ...]:
+    """What has come true of each of *rows* since the reading *before*; nothing of a run that was not in it."""
+    told: list[News] = []
+    for row in rows:
+        then = before.get(row.run)
+        if then is None:
+            continue
+        if row.over and not then.over:
+            kind = "failed" if row.tone == "bad" else "ended"
+            reached = f"{row.metric_name} {row.metric} in {row.time}." if row.metric else f"After {row.time}."
+            told.append(News(kind, row.run, f"{row.name}: {row.status.lower()}", reached))
+        elif row.rented and then.waiting and row.live:
+            told.append(News("granted", row.run, f"{row.name} has its TPU", "It is set up now, and then it trains."))
+        elif row.resumed and not then.resumed:
+            told.append(
+                News("taken-back", row.run, f"{row.name} goes on", "Its TPU was taken back; the next one carries on.")
+            )
+        if row.unproved and not then.unproved:
+            text = "Nothing proves yet that its machine is gone, so it may still cost."
+            told.append(News("unproved", row.run, f"Look at {row.name}", text))
+    return tuple(told)
