@@ -207,7 +207,9 @@ class RunViewModel:
         self._do(
             "exporting",
             lambda: self._verbs.export(run, destination),
-            lambda where: self.tell(f"{name} is exported", f"The model and its curves are in {where}.", tone="ok"),
+            lambda where: self.tell(
+                f"A copy of {name} is saved", f"The model and its curves are in {where}.", tone="ok"
+            ),
         )
 
     def make_page(self, shown: Callable[[Page], None]) -> None:

@@ -267,7 +267,7 @@ class RunsViewModel:
             "exporting",
             lambda runs: runs.export(run, destination),
             lambda where: self.tell(
-                f"{name} is exported", f"The model and its curves are in {where or destination}.", tone="ok"
+                f"A copy of {name} is saved", f"The model and its curves are in {where or destination}.", tone="ok"
             ),
         )
 

@@ -49,7 +49,7 @@ def test_runs_are_shown_nothing_is_begun_and_the_top_says_why(finished, home, qt
         qtbot.waitUntil(lambda: any(one.title == refused for one in told.value.notices))
         assert [path.name for path in (home / "runs").iterdir()] == [finished]
         studio.runs.export(finished, tmp_path / "out")
-        qtbot.waitUntil(lambda: any("is exported" in one.title for one in told.value.notices))
+        qtbot.waitUntil(lambda: any("A copy of" in one.title for one in told.value.notices))
         assert (tmp_path / "out").is_dir()
 
 

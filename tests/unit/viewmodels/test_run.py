@@ -336,7 +336,7 @@ def test_a_copy_says_where_it_lies(page: RunViewModel, verbs: Verbs):
     page.tell = lambda title, text="", **more: told.append((title, text))
     page.open()
     page.export(Path("/chosen"))
-    assert told == [("hands is exported", "The model and its curves are in /chosen/hands-ab12.")]
+    assert told == [("A copy of hands is saved", "The model and its curves are in /chosen/hands-ab12.")]
     verbs.refuse = RunError("export-exists", folder="/chosen")
     page.export(Path("/chosen"))
     assert len(told) == 1 and page.state.value.problem is not None
