@@ -25,7 +25,7 @@ from programs_plans import TEXT, plan
 from tpu_studio.trainer import recipe, state
 from tpu_studio.trainer.models import build, splash
 from tpu_studio.trainer.step_jax import JaxSteps
-from tpu_studio.trainer.work.walk import count
+from tpu_studio.trainer.work.walk import count, inner
 
 STEPS, BATCH, TOKENS = 20, 8, 256
 SMALL = {"layers": 1, "width": 32, "heads": 2}
@@ -89,6 +89,22 @@ def counted() -> dict[str, list[float]]:
     return {"forward": [forward.hidden, forward.carried], "both": [both.hidden, both.carried]}
 
 
+def together() -> list[list[int]]:
+    """Sizes of what must be there before anything goes on, in attention with its gradient."""
+
+    def barriers(program: Any) -> list[list[int]]:
+        found = []
+        for one in program.eqns:
+            here = one.primitive.name == "optimization_barrier"
+            found += [list(operand.aval.shape) for operand in one.invars] if here else []
+            found += [size for inside in inner(one) for size in barriers(inside)]
+        return found
+
+    numbers = jax.ShapeDtypeStruct((4 * 1024, 3 * 2 * 64), jax.numpy.bfloat16)
+    attend = functools.partial(splash.Splash().attend, tokens=1024, heads=2)
+    return barriers(jax.make_jaxpr(jax.grad(lambda given: attend(given).sum()))(numbers).jaxpr)
+
+
 def filled() -> dict[str, Any]:
     """The same training with a table of 300 rows, and of 384 of which 300 stand for tokens."""
     found: dict[str, Any] = {}
@@ -127,6 +143,7 @@ answer = {
     "scored": scored(),
     "filled": filled(),
     "counted": counted(),
+    "together": together(),
     "off a TPU": trained(made(1, splash.over)),
     "one chip": trained(made(1, interpreted)),
     "eight chips, recomputing": trained(made(8, interpreted, rematerialize=True)),

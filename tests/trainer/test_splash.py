@@ -54,6 +54,10 @@ def test_work_and_traffic_of_the_kernel_are_counted_by_hand(told: dict[str, Any]
     assert moved == forward[1] + heads * (lanes + 4 * wide + 2 * 1.5 * wide + rows + 2 * wide)
 
 
+def test_of_each_row_one_sum_is_kept_and_nothing_goes_on_before(told: dict[str, Any]) -> None:
+    assert told["together"] == [[4, 2, 1024, 64], [4, 2, 1024]]  # the kernel writes 128 sums a row
+
+
 def test_rows_that_fill_the_table_of_tokens_change_nothing(told: dict[str, Any]) -> None:
     filled = told["filled"]
     assert filled["outputs of 384"] == filled["outputs of 300"] == 300

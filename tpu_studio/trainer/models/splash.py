@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import ad_checkpoint
 from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel, splash_attention_mask
 from jax.sharding import Mesh, PartitionSpec
 
@@ -61,11 +62,37 @@ class Splash:
         kernel = splash_attention_kernel.make_splash_mha_single_device(
             mask=mask,
             block_sizes=sizes(tokens, self.most),
-            residual_checkpoint_name=MIXED,
             interpret=self.interpret,
         )
-        mixed_BxHxTxD = jax.vmap(kernel)(q * (1.0 / math.sqrt(width // heads)), k, v)
+        mixed_BxHxTxD = attended(kernel, q * (1.0 / math.sqrt(width // heads)), k, v)
         return jnp.transpose(mixed_BxHxTxD, (0, 2, 1, 3)).reshape(-1, width)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=())  # the bare decorator is untyped
+def attended(kernel: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """By *kernel*, of q, k, v, each [B, H, T, D]; what is kept for the backward pass beside these is called `MIXED`.
+
+    The kernel writes the sum of each row 128 times over, of which one is wanted. XLA may take that one as late as the
+    backward pass, and does where chips share the state out: for each block twice as much as is mixed would wait in
+    memory. Here nothing goes on from what is mixed before the sums are cut.
+    """
+    return jax.vmap(kernel)(q, k, v)
+
+
+def _attended_forward(kernel: Any, *qkv: Tensor) -> tuple[Tensor, Any]:
+    mixed, back = jax.vjp(jax.vmap(kernel), *qkv)
+    kept, tree = jax.tree.flatten(back)
+    (sums,) = (one for one in kept if one.shape == mixed.shape[:-1] and one.dtype == jnp.float32)
+    small = ad_checkpoint.checkpoint_name(jax.lax.optimization_barrier((mixed, sums)), MIXED)
+    places = {id(mixed): small[0], id(sums): small[1]}
+    return small[0], tree.unflatten([places.get(id(one), one) for one in kept])
+
+
+def _attended_backward(back: Any, wanted: Tensor) -> tuple[Any, ...]:
+    return None, *back(wanted)
+
+
+attended.defvjp(_attended_forward, _attended_backward)
 
 
 def sizes(tokens: int, most: int) -> splash_attention_kernel.BlockSizes:
