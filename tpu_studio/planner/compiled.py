@@ -40,14 +40,14 @@ def with_compiler(plan: Plan, answer: Mapping[str, object], known: Catalogue) ->
         checks = [check for check in checks if check.id not in _MEMORY_CHECKS]
         checks += of_compiled(plan, compiled, inner(answer.get("largest_batch")), known)
     ids = {check.id for check in checks}
-    checks += [check for check in of_traced(answer) if check.id not in ids]
+    checks += [check for check in of_traced(plan, answer) if check.id not in ids]
     checks += [check for check in of_compiler(plan, answer) if check.id not in ids]
     order = {"error": 0, "warning": 1, "info": 2, "ok": 3}
     made = replace(plan, memory=memory, checks=tuple(sorted(checks, key=lambda check: order.get(check.level, 2))))
     return without_money(not_below(made, inner(inner(compiled.get("programs")).get("train")), known))
 
 
-def of_traced(answer: Mapping[str, object]) -> Iterator[Check]:
+def of_traced(plan: Plan, answer: Mapping[str, object]) -> Iterator[Check]:
     """Problems of the model on the first real examples, and operations that a TPU does badly."""
     traced = inner(answer.get("traced"))
     for problem in rows(traced.get("problems")):
@@ -59,7 +59,8 @@ def of_traced(answer: Mapping[str, object]) -> Iterator[Check]:
         yield _check("shapes-meet", "ok", {"programs": traced.get("programs", 0)})
     unclear = inner(traced.get("work")).get("unclear")
     if isinstance(unclear, list) and unclear:
-        yield _check("work-unclear", "info", {"what": [str(one) for one in unclear]})
+        money = {"charges": places.by_id(plan.place).charges, "limit_usd": plan.limits.money_usd}
+        yield _check("work-unclear", "info", {"what": [str(one) for one in unclear], **money})
     ended = inner(answer.get("ended"))
     if ended and ended["id"] not in _CANNOT:
         yield _check(str(ended["id"]), "error", inner(ended.get("facts")))

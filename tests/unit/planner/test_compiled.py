@@ -12,7 +12,7 @@ from tests.fakes.plans import plan
 from tpu_studio.domain.sentences import say_check, say_finding
 from tpu_studio.viewmodels.plancheck import own_words
 from tpu_studio.wire.plan import Check, Plan, Range
-from tpu_studio.wire.planparts import Alternative, PlanMemory
+from tpu_studio.wire.planparts import NO_LIMITS, Alternative, PlanMemory
 
 GIB = 2**30
 HERE = Alternative("computer", "cpu", None, Range(1.0, 2.0, 3.0), None)
@@ -63,13 +63,22 @@ def test_the_compilers_word_replaces_the_estimate() -> None:
 
 def test_work_that_could_not_be_counted_is_told_in_a_sentence() -> None:
     traced = {**TRACED, "work": {"flops": 1.0, "unclear": ["tpu_custom_call", "while", "pure_callback", "io_callback"]}}
-    made = with_compiler(rented(), {"compiler": "ready", "traced": traced, "compiled": ACCEPTED})
+    limited = replace(rented(), limits=replace(NO_LIMITS, money_usd=5.0))
+    made = with_compiler(limited, {"compiler": "ready", "traced": traced, "compiled": ACCEPTED})
     told = next(check for check in made.checks if check.id == "work-unclear")
     assert told.level == "info"
-    meaning = say_check(told.id, told.title, told.facts).meaning
-    assert meaning.startswith(
-        "What was left out: kernels written for a TPU; loops that end by a value, of which one round was counted; "
-        "calls back into Python. Time, cost and MFU"
+    assert str(say_check(told.id, told.title, told.facts)) == (
+        "Some of this model's work shows only while it runs. Not counted beforehand: a part written for TPUs alone; "
+        "a loop that goes on until a value says stop (one round of it counts); a part that calls back into Python. "
+        "So it may take longer and cost more than this estimate says, up to your limit of $5.00: there it is ended. "
+        "Nothing was charged yet. Set a small limit for the first run: it measures the true speed, and later plans go "
+        "by that."
+    )
+    here = with_compiler(replace(rented(), place="computer"), {"compiler": "ready", "traced": traced})
+    told = next(check for check in here.checks if check.id == "work-unclear")
+    assert str(say_check(told.id, told.title, told.facts)).endswith(
+        "So it may take longer than this estimate says. Nothing was charged. Train it for a minute: what is measured "
+        "goes into later plans."
     )
     clear = {**TRACED, "work": {"flops": 1.0, "unclear": []}}
     assert ids(with_compiler(rented(), {"compiler": "ready", "traced": clear, "compiled": ACCEPTED})) == ["shapes-meet"]

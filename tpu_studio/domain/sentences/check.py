@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 
@@ -36,14 +37,25 @@ def _instead(f: Facts, otherwise: str) -> str:
 
 
 _UNCOUNTED = {
-    "while": "loops that end by a value, of which one round was counted",
-    "scan": "loops whose length no number tells, of which one round was counted",
-    "tpu_custom_call": "kernels written for a TPU",
-    "ffi_call": "code in another language",
-    "pure_callback": "calls back into Python",
-    "io_callback": "calls back into Python",
-    **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), "calls back into Python"),
+    "while": "a loop that goes on until a value says stop (one round of it counts)",
+    "scan": "a loop whose length no number tells (one round of it counts)",
+    "tpu_custom_call": "a part written for TPUs alone",
+    "ffi_call": "a part in another language",
+    **dict.fromkeys(
+        ("pure_callback", "io_callback", "PyFunc", "PyFuncStateless", "EagerPyFunc"),
+        "a part that calls back into Python",
+    ),
 }
+
+
+def _and_cost_more(f: Facts) -> str:
+    """What remains of “it may take longer”."""
+    if not f.raw("charges"):
+        return f" than this estimate says. {NOTHING_CHARGED}"
+    limit = f" of {figures.money(float(f.raw('limit_usd')))}" if "limit_usd" in f else ""
+    return (
+        f" and cost more than this estimate says, up to your limit{limit}: there it is ended. Nothing was charged yet."
+    )
 
 
 def _uncounted(f: Facts) -> str:
@@ -116,10 +128,11 @@ def _shapes(f: Facts) -> Sentence:
 
 CHECKS: dict[str, Entry] = {
     "work-unclear": lambda f: Sentence(
-        "Not all work of this model could be counted",
-        f"What was left out: {_uncounted(f)}. Time, cost and MFU are figured with less work than there may be; memory is "
-        "the compiler's own word and counts it all.",
-        "Train a minute of it first, or let the first run on a TPU tell: what it measures is taken from then on.",
+        "Some of this model's work shows only while it runs",
+        f"Not counted beforehand: {_uncounted(f)}. So it may take longer{_and_cost_more(f)}",
+        "Set a small limit for the first run: it measures the true speed, and later plans go by that."
+        if f.raw("charges")
+        else "Train it for a minute: what is measured goes into later plans.",
     ),
     "shapes-meet": Sentence("The model takes the first real examples", "Every layer got the shape it expects.", ""),
     "model-shapes": _shapes,
