@@ -49,7 +49,10 @@ def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> 
 
 def _built(shapes: Shapes, size: Size, drop: float, seed: int) -> keras.Model:
     (tokens,), width = shapes.input, size.width
-    dropped = _Dropped(drop, seed)
+
+    def dropped(x: Tensor, place: str) -> Tensor:
+        return plain.dropout(drop, seed, f"{place}_dropout")(x)
+
     ids_BxT = keras.Input((tokens,), dtype="int32", name="input")
     seen_BxT = ops.cast(ids_BxT > 0, "float32")
     bias_Bx1x1xT = ops.expand_dims(ops.expand_dims((1.0 - seen_BxT) * UNSEEN, 1), 1)
@@ -119,19 +122,6 @@ def starters() -> Iterator[tuple[str, str, tuple[int, ...]]]:
     for here, there in norms:
         for mine, theirs in _NORM.items():
             yield f"{here}/{mine}", f"{there}.{theirs}", (0,)
-
-
-class _Dropped:
-    """Dropout, each with a seed of its own; nothing at all when the share is 0."""
-
-    def __init__(self, share: float, seed: int) -> None:
-        self._share, self._seed = share, seed
-
-    def __call__(self, x: Tensor, name: str) -> Tensor:
-        if not self._share:
-            return x
-        name = f"{name}_dropout"
-        return layers.Dropout(self._share, seed=initial.seed_of(self._seed, name), name=name)(x)
 
 
 def _normed(x: Tensor, name: str) -> Tensor:

@@ -52,7 +52,7 @@ def gpt(
     )
     places = layers.Embedding(tokens, width, embeddings_initializer=_normal(0.01), name="positions")
     attention.let_score(table)
-    x_BxTxW = _Drop(drop, seed, "embedding_dropout")(table(ids_BxT) + places(positions_1xT))
+    x_BxTxW = plain.dropout(drop, seed, "embedding_dropout")(table(ids_BxT) + places(positions_1xT))
     for number in range(int(options["layers"])):
         block = _block(f"block_{number}", tokens, width, heads, drop, seed, compute)
         if rematerialize:
@@ -86,7 +86,9 @@ def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: in
             ("mlp_out", width),
         )
     )
-    drop_attended, drop_mlp = (_Drop(drop, seed, f"{name}_{which}_dropout") for which in ("attention_out", "mlp"))
+    drop_attended, drop_mlp = (
+        plain.dropout(drop, seed, f"{name}_{which}_dropout") for which in ("attention_out", "mlp")
+    )
 
     def inside(input_BxTxW: object, attend: Callable[[object], object]) -> object:
         start_NxW = ops.reshape(ops.cast(input_BxTxW, compute), (-1, width))
@@ -96,7 +98,7 @@ def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: in
 
     input_BxTxW = keras.Input((tokens, width), name=f"{name}_input")
     bias = keras.Input((1, tokens, tokens), name=f"{name}_bias")
-    shares = _Drop(drop, seed, f"{name}_attention_dropout")
+    shares = plain.dropout(drop, seed, f"{name}_attention_dropout")
     outputs = inside(input_BxTxW, lambda qkv: _attend(qkv, bias, tokens, width, heads, shares))
     block = plain.model([input_BxTxW, bias], outputs, name)
     if not drop:  # which the kernel does not know
@@ -104,7 +106,9 @@ def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: in
     return block
 
 
-def _attend(qkv_Nx3W: Any, bias: object, tokens: int, width: int, heads: int, drop: _Drop) -> object:
+def _attend(
+    qkv_Nx3W: Any, bias: object, tokens: int, width: int, heads: int, drop: Callable[[object], object]
+) -> object:
     """Scaled dot-product attention (Vaswani et al. 2017, equation 1) with softmax in float32."""
     size = width // heads
     split = ops.reshape(qkv_Nx3W, (-1, tokens, 3, heads, size))
@@ -113,16 +117,6 @@ def _attend(qkv_Nx3W: Any, bias: object, tokens: int, width: int, heads: int, dr
     shares = ops.softmax(ops.cast(scores_BxHxTxT, "float32") + bias, axis=-1)
     mixed_BxHxTxD = ops.matmul(drop(ops.cast(shares, qkv_Nx3W.dtype)), v)
     return ops.reshape(ops.transpose(mixed_BxHxTxD, (0, 2, 1, 3)), (-1, width))
-
-
-class _Drop:
-    """Dropout with a seed of its own, or nothing at all when the share is 0."""
-
-    def __init__(self, share: float, seed: int, name: str) -> None:
-        self._layer = layers.Dropout(share, seed=initial.seed_of(seed, name), name=name) if share else None
-
-    def __call__(self, x: object) -> object:
-        return self._layer(x) if self._layer else x
 
 
 def _normal(deviation: float) -> keras.initializers.Initializer:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import keras
+
+from tpu_studio.trainer.models import initial
 
 
 def model(inputs: object, outputs: object, name: str) -> keras.Model:
@@ -13,3 +17,11 @@ def model(inputs: object, outputs: object, name: str) -> keras.Model:
         return keras.Model(inputs, outputs, name=name)
     finally:
         keras.config.set_dtype_policy(policy)
+
+
+def dropout(share: float, seed: int, name: str) -> Callable[[object], object]:
+    """A layer with a seed of its own, by its *name*; nothing at all when the share is 0."""
+    if not share:
+        return lambda x: x
+    layer: Callable[[object], object] = keras.layers.Dropout(share, seed=initial.seed_of(seed, name), name=name)
+    return layer
