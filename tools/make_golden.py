@@ -35,6 +35,10 @@ LIMIT_S = 1200
 CHECK = ("-m", "tpu_studio.trainer.check")
 
 GPT2 = {"vocabulary": 50_257}  # as published; texts here are bytes, of which there are 256
+LARGE = {"layers": 36, "width": 1280, "heads": 20, **GPT2}
+BILLIONS = {"layers": 24, "width": 2560, "heads": 20, **GPT2}
+WIDE = {"layers": 12, "width": 1920, "heads": 15, **GPT2}
+DEEP = {"layers": 48, "width": 1600, "heads": 25, **GPT2}
 
 # example, model's name, its options, slice, precision, recompute, batches
 GRID: tuple[tuple[str, str, dict[str, int], str, str, bool, tuple[int, ...]], ...] = (
@@ -72,6 +76,13 @@ GRID: tuple[tuple[str, str, dict[str, int], str, str, bool, tuple[int, ...]], ..
     ("digits", "small-cnn", {}, "v5litepod-1", "float32", False, (256,)),
     ("gpt-124m", "gpt-124m", {}, "v6e-1", "bfloat16", False, (8,)),
     ("gpt-124m", "gpt-124m", {}, "v5litepod-8", "bfloat16", True, (64, 256)),
+    # From here on chips share the state out.
+    ("gpt-124m", "gpt-124m", LARGE, "v5litepod-8", "bfloat16", True, (16, 64)),
+    ("gpt-124m", "gpt-124m", BILLIONS, "v5litepod-16", "bfloat16", True, (16, 64)),
+    ("gpt-124m", "gpt-124m", WIDE, "v5litepod-8", "bfloat16", True, (32,)),
+    ("gpt-124m", "gpt-124m", DEEP, "v5litepod-16", "bfloat16", True, (32,)),
+    ("gpt-124m", "gpt-124m", LARGE, "v5litepod-8", "bfloat16", False, (64,)),
+    ("diamonds", "mlp", {"layers": 20, "width": 8192}, "v5litepod-8", "float32", False, (8192,)),
 )
 
 # The memory model (planner/work.py) was adjusted with these in sight: the first rows, and the ones named. To no other.
@@ -92,13 +103,24 @@ READ_OFF = (
     "gpt-124m vocabulary=50257 on gpt-124m, v5litepod-1, bfloat16, batch 16",
     "gpt-mini on shakespeare, v5litepod-1, bfloat16, batch 1024",
     "mlp layers=16 width=8192 on diamonds, v5litepod-1, bfloat16, batch 16384",
+    # State that is shared out: which buffers the compiler has at once.
+    "gpt-124m layers=36 width=1280 heads=20 vocabulary=50257 on gpt-124m, v5litepod-8, bfloat16, recomputing, batch 16",
+    "gpt-124m layers=36 width=1280 heads=20 vocabulary=50257 on gpt-124m, v5litepod-8, bfloat16, recomputing, batch 64",
+    "gpt-124m layers=24 width=2560 heads=20 vocabulary=50257 on gpt-124m, v5litepod-16, bfloat16, recomputing, "
+    "batch 64",
+    "gpt-124m layers=12 width=1920 heads=15 vocabulary=50257 on gpt-124m, v5litepod-8, bfloat16, recomputing, batch 32",
+    "gpt-124m layers=36 width=1280 heads=20 vocabulary=50257 on gpt-124m, v5litepod-8, bfloat16, batch 64",
+    "mlp layers=20 width=8192 on diamonds, v5litepod-8, float32, batch 8192",
 )
 # More than 15 % off, and left so: what a refusal names is what the compiler had reached when it gave up, half of the
-# program or all of it; and a GPT whose blocks are wide for its 64 tokens. The verdict on fitting is right at each.
+# program or all of it; a GPT whose blocks are wide for its 64 tokens; and dense layers whose state is shared out, of
+# which the compiler keeps as many gathered as it likes (11 of 20 here, 20 of 20 on 16 chips), and the estimate counts
+# all. The verdict on fitting is right at each.
 FAR = (
     "gpt-nano layers=12 on shakespeare, v5litepod-1, bfloat16, batch 8192",
     "gpt-nano layers=6 width=256 on shakespeare, tpu7x-8, float32, batch 512",
     "gpt-nano layers=6 width=256 on shakespeare, v6e-1, float32, batch 64",
+    "mlp layers=20 width=8192 on diamonds, v5litepod-8, float32, batch 8192",
 )
 
 

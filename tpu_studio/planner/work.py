@@ -30,6 +30,10 @@ SCORED_LEAST = 1024  # tokens at a time
 # What the compiler does without, by itself, where a program would not fit: it works out again what is cheap, and puts
 # each gradient to use before the next one is there. Read off programs that it refused or made to fit.
 SPARED_SHARE, HALF_SPARED_SHARE, GRADIENTS_LEFT = 0.18, 0.26, 0.25
+# Of a block's numbers a token, in widths of the model, where chips share the state out (`Memory._shared_out`):
+LATE = 4  # of the stream 1, of queries, keys and values 3: what gradients of weights wait for
+KEPT_WIDTHS = 16  # stream 2, its normed 2, what is mixed, queries, keys and values, inner layer before and after GELU
+INSIDE = 3 * 4  # of the block whose turn it is: what its inner layer gave, and went back, three times
 EVALUATED, EVALUATED_LOGITS = 2, 1.1  # copies that evaluation holds at a time of its widest array, of the logits
 MADE_TO_FIT = 0.95  # of the limit, about what is then left free
 
@@ -63,6 +67,11 @@ class Work:
         unscored: The same where a few tokens at a time are scored; None: no such scores.
         again: Of *unscored*, what is worked out again, and is not there beside scores.
         score_bytes: What the scores of one token over the vocabulary take then, and of what goes back through them.
+        more: What one example leaves there besides *unscored*, where chips share the state out.
+        late: What one example leaves for gradients that are put off, where chips share the state out.
+        late_scores: The same of scores over the vocabulary, where they are all there at once.
+        table: Of its weights, those that each chip has whole, with their gradient, while it scores a few tokens at a
+            time; None: all, for what is gathered for the forward pass is kept for the backward pass.
         widest: Numbers of one example in the widest array that the model makes; None: not known (`wire.evaluating`).
         seen_bytes: What evaluation holds of one example at its fullest.
         recomputed: How many times the model's own operations *flops* are.
@@ -77,6 +86,10 @@ class Work:
     unscored: Kept | None = None
     again: Kept = Kept(0.0, 0.0)
     score_bytes: Kept = Kept(0.0, 0.0)
+    more: Kept = Kept(0.0, 0.0)
+    late: Kept = Kept(0.0, 0.0)
+    late_scores: Kept = Kept(0.0, 0.0)
+    table: int | None = None
     widest: int | None = None
     seen_bytes: int = 0
     unscored_seen_bytes: int = 0
@@ -170,6 +183,7 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
             FLOAT * stream + max(one.float32, LOGITS * logits),
             HALF * stream + max(one.bfloat16, half_logits * logits),
         )
+    more = (KEPT_WIDTHS - STREAM_SHARE) * width - HEADS_SHARE * heads * _filled(width // heads)
     widest = tokens * max(vocabulary, heads * tokens, 4 * width)
     work = Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
     widest_inside = 4 * width * tokens if _by_kernel(tokens, dropped=dropped) else heads * tokens * _filled(tokens)
@@ -180,6 +194,10 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
         unscored=blocks,
         again=one if rematerialize else Kept(0.0, 0.0),
         score_bytes=Kept(SCORED * FLOAT * vocabulary, HALF_SCORED * FLOAT * vocabulary),
+        more=_of(0 if rematerialize else layers * tokens * max(0, int(more))),
+        late=_of(tokens * width * (LATE * layers + INSIDE)),
+        late_scores=_of(tokens * vocabulary),
+        table=vocabulary * width,
         widest=widest,
         seen_bytes=seen,
         unscored_seen_bytes=FLOAT * attended,
@@ -195,6 +213,10 @@ def scored_at_once(work: Work, *, tokens: int, precision: str, limit: int) -> in
         return 0
     most = min(max(SCORED_LEAST, int(SCORES_MOST * limit / each)), tokens // 2)
     return 1 << (most.bit_length() - 1)
+
+
+def _of(numbers: int) -> Kept:
+    return Kept(FLOAT * numbers, HALF * numbers)
 
 
 def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:
@@ -241,6 +263,9 @@ class Memory:
     sharded: bool = False  # each device holds its share of weights and optimizer only
     scores: int = 0  # of a few tokens at a time, on each device
     again: float = 0.0  # of the activations of one example, what is not there beside scores
+    more: int = 0  # of activations, where the state is shared out
+    late: int = 0  # beside gradients, where the state is shared out
+    gathered: int = 0  # of weights, and of gradients before they are reduced, whole on each device
 
     @property
     def state(self) -> int:
@@ -266,9 +291,10 @@ class Memory:
         return kept
 
     def _training_on_device(self, devices: int, limit: int | None) -> dict[str, int]:
+        if self.sharded:
+            return self._shared_out(devices, limit)
         gradients, activations = self.gradients, self.activations // max(1, devices)
-        share = max(1, devices) if self.sharded else 1
-        weights, optimizer = self.weights // share, self.optimizer // share
+        weights, optimizer = self.weights, self.optimizer
         if self.tile > 1:
             each = -(-self.examples // max(1, devices))
             activations = self.activations * (-(-each // self.tile) * self.tile) // self.examples
@@ -284,6 +310,26 @@ class Memory:
             activations += max(0, int(limit * MADE_TO_FIT) - state - gradients - activations)
         kept = {"weights": weights, "gradients": gradients, "optimizer": optimizer}
         return {**kept, "activations": activations}
+
+    def _shared_out(self, devices: int, limit: int | None) -> dict[str, int]:
+        """Where each device holds its share of the state, memory is at its fullest twice; read off the buffers that the
+        TPU compiler has at once (tests/unit/planner/golden_memory.json holds it to them).
+
+        When the forward pass has come to the loss: all that is kept for the backward pass (what products take in pieces
+        XLA works out and keeps, where on one chip it would be worked out again inside them), the scores, and the table
+        that makes them, gathered, with its gradient (of a model without such scores, all weights). When the backward
+        pass has come to the first block: XLA hides the exchange of gradients behind work and puts gradients of weights
+        off, so what these are made of is still there, for every block, beside the gradients that are reduced. This it
+        does without where memory ends.
+        """
+        state = {"weights": self.weights // devices, "optimizer": self.optimizer // devices}
+        kept = (self.activations + self.more - int(self.again * self.examples) * (self.scores > 0)) // devices
+        forward = {**state, "gradients": 0, "activations": kept + self.scores + self.gathered}
+        late = {**state, "gradients": self.gradients // devices, "activations": self.late // devices + self.gathered}
+        for parts, spare in (forward, int(kept * self.spared)), (late, self.late // devices):
+            more = sum(parts.values()) - int(limit * MADE_TO_FIT) if limit is not None else 0
+            parts["activations"] -= min(max(0, more), spare)
+        return max(forward, late, key=lambda parts: sum(parts.values()))
 
     def on_device(self, devices: int, limit: int | None = None) -> int:
         return sum(self.parts_on_device(devices, limit).values())
@@ -334,6 +380,9 @@ def memory(
             unseen=unseen,
             scores=int(scored_at_once * work.score_bytes.of(precision)) if few else 0,
             again=work.again.of(precision),
+            more=int(work.more.of(precision) * part),
+            late=int((work.late.of(precision) + (0.0 if few else work.late_scores.of(precision))) * part),
+            gathered=_gathered(work, narrow, few=few),
         )
     return Memory(
         weights=work.params * FLOAT * 2,
@@ -345,4 +394,11 @@ def memory(
         widest=work.widest,
         seen_bytes=work.seen_bytes,
         unseen=unseen,
+        gathered=_gathered(work, narrow, few=False),
     )
+
+
+def _gathered(work: Work, narrow: int, *, few: bool) -> int:
+    if work.table is None:
+        return work.params * FLOAT // narrow
+    return work.table * (FLOAT + FLOAT // narrow) if few else 0
