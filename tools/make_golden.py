@@ -77,7 +77,7 @@ GRID: tuple[tuple[str, str, dict[str, int], str, str, bool, tuple[int, ...]], ..
     ("gpt-124m", "gpt-124m", {}, "v6e-1", "bfloat16", False, (8,)),
     ("gpt-124m", "gpt-124m", {}, "v5litepod-8", "bfloat16", True, (64, 256)),
     # From here on chips share the state out.
-    ("gpt-124m", "gpt-124m", LARGE, "v5litepod-8", "bfloat16", True, (16, 64)),
+    ("gpt-124m", "gpt-124m", LARGE, "v5litepod-8", "bfloat16", True, (16, 64, 320)),
     ("gpt-124m", "gpt-124m", BILLIONS, "v5litepod-16", "bfloat16", True, (16, 64)),
     ("gpt-124m", "gpt-124m", WIDE, "v5litepod-8", "bfloat16", True, (32,)),
     ("gpt-124m", "gpt-124m", DEEP, "v5litepod-16", "bfloat16", True, (32,)),
@@ -106,6 +106,8 @@ READ_OFF = (
     # State that is shared out: which buffers the compiler has at once.
     "gpt-124m layers=36 width=1280 heads=20 vocabulary=50257 on gpt-124m, v5litepod-8, bfloat16, recomputing, batch 16",
     "gpt-124m layers=36 width=1280 heads=20 vocabulary=50257 on gpt-124m, v5litepod-8, bfloat16, recomputing, batch 64",
+    "gpt-124m layers=36 width=1280 heads=20 vocabulary=50257 on gpt-124m, v5litepod-8, bfloat16, recomputing, "
+    "batch 320",
     "gpt-124m layers=24 width=2560 heads=20 vocabulary=50257 on gpt-124m, v5litepod-16, bfloat16, recomputing, "
     "batch 64",
     "gpt-124m layers=12 width=1920 heads=15 vocabulary=50257 on gpt-124m, v5litepod-8, bfloat16, recomputing, batch 32",

@@ -319,16 +319,16 @@ class Memory:
         XLA works out and keeps, where on one chip it would be worked out again inside them), the scores, and the table
         that makes them, gathered, with its gradient (of a model without such scores, all weights). When the backward
         pass has come to the first block: XLA hides the exchange of gradients behind work and puts gradients of weights
-        off, so what these are made of is still there, for every block, beside the gradients that are reduced. This it
-        does without where memory ends.
+        off, so what these are made of is still there, for every block, beside the gradients that are reduced; also
+        where memory ends, and then it refuses the program.
         """
         state = {"weights": self.weights // devices, "optimizer": self.optimizer // devices}
         kept = (self.activations + self.more - int(self.again * self.examples) * (self.scores > 0)) // devices
         forward = {**state, "gradients": 0, "activations": kept + self.scores + self.gathered}
         late = {**state, "gradients": self.gradients // devices, "activations": self.late // devices + self.gathered}
-        for parts, spare in (forward, int(kept * self.spared)), (late, self.late // devices):
-            more = sum(parts.values()) - int(limit * MADE_TO_FIT) if limit is not None else 0
-            parts["activations"] -= min(max(0, more), spare)
+        if limit is not None:  # it works out again what is cheap, and puts gradients off even so
+            more = sum(forward.values()) - int(limit * MADE_TO_FIT)
+            forward["activations"] -= min(max(0, more), int(kept * self.spared))
         return max(forward, late, key=lambda parts: sum(parts.values()))
 
     def on_device(self, devices: int, limit: int | None = None) -> int:
