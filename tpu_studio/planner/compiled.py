@@ -59,8 +59,9 @@ def of_traced(plan: Plan, answer: Mapping[str, object]) -> Iterator[Check]:
         yield _check("shapes-meet", "ok", {"programs": traced.get("programs", 0)})
     unclear = inner(traced.get("work")).get("unclear")
     if isinstance(unclear, list) and unclear:
-        money = {"charges": places.by_id(plan.place).charges, "limit_usd": plan.limits.money_usd}
-        yield _check("work-unclear", "info", {"what": [str(one) for one in unclear], **money})
+        charges = places.by_id(plan.place).charges
+        facts = {"what": [str(one) for one in unclear], "charges": charges, "limit_usd": plan.limits.money_usd}
+        yield _check("work-unclear", "warning" if charges else "info", facts)
     ended = inner(answer.get("ended"))
     if ended and ended["id"] not in _CANNOT:
         yield _check(str(ended["id"]), "error", inner(ended.get("facts")))
