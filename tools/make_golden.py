@@ -82,6 +82,9 @@ GRID: tuple[tuple[str, str, dict[str, int], str, str, bool, tuple[int, ...]], ..
     ("gpt-124m", "gpt-124m", WIDE, "v5litepod-8", "bfloat16", True, (32,)),
     ("gpt-124m", "gpt-124m", DEEP, "v5litepod-16", "bfloat16", True, (32,)),
     ("gpt-124m", "gpt-124m", LARGE, "v5litepod-8", "bfloat16", False, (64,)),
+    ("gpt-124m", "gpt-124m", BILLIONS, "v5litepod-16", "bfloat16", False, (128,)),
+    ("gpt-124m", "gpt-124m", WIDE, "v5litepod-8", "bfloat16", False, (64,)),
+    ("gpt-124m", "gpt-124m", WIDE, "v5litepod-8", "float32", True, (16,)),
     ("diamonds", "mlp", {"layers": 20, "width": 8192}, "v5litepod-8", "float32", False, (8192,)),
 )
 

@@ -34,7 +34,7 @@ def test_where_chips_share_the_state_out_no_estimate_is_far_too_low() -> None:
         for name, made in plans.items()
         if made.sharded
     }
-    assert len(off) >= 9
+    assert len(off) >= 12
     assert min(off.values()) > -0.1  # so little, and a rented machine is none too small
     large = [name for name in off if name.startswith("gpt-124m layers=")]
     assert max(off[name] for name in large) < 0.2
