@@ -11,12 +11,12 @@ import pytest
 
 from tests.fakes.tasks import InlineTasks, LaterTasks
 from tests.unit.viewmodels.test_onepage import HOSTILE, hostile_page, page_of
-from tpu_studio.domain.visible import visible
 from tpu_studio.viewmodels.onepage import data
 from tpu_studio.viewmodels.onepage.data import LARGEST_BYTES, Told, block, read
 from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.viewmodels.saved import SavedViewModel
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.visible import visible
 
 BEGIN, END = '<script type="application/json" id="data">', "</script>"
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-from tpu_studio.domain.visible import visible
 from tpu_studio.viewmodels.onepage.points import STRETCHES, TONES, Line, Plot, Series
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.jsonfile import NotJson, parse_json
 from tpu_studio.wire.sizes import TooLarge, read_at_most
+from tpu_studio.wire.visible import visible
 
 FORMAT = 1
 LARGEST_BYTES = 8_000_000  # of a file; a page is written with less than 3 MB
