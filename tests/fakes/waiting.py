@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-PATIENCE_S = 300.0  # never needed; a busy computer takes its time
+PATIENCE_S = 900.0  # never needed; a busy computer takes its time
 
 
 def eventually(true: Callable[[], Any], what: object = "it") -> Any:

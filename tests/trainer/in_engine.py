@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 QUICKLY_COMPILED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 """For TensorFlow's XLA what JAX_DISABLE_MOST_OPTIMIZATIONS is for JAX's (tests/conftest.py)."""
@@ -37,9 +39,11 @@ def environment(backend: str) -> dict[str, str]:
     }
 
 
-def run_in_engine(program: Path, *arguments: str, backend: str = "tensorflow", limit_s: float = 240) -> Any:
+def run_in_engine(program: Path, *arguments: str, backend: str = "tensorflow") -> Any:
     """The JSON value on the last line of what *program* prints."""
     argv = [str(engine_python()), str(program), *arguments]
-    done = subprocess.run(argv, env=environment(backend), capture_output=True, text=True, timeout=limit_s, check=False)
+    done = subprocess.run(
+        argv, env=environment(backend), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.strip().splitlines()[-1])

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.making import make_plan
+from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.in_engine import environment
 from tpu_studio.data.look import look
 from tpu_studio.domain import jobfile
@@ -22,7 +23,7 @@ from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
 
-ENGINE_LIMIT_S = 240
+ENGINE_LIMIT_S = int(PATIENCE_S)
 
 
 IMPORTS = {

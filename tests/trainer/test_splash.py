@@ -14,7 +14,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
-    told: dict[str, Any] = run_in_engine(Path(__file__).parent / "program_splash.py", backend="jax", limit_s=600)
+    told: dict[str, Any] = run_in_engine(Path(__file__).parent / "program_splash.py", backend="jax")
     return told
 
 

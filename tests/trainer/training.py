@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.making import make_plan
+from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.in_engine import ROOT, engine_python, environment
 from tpu_studio.data.look import look
 from tpu_studio.wire import events as codec
@@ -102,7 +103,7 @@ class Training:
             self._lines.put(line)
         self._lines.put(b"")
 
-    def until(self, wanted: Callable[[dict[str, Any]], bool], limit_s: float = 180.0) -> dict[str, Any]:
+    def until(self, wanted: Callable[[dict[str, Any]], bool], limit_s: float = PATIENCE_S) -> dict[str, Any]:
         """The first event from now on that *wanted* says yes to."""
         end = time.monotonic() + limit_s
         while True:
@@ -114,7 +115,7 @@ class Training:
             if wanted(event):
                 return event
 
-    def outcome(self, limit_s: float = 240.0) -> dict[str, Any]:
+    def outcome(self, limit_s: float = PATIENCE_S) -> dict[str, Any]:
         """Wait for the end; the outcome event."""
         found = self.until(lambda event: event["kind"] == "outcome", limit_s)
         self.process.wait(30)

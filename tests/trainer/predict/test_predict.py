@@ -171,6 +171,6 @@ def test_a_server_whose_model_cannot_be_opened_says_why_to_every_question(runs: 
 
 def test_the_end_of_the_questions_ends_the_server_after_the_last_answer(runs: Path) -> None:
     server = Server(runs / "rows")
-    out, _ = server.process.communicate(b'{"id":1,"row":{"thing":"hat","colour":"red"}}\n', timeout=60)
+    out, _ = server.process.communicate(b'{"id":1,"row":{"thing":"hat","colour":"red"}}\n', timeout=PATIENCE_S)
     assert json.loads(out)["value"]
     assert server.process.returncode == 0

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.data import convert as converting
 from tpu_studio.data import shards, shardwriting
 from tpu_studio.data.convert import Cancelled, ConvertProgress, convert
@@ -416,7 +417,7 @@ def test_tensorflow_reads_it_with_the_features_that_dataset_json_tells(job_of, p
         convert(job, tmp_path / name)
 
     command = [str(engine_python), "-c", READ_BY_TENSORFLOW, *(str(tmp_path / name) for name in jobs)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
 
     told = [json.loads(line[5:]) for line in answer.stdout.splitlines() if line.startswith("TOLD ")]
     for job, splits in zip(jobs.values(), told, strict=True):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.workflow.background import BackgroundLoop, InlineTasks
 
 Call = Callable[[], None]
@@ -30,7 +31,7 @@ def test_work_runs_elsewhere_and_its_result_is_posted(loop: BackgroundLoop) -> N
         done=lambda ident: got.append((ident, threading.current_thread().name)),
         post=posted.put,
     )
-    posted.get(timeout=60)()
+    posted.get(timeout=PATIENCE_S)()
     assert got[0][0] != threading.get_ident()
     assert got[0][1] == threading.current_thread().name
 
@@ -43,7 +44,7 @@ def test_an_error_is_posted_as_it_is(loop: BackgroundLoop) -> None:
         raise ValueError("no such thing")
 
     loop.submit(fail, failed=errors.append, post=posted.put)
-    posted.get(timeout=60)()
+    posted.get(timeout=PATIENCE_S)()
     assert str(errors[0]) == "no such thing"
 
 
@@ -51,7 +52,7 @@ def test_after_cancel_neither_is_called_even_when_it_was_posted_already(loop: Ba
     posted: queue.Queue[Call] = queue.Queue()
     got: list[int] = []
     handle = loop.submit(lambda: 1, done=got.append, post=posted.put)
-    call = posted.get(timeout=60)
+    call = posted.get(timeout=PATIENCE_S)
     handle.cancel()
     call()
     assert got == []
@@ -68,7 +69,7 @@ def test_many_cancels_at_any_time_lose_nothing(loop: BackgroundLoop) -> None:
         else:
             kept += 1
     while len(got) < kept:
-        posted.get(timeout=60)()
+        posted.get(timeout=PATIENCE_S)()
     assert sorted(got) == list(range(0, 200, 3))
 
 

@@ -28,6 +28,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.fakes.google_methods import what_is_wrong
 from tests.fakes.plans import plan
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.wire.plan import dumps
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -179,7 +180,7 @@ class Cloud:
     def put(self, name: str, data: bytes) -> None:
         self.objects[PREFIX + name] = data
 
-    def wait(self, condition: Callable[[], Any], what: str = "", patience_s: float = 60.0) -> None:
+    def wait(self, condition: Callable[[], Any], what: str = "", patience_s: float = PATIENCE_S) -> None:
         deadline = time.monotonic() + patience_s
         while not condition():
             with self.changed:
@@ -397,7 +398,7 @@ class Vm:
     def forced(self) -> list[str]:
         return [url for url in self.cloud.deletes if "force=true" in url]
 
-    def to_its_deletion(self, patience_s: float = 60.0) -> None:
+    def to_its_deletion(self, patience_s: float = PATIENCE_S) -> None:
         try:
             self.cloud.wait(self.forced, f"it has not deleted itself: {self.root}", patience_s)
         except AssertionError:
