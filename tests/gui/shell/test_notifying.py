@@ -1,4 +1,4 @@
-"""Notifications of the desktop: shown by a program of the system, which may hang, and switched off kind by kind."""
+"""Desktop notifications: shown by a program of the system, which may hang, and switched off kind by kind."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class SettingsPage(QWidget):
         ):
             look.body.addLayout(_line(title, help, control))
 
-        tell = _section("Notifications of the desktop")
+        tell = _section("Desktop notifications")
         tell.body.addWidget(Text(NOTIFIED, "secondary", "text_2"))
         self.kinds = {kind: SwitchRow(title, text, True) for kind, (title, text) in KINDS.items()}
         for kind, switched in self.kinds.items():
