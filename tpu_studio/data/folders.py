@@ -20,8 +20,9 @@ import numpy as np
 
 from tpu_studio.data.arrays import Bools, Ints
 from tpu_studio.data.imaging import SUFFIXES
-from tpu_studio.data.links import OUTSIDE, leads_outside
+from tpu_studio.data.links import OUTSIDE
 from tpu_studio.data.looked import Broken
+from tpu_studio.data.paths import leads_outside
 from tpu_studio.data.split import keys_of_names, validation_mask
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError

@@ -6,19 +6,13 @@ A link to something in the same folder is followed, and the folder itself may be
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from tpu_studio.data.paths import path_error
+from tpu_studio.data.paths import leads_outside, path_error
 from tpu_studio.wire.errors import DataError
 
 OUTSIDE = "link-outside"
-
-
-def leads_outside(root: Path, path: Path) -> bool:
-    """Whether *path*, which lies below *root* by its name, is really elsewhere."""
-    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def files_below(root: Path, endings: Collection[str]) -> tuple[list[Path], list[Path]]:

@@ -18,7 +18,7 @@ def data_path(job: Job) -> Path:
     """The absolute path of the job's data; relative ones are relative to ``job.base``.
 
     Raises:
-        DataError: data-missing, data-loop, data-not-a-file, data-in-a-share.
+        DataError: data-missing, data-loop, data-not-a-file, data-in-a-share, data-link-outside.
     """
     given = job.data.path
     if given is None:
@@ -28,11 +28,24 @@ def data_path(job: Job) -> Path:
     path = Path(job.base, os.path.expanduser(str(given)))  # the home of somebody unknown stays a name
     if in_a_share(path):  # the base of a run's plan is a stranger's, too
         raise DataError("data-in-a-share", path=str(path))
+    if not os.path.isabs(os.path.expanduser(str(given))) and _is_led_away(Path(job.base or "."), path):
+        raise DataError("data-link-outside", path=str(path))
     try:
         check_ordinary(path)
     except ValueError as error:
         raise DataError("data-missing", path=str(path), raw=str(error)) from error
     return path.absolute()
+
+
+def _is_led_away(base: Path, path: Path) -> bool:
+    """Whether *path*, in *base* by its name, is elsewhere by a link, which nobody sees where the job names it: whoever
+    sent the job may have laid it. The folder itself may be a link, and a name that leads out of it can be read."""
+    return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(base)) and leads_outside(base, path)
+
+
+def leads_outside(root: Path, path: Path) -> bool:
+    """Whether *path*, which lies below *root* by its name, is really elsewhere."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def check_ordinary(path: Path) -> None:

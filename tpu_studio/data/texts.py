@@ -25,6 +25,7 @@ from tpu_studio.data.watching import Watch
 from tpu_studio.wire import models
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.secrets import without_secrets
 from tpu_studio.wire.tasks import Task
 
 VOCABULARY = 256
@@ -139,7 +140,7 @@ def look(job: Job, watch: Watch) -> Look:
         broken=text.broken[:NAMED_BROKEN],
         broken_count=len(text.broken),
         findings=tuple(findings),
-        preview={"text": tokens[:2500].tobytes().decode("utf-8", errors="replace")[:500]},
+        preview={"text": without_secrets(tokens[:2500].tobytes().decode("utf-8", errors="replace"))[:500]},
         bytes_on_disk=text.size,
         fingerprint=_fingerprint(text),
         input_shape=(length,),

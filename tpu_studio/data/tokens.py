@@ -79,9 +79,9 @@ class PieceTokens:
     def __init__(self, file: bytes) -> None:
         from tokenizers import Tokenizer
 
-        check_parts(file)
+        looked_at = check_parts(file)
         try:
-            self._tokenizer = Tokenizer.from_buffer(file)
+            self._tokenizer = Tokenizer.from_buffer(looked_at)
         except Exception as error:  # the library raises its base class alone
             raise ValueError(f"no tokenizer: {error}") from error
         self._tokenizer.no_padding()
@@ -108,18 +108,23 @@ class PieceTokens:
         return x
 
 
-def check_parts(file: bytes) -> None:
-    """Raises ValueError unless a `tokenizer.json` has such parts as ours and no others: it may be a stranger's, and
-    others search by patterns without end, grow a text a million times, or end the process."""
+def check_parts(file: bytes) -> bytes:
+    """The same, each key once: of two with one name the library may build that which nobody looked at.
+
+    Raises:
+        ValueError: A `tokenizer.json` has other parts than ours. It may be a stranger's, and others search by patterns
+            without end, grow a text a million times, or end the process.
+    """
     try:
         tree = json.loads(file)
         fits = all((tree[part] or {}).get("type") in known for part, known in _PARTS.items())
         fits = fits and _fits_model(tree["model"]) and _fits_template(tree["post_processor"], tree["model"]["vocab"])
-        fits = fits and all(one["content"] and _is_token(one["id"]) for one in tree.get("added_tokens", ()))
+        fits = fits and all(map(_fits_added, tree.get("added_tokens", ())))
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"it is no tokenizer of ours: {error}") from error
     if not fits:
         raise ValueError("it is no tokenizer of ours: it has other parts")
+    return json.dumps(tree).encode()
 
 
 def _fits_model(model: Mapping[str, Any]) -> bool:
@@ -146,6 +151,11 @@ def _fits_template(processor: Mapping[str, Any] | None, vocabulary: Mapping[str,
         fits = fits and len(pieces) == len(names) <= _PIECES and "".join(there) == texts
         fits = fits and all(piece["SpecialToken"]["id"] in special for piece in pieces if "Sequence" not in piece)
     return fits
+
+
+def _fits_added(token: Mapping[str, Any]) -> bool:
+    """One that takes the blanks beside it looks for their end again at each of them."""
+    return bool(token["content"]) and _is_token(token["id"]) and not token["lstrip"] and not token["rstrip"]
 
 
 def _is_token(number: object) -> bool:

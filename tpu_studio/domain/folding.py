@@ -19,6 +19,7 @@ from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.reasons import Reason
 
 HAPPENED_AT_MOST = 500
+BEGUN_AT_MOST = 1000  # of the times at which training began
 SPEED_WINDOW = 8
 DETAIL_LETTERS, HAPPENED_LETTERS = 300, 2_000  # a text of a stranger's run has as many as its file has room for
 
@@ -57,7 +58,7 @@ def _phase(view: RunView, event: Event) -> RunView:
     before = spans.get(phase)
     if before is None or before.end is not None:
         spans[phase] = Span(event.t, None, before.seconds(event.t) if before else 0.0)
-        if phase is Phase.TRAINING:
+        if phase is Phase.TRAINING and len(view.begun) < BEGUN_AT_MOST:
             view = replace(view, begun=(*view.begun, event.t))
     attempt = int(event.get("attempt") or view.attempt or 0)
     happened = view.happened

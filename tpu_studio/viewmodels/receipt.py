@@ -19,6 +19,7 @@ from tpu_studio.wire.jsonfile import read_json
 
 FILE = ("result", "receipt.json")
 _LARGEST = 1e15
+MACHINES_AT_MOST = 100  # shown; each is three lines of the page
 _ON_TOP = "Taxes, and what your own code moved or stored by itself, come on top."
 _PARTS = {
     "disk": "Google says that a TPU VM includes its boot disk; the bill may tell otherwise.",
@@ -49,8 +50,12 @@ def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
     """Cost first, then each machine, then what stays."""
     place = str(told.get("place"))
     facts = [_cost(told, place)]
-    facts += [part_of_bill(one) for one in told.get("parts") or () if isinstance(one, dict)]
-    facts += [_machine(one, place) for one in told.get("made") or ()]
+    parts = [one for one in told.get("parts") or () if isinstance(one, dict)]
+    facts += [part_of_bill(one) for one in parts[:MACHINES_AT_MOST]]
+    made = list(told.get("made") or ())
+    facts += [_machine(one, place) for one in made[:MACHINES_AT_MOST]]
+    if len(made) > MACHINES_AT_MOST:
+        facts.append(Fact("More machines", f"{len(made) - MACHINES_AT_MOST}", "The receipt's file names each."))
     if not places.by_id(place).rehearses:  # there computes this computer, and no TPU is well or badly used
         facts += _chips(told.get("chips") or {})
     in_vain = [one for one in told.get("asked_in_vain") or () if one]

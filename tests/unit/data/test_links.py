@@ -85,6 +85,25 @@ def test_a_picture_and_a_folder_that_links_bring_from_elsewhere_are_no_data(
     assert "copy" in why_broken("link-outside")
 
 
+@pytest.mark.parametrize("way", ["whole", "through a folder"])
+def test_a_job_beside_a_link_does_not_bring_what_that_leads_to(
+    job_of: Callable[..., Job], tmp_path: Path, mine: Path, way: str
+) -> None:
+    """A stranger's job names its data in its own folder, and nobody sees that this is a link to a file of mine."""
+    sent = tmp_path / "sent"
+    sent.mkdir()
+    (sent / "key.txt").symlink_to("../mine/id_ed25519")
+    (sent / "texts").symlink_to("../mine", target_is_directory=True)
+    named = "key.txt" if way == "whole" else "texts/id_ed25519"
+    job = job_of("text", sent, model="gpt-nano").with_values({"data.path": named}, base=str(sent))
+    for reads in (look, open_data, brought):
+        with pytest.raises(DataError) as refusal:
+            reads(job)
+        assert refusal.value.id == "data-link-outside"
+    seen = job.with_values({"data.path": "../mine/id_ed25519"})  # this can be read in the job
+    assert "hunter2" not in str(look(seen).preview)  # and the plan, which may be shared, shows no key
+
+
 def test_a_folder_that_is_itself_a_link_is_the_persons_own_choice(
     job_of: Callable[..., Job], picture_folder: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -40,6 +40,7 @@ def template(*single: dict[str, Any], ids: list[int] | None = None) -> dict[str,
     }
 
 
+ADDED = {"id": 0, "content": "a", "lstrip": False, "rstrip": False}
 GROWS = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
 HOSTILE: dict[str, dict[str, Any]] = {
     "grows": {"normalizer": {"type": "Sequence", "normalizers": [GROWS] * 6}},
@@ -58,8 +59,9 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "a token of many": {"post_processor": template(PAD, TEXT, ids=[0] * 10_000)},
     "a token beyond a table": {"post_processor": template(PAD, TEXT, ids=[4_000_000_000])},
     "a token that is not there": {"post_processor": template({"SpecialToken": {"id": "x", "type_id": 0}}, TEXT)},
-    "an added token beyond a table": {"added_tokens": [{"id": 4_000_000_000, "content": "a"}]},
-    "an added token of nothing": {"added_tokens": [{"id": 0, "content": ""}]},
+    "an added token beyond a table": {"added_tokens": [ADDED | {"id": 4_000_000_000}]},
+    "an added token of nothing": {"added_tokens": [ADDED | {"content": ""}]},
+    "blanks looked for again at each blank": {"added_tokens": [ADDED | {"lstrip": True}]},
 }
 
 
@@ -69,6 +71,13 @@ def test_parts_that_the_program_does_not_write_are_not_begun(what: str) -> None:
     tokens.check_parts(json.dumps(LEARNED | {"model": WORDS, "post_processor": template(PAD, TEXT, PAD)}).encode())
     with pytest.raises(ValueError, match="it is no tokenizer of ours"):
         tokens.check_parts(json.dumps(LEARNED | HOSTILE[what]).encode())
+
+
+def test_of_two_parts_with_one_name_only_that_is_there_which_was_looked_at() -> None:
+    once = json.dumps(LEARNED | {"added_tokens": [ADDED]})
+    twice = once.replace('"normalizer": null', '"normalizer": {"type": "Precompiled"}, "normalizer": null')
+    assert b"Precompiled" not in tokens.check_parts(twice.encode())
+    assert json.loads(tokens.check_parts(twice.encode())) == json.loads(once)
 
 
 def test_a_file_of_any_size_is_not_read_whole(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.folding import DETAIL_LETTERS, HAPPENED_LETTERS, apply
+from tpu_studio.domain.folding import BEGUN_AT_MOST, DETAIL_LETTERS, HAPPENED_LETTERS, apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.events import Event, decode, encode, event
 from tpu_studio.wire.phases import Phase
@@ -32,6 +32,13 @@ def test_a_finished_run_shows_its_end_and_how_long_each_phase_lasted():
     assert view.examples_per_s == 128
     assert view.waiting_share == 0.2
     assert view.end is not None and view.end.final == {"loss": 0.5}
+
+
+def test_a_run_that_begins_without_end_keeps_the_first_times():
+    """Two lines each, of a stranger's or of code on a machine: the memory of all was copied at each."""
+    again = [event("phase", t=t, phase=("setting-up", "training")[t % 2]) for t in range(4 * BEGUN_AT_MOST)]
+    view = fold(*again)
+    assert view.begun == tuple(range(1, 2 * BEGUN_AT_MOST, 2))
 
 
 def test_time_left_follows_the_present_pace():
