@@ -19,7 +19,7 @@ from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.reasons import Reason
 
 HAPPENED_AT_MOST = 500
-BEGUN_AT_MOST = 1000  # of the times at which training began
+KEPT_AT_MOST = 1000  # beginnings, attempts, machines, metrics: more are a stranger's, and each line would copy them
 SPEED_WINDOW = 8
 DETAIL_LETTERS, HAPPENED_LETTERS = 300, 2_000  # a text of a stranger's run has as many as its file has room for
 
@@ -58,7 +58,7 @@ def _phase(view: RunView, event: Event) -> RunView:
     before = spans.get(phase)
     if before is None or before.end is not None:
         spans[phase] = Span(event.t, None, before.seconds(event.t) if before else 0.0)
-        if phase is Phase.TRAINING and len(view.begun) < BEGUN_AT_MOST:
+        if phase is Phase.TRAINING and len(view.begun) < KEPT_AT_MOST:
             view = replace(view, begun=(*view.begun, event.t))
     attempt = int(event.get("attempt") or view.attempt or 0)
     happened = view.happened
@@ -84,6 +84,8 @@ def _metric(view: RunView, event: Event) -> RunView:
             continue
         value = values[-1]
         if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        if name not in last and len(last) >= KEPT_AT_MOST:
             continue
         last[name] = float(value)
         if name == metrics.training_loss().id:
@@ -271,16 +273,19 @@ def _intent(view: RunView, event: Event) -> RunView:
     name, action = str(event.get("name") or ""), event.get("action")
     if action == "create" and name not in view.unproved:
         happened = _and(view.happened, Happened(event.t, "asked", {"name": name, "zone": event.get("zone")}))
-        return replace(view, rented=True, unproved=(*view.unproved, name), happened=happened)
-    if action == "delete" and name not in view.deleting:
-        return replace(view, rented=True, deleting=(*view.deleting, name))
+        return replace(view, rented=True, unproved=_with(view.unproved, name), happened=happened)
+    if action == "delete":
+        return replace(view, rented=True, deleting=_with(view.deleting, name))
     return view
+
+
+def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return names if name in names or len(names) >= KEPT_AT_MOST else (*names, name)
 
 
 def _cloud(view: RunView, event: Event) -> RunView:
     name = str(event.get("name") or "")
-    unproved = view.unproved if name in view.unproved else (*view.unproved, name)
-    return replace(view, rented=True, unproved=unproved, machine=dict(event.fields))
+    return replace(view, rented=True, unproved=_with(view.unproved, name), machine=dict(event.fields))
 
 
 def _waiting(view: RunView, event: Event) -> RunView:
@@ -304,13 +309,15 @@ def _attempt_over(view: RunView, event: Event) -> RunView:
     number = _int(event.get("attempt"))
     happened = _and(view.happened, Happened(event.t, "attempt-over", dict(event.fields)))
     mark = (number + 1, event.t, view.step)
-    view = replace(view, attempt=max(view.attempt, number + 1), attempts=(*view.attempts, mark), happened=happened)
+    attempts = (*view.attempts[-KEPT_AT_MOST + 1 :], mark)
+    view = replace(view, attempt=max(view.attempt, number + 1), attempts=attempts, happened=happened)
     return replace(view, speeds=(), devices={})
 
 
 def _again(view: RunView, event: Event) -> RunView:
     mark = (_int(event.get("attempt")), event.t, view.step)
-    view = replace(view, attempt=max(view.attempt, mark[0]), attempts=(*view.attempts, mark), end=None)
+    attempts = (*view.attempts[-KEPT_AT_MOST + 1 :], mark)
+    view = replace(view, attempt=max(view.attempt, mark[0]), attempts=attempts, end=None)
     return replace(view, speeds=(), devices={})
 
 

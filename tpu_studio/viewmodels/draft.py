@@ -51,11 +51,11 @@ def edited(job: Job, changes: Mapping[str, object]) -> Job:
 
 def of_plan(plan: Plan, folder: Path) -> Job:
     """The job behind the plan of the run in *folder*, ready to be edited: what had been chosen for the person is "auto"
-    again, and so are the limits of a run that was brought here as files: who pays has not asked for them."""
+    again, and so are limits and project of a run that was brought here as files: who pays has not asked for them."""
     strangers = is_imported(folder)
     values, given = dict(plan.job.values), set(plan.job.given)
     for key in KEYS:
-        open_again = key.path in plan.reasons or (strangers and key.path.startswith("limits."))
+        open_again = key.path in plan.reasons or (strangers and key.path.startswith(("limits.", "where.project")))
         if open_again or values[key.path] == key.default:
             values[key.path] = key.default
             given.discard(key.path)

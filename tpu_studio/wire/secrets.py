@@ -50,6 +50,10 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
     ),
     (re.compile(r"(?i)(authorization" + _FOLLOWS + r"(?:\w+\s+)?|bearer\s+)[A-Za-z0-9._~+/=-]{8,}"), r"\1" + CUT),
     (re.compile(r"(?i)(login\s+\S+\s+password\s+)\S+"), r"\1" + CUT),  # a line of ~/.netrc
+    (re.compile(r"(?i)(\s--?(?:password|passwd|token|api[-_]key|secret)\s+)(?!-)\S{4,}"), r"\1" + CUT),  # of a command
+    (re.compile(r"(\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s*)[^\s:]{1,100}:\S+"), r"\1" + CUT),
+    (re.compile(r"(?i)(\b(?:set-)?cookie:\s*)[^\s;]{1,100}=[^\n]{8,2000}"), r"\1" + CUT),
+    (re.compile(r"([?&](?:sig|code)=)[A-Za-z0-9%/+_.-]{20,}"), r"\1" + CUT),  # Azure's signature, a sign-in's code
     (re.compile(r"(?i)(\bwandb\b[^\n]{0,40}?\b)[0-9a-f]{40}\b"), r"\1" + CUT),
     (re.compile(r"([\"']key[\"']\s*:\s*[\"'])[0-9a-f]{32}\b"), r"\1" + CUT),  # kaggle.json
     (
@@ -73,7 +77,7 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
 _HINT = re.compile(  # one of these is in whatever one of the shapes is in: most words are done after this
     r"-----|://|hf_|api_org_|KGAT_|sk-|AKIA|ASIA|AIza|ya29|1//|GOCSPX|gh[a-z]_|github_|glpat|xox|pypi-|npm_|nvapi|r8_|gsk_"
     r"|dckr_|eyJ|[Aa]uth|AUTH|[Bb]earer|[Ll]ogin|[Ww]andb|WANDB|[Kk]ey|KEY|[Pp]ass|PASS|[Tt]oken|TOKEN|[Ss]ecret|SECRET"
-    r"|[Cc]redential|CREDENTIAL|[Ss]ignature"
+    r"|[Cc]redential|CREDENTIAL|[Ss]ignature|curl|[Cc]ookie|sig=|code="
 )
 _NAMED = (
     "TOKEN",

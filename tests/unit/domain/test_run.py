@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.folding import BEGUN_AT_MOST, DETAIL_LETTERS, HAPPENED_LETTERS, apply
+from tpu_studio.domain.folding import DETAIL_LETTERS, HAPPENED_LETTERS, KEPT_AT_MOST, apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.events import Event, decode, encode, event
 from tpu_studio.wire.phases import Phase
@@ -36,9 +36,22 @@ def test_a_finished_run_shows_its_end_and_how_long_each_phase_lasted():
 
 def test_a_run_that_begins_without_end_keeps_the_first_times():
     """Two lines each, of a stranger's or of code on a machine: the memory of all was copied at each."""
-    again = [event("phase", t=t, phase=("setting-up", "training")[t % 2]) for t in range(4 * BEGUN_AT_MOST)]
+    again = [event("phase", t=t, phase=("setting-up", "training")[t % 2]) for t in range(4 * KEPT_AT_MOST)]
     view = fold(*again)
-    assert view.begun == tuple(range(1, 2 * BEGUN_AT_MOST, 2))
+    assert view.begun == tuple(range(1, 2 * KEPT_AT_MOST, 2))
+
+
+def test_of_machines_attempts_and_metrics_without_end_so_many_are_kept():
+    many = range(KEPT_AT_MOST + 100)
+    view = fold(
+        *(event("intent", t=t, action="create", name=f"ts-{t}") for t in many),
+        *(event("intent", t=t, action="delete", name=f"ts-{t}") for t in many),
+        *(event("attempt-over", t=t, attempt=t) for t in many),
+        *(event("metric", t=t, step=[t], **{f"m{t}": [1.0]}) for t in many),
+    )
+    kept = (view.unproved, view.deleting, view.attempts, view.last)
+    assert [len(one) for one in kept] == [KEPT_AT_MOST] * 4
+    assert view.attempts[-1][0] == len(many)
 
 
 def test_time_left_follows_the_present_pace():

@@ -50,13 +50,14 @@ def test_a_plan_gives_back_the_job_it_was_made_of_with_every_choice_of_the_plann
 def test_limits_of_a_run_that_somebody_sent_are_not_the_persons_own(tmp_path: Path):
     """$250,000 of a stranger's stood in the new plan as if the person had asked for them."""
     tree, look = JOBS["plays"]
-    plan = _planned(parse({"name": "plays", **tree}), look)
+    whole = parse({"name": "plays", **tree})
+    plan = _planned(whole.with_values({"where.project": "strangers"}), look)
     assert draft.of_plan(plan, tmp_path).limits.hours == 2.0
     desk.write_owner(tmp_path, "abcd", t=NOW, imported=True)
     again = draft.of_plan(plan, tmp_path)
     assert {path for path in again.given if path.startswith("limits.")} == set()
     assert all(again[path] == again_default(path) for path in BY_PATH if path.startswith("limits."))
-    assert again.training.steps == 90
+    assert again.training.steps == 90 and again.where.project is None
 
 
 def again_default(path: str) -> object:

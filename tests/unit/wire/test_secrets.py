@@ -25,6 +25,12 @@ SHAPED = {
 WAYS = ("{}", "token='{}'", "login('{}')", "https://me:{}@example.org/x", "Bearer {}", '{{"token": "{}"}}', "a {}, b")
 HEX = "0123456789abcdef"
 NAMED = [
+    ("mysql --password {} --host db", "hunter2hunter2"),
+    ("kaggle --token {}", "0123456789abcdef"),
+    ("curl -s -u me:{} https://example.org", "hunter2hunter2"),
+    ("Set-Cookie: session={}; Path=/", "0123456789abcdef"),
+    ("https://x.blob.core.windows.net/a?sv=1&sig={}", "Zm9vYmFyYmF6cXV4Zm9vYmFy%3D"),
+    ("http://localhost:8085/?code={}&scope=x", "4/0AeanS0bCdEfGhIjKlMnOpQrStUv"),
     ("aws_secret_access_key = {}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1"),
     ("os.environ['WANDB_API_KEY'] = '{}'", HEX * 2 + HEX[:8]),
     ("$ wandb login {}", HEX * 2 + HEX[:8]),
@@ -77,7 +83,10 @@ def test_a_key_is_known_behind_a_letter_too(whose: str, before: str) -> None:
     assert key[len(key) // 2 :] not in told and told.endswith(" and words")
 
 
-@pytest.mark.parametrize("word", ["eyJ", "eyJ-", "xhf_", "sk-", "x1//0", "authorization=", "bearer "])
+@pytest.mark.parametrize(
+    "word",
+    ["eyJ", "eyJ-", "xhf_", "sk-", "x1//0", "authorization=", "bearer ", " --token ", "curl ", "cookie: a", "&sig="],
+)
 def test_each_letter_of_a_text_made_of_begins_of_keys_is_looked_at_a_bounded_number_of_times(word: str) -> None:
     """A megabyte is done in seconds; what grows with the square of its length would take hours."""
     text = word * (1_000_000 // len(word))
