@@ -54,7 +54,6 @@ RESULT_AT_MOST, RESULT_FILES = 40_000_000_000, 50_000  # as of a zip
 DESK_AT_MOST = 64 << 20  # bytes of another desktop's events; a run writes some kilobytes
 _DIGITS = 12
 _LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
-_NUMBERS = frozenset(range(1, AT_MOST + 1))  # of controls
 _CHUNK = 16 << 20  # twice the longest line that a guardian writes
 _NO_FILE = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ)
 _log = logging.getLogger(__name__)
@@ -117,8 +116,9 @@ class Words:
                 guard = replace(guard, end=event)
             elif event.kind == "metric":
                 guard = replace(guard, trained=guard.trained or event.t)
-            elif event.kind == "control" and event.get("number") in _NUMBERS - guard.heard:
-                guard = replace(guard, heard=guard.heard | {event.get("number")})
+            elif event.kind == "control" and isinstance(order := event.get("number"), int):
+                if 0 < order <= AT_MOST and order not in guard.heard:
+                    guard = replace(guard, heard=guard.heard | {order})
             elif event.kind == "money":
                 since = event.get("since")
                 if isinstance(since, (int, float)) and 0 < since <= guard.first:  # it was made before it spoke

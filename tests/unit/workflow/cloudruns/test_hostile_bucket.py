@@ -26,6 +26,7 @@ from tpu_studio.wire.plan import dumps
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow.bringing import bring
 from tpu_studio.workflow.cloudruns import mirror
+from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
 from tpu_studio.workflow.cloudruns.state import State, apply, fold
@@ -208,6 +209,16 @@ def test_a_creation_time_that_is_a_lie_is_not_believed(tmp_path: Path, since: st
     text = '{"t":100.0,"kind":"phase","phase":"setting-up"}\n{"t":101.0,"kind":"money","usd":0,"since":' + since + "}\n"
     (folder / "events" / "a0001-w000.jsonl").write_text(text)
     assert Words(folder).guard(1).since == 0.0
+
+
+def test_a_machine_hears_no_more_orders_than_there_can_be(tmp_path: Path) -> None:
+    """Forty thousand of them were copied at each line, while a stop waited."""
+    folder = tmp_path / RUN
+    (folder / "events").mkdir(parents=True)
+    told: list[object] = ["x", [], {}, None, 1.5, -1, 0, *range(1, AT_MOST + 2_000)]
+    lines = [json.dumps({"t": 100.0, "kind": "control", "number": number}) for number in told]
+    (folder / "events" / "a0001-w000.jsonl").write_text("\n".join(lines) + "\n")
+    assert Words(folder).guard(1).heard == frozenset(range(1, AT_MOST + 1))
 
 
 def test_a_range_larger_than_memory_should_hold_comes_in_pieces(
