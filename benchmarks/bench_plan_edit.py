@@ -128,19 +128,19 @@ class Edits:
         length = settings.box("training.epochs") or settings.box("training.steps")
         for number in range(ROUNDS):
             batch = settings.box("training.global_batch")
-            yield from self._typed("a key in Examples per step", batch, ("64", "48", "128")[number])
+            yield from self._typed("a key in Batch size", batch, ("64", "48", "128")[number])
             yield from self._typed("a key in the length", length, ("9", "31", "120")[number])
             precision = settings.box("training.precision").segmented
             plan = self.model.state.value.plan
             now = plan.job.training.precision
-            yield from self._clicked("a click on Number format", precision, now, ("bfloat16", "float32"))
+            yield from self._clicked("a click on Precision", precision, now, ("bfloat16", "float32"))
             yield from self._clicked("a click on Framework", where.framework, plan.framework, ("jax", "tensorflow"))
             if self.model.state.value.rented:
                 yield from self._rented(where.rented)
             yield self._timed("a click on Undo", partial(self._click, self.page.undo))
 
     def _rented(self, box: Any) -> Iterator[Timed]:
-        yield from self._clicked("a click on Kind of loan", box.tier, "on-demand", ("spot", "on-demand"))
+        yield from self._clicked("a click on Capacity type", box.tier, "on-demand", ("spot", "on-demand"))
         for choice in self.model.state.value.slice_choices:
             card = box.cards.card(choice.accelerator)
             if not card.isChecked():

@@ -73,8 +73,7 @@ def page() -> str:
 
 
 def _row(key: Key) -> str:
-    words = key.title + (f" ({key.term})" if key.term else "")
-    told = f"{words}. {key.help}" if key.help else f"{words}."
+    told = f"{key.title}. {key.help}" if key.help else f"{key.title}."
     return f"| `{key.name}` | {_kind(key)} | {_default(key)} | {told} |"
 
 

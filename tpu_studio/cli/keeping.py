@@ -321,7 +321,7 @@ def _pace_lines(plan: Plan, view: RunView) -> list[list[str]]:
         charged = "" if places.by_id(plan.place).charges else ", not charged"
         lines.append(["At the end", f"{runpace.money_between(found.usd)}{charged}"])
     if found.epochs is not None:
-        lines.append(["Limits allow", f"{runpace.epochs_between(found.epochs)} times through the data"])
+        lines.append(["Limits allow", f"{runpace.epochs_between(found.epochs)} epochs"])
     return lines
 
 

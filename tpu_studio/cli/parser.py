@@ -154,7 +154,7 @@ def parser() -> argparse.ArgumentParser:
         "--epochs",
         type=amount,
         metavar="N",
-        help="how many more times through the data (1, or none where only limits are given)",
+        help="how many more epochs, passes through the data (1, or none where only limits are given)",
     )
     _limits(extend)
     _yes(extend)

@@ -309,7 +309,7 @@ def as_text(made: Plan) -> str:
     rents, free = places.by_id(made.place).rents, places.by_id(made.place).notebook
     cost = between(made.cost_usd, figures.money)
     if price:
-        cost += " (practice dollars)" if places.by_id(made.place).rehearses else "" if rents else " (pretended)"
+        cost += " (practice dollars)" if places.by_id(made.place).rehearses else "" if rents else " (simulated)"
     batch = made.job.training.global_batch
     noun = figures.noun(made.job.data.kind)
     rows = [

@@ -409,7 +409,7 @@ def _rented_rate(view: RunView, place: str) -> str:
 def _goes_on(run_id: str, view: RunView, place: str) -> str:
     from tpu_studio.domain import figures
 
-    rate = f"at {figures.money(view.usd_per_hour)} an hour, pretended" if view.usd_per_hour else "and costs nothing"
+    rate = f"at {figures.money(view.usd_per_hour)} an hour, simulated" if view.usd_per_hour else "and costs nothing"
     if view.rented:
         rate = _rented_rate(view, place)
     return (

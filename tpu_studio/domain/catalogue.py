@@ -296,7 +296,7 @@ class Catalogue:
         if not tier or loans.by_id(tier).usual:
             return Verdict("documented")
         if tier not in TIERS:
-            return Verdict("impossible", f"There is no kind of loan called “{tier}”.")
+            return Verdict("impossible", f"There is no capacity type called “{tier}”.")
         places = [one for one in found.zones if tier in one.tiers]
         if not places:
             return Verdict("impossible", f"{tier} is not documented for {found.id} in any zone.")

@@ -118,7 +118,7 @@ def _framework(r: Resolved) -> None:
         why = f"{best.title} is documented for every TPU that can be rented."
     r.put("training.framework", best.id, why)
     if not r.on_chip:
-        r.put("training.precision", "float32", "A processor has no faster number format; bfloat16 pays on a TPU.")
+        r.put("training.precision", "float32", "bfloat16 pays off on a TPU; this is the usual format on a CPU.")
     else:
         why = "A TPU multiplies bfloat16 natively and remembers half as much; weights, sums and the loss stay float32."
         r.put("training.precision", "bfloat16", why)
@@ -288,7 +288,7 @@ def _length(r: Resolved, facts: DataFacts, params: int) -> None:
             by_text = rules.GPT_TIMES_THROUGH * r.steps_per_epoch
             by_weights = by_weights or by_text  # of a size that nobody knows yet
             steps = two_figures(max(rules.GPT_LEAST_STEPS, min(by_weights, by_text)))
-            why = f"About {rules.GPT_TIMES_THROUGH} times through the text; beyond that it would learn it by heart."
+            why = f"About {rules.GPT_TIMES_THROUGH} epochs of the text; beyond that it would learn it by heart."
             if params and by_weights <= by_text:
                 why = f"About {rules.GPT_TOKENS_PER_WEIGHT} tokens for each weight of the model."
             r.set("training.steps", steps, why)
@@ -365,7 +365,7 @@ def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
     elif by_cost > r.steps_per_epoch:
         why = f"Checking takes at most {rules.EVALUATION_SHARE:.0%} of the time."
     else:
-        why = "Once each time through the data."
+        why = "Once per epoch."
     evaluate_every = r.put("training.evaluate_every", _multiple(every, per_call), why)
     if step_time_s:
         every, why = (

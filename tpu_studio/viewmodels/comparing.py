@@ -295,7 +295,7 @@ def title_of(path: str) -> str:
     """What a setting is called on screen."""
     key = BY_PATH.get(path)
     if key is not None:
-        return key.term.capitalize() if key.term else key.title
+        return key.title
     return path.rpartition(".")[2].replace("_", " ").capitalize()
 
 

@@ -68,7 +68,7 @@ def explained(plan: Plan, parts: Estimate, today: date) -> dict[str, Explained]:
 
 
 def _memory_source(plan: Plan, parts: bool) -> str:
-    counted = "Counted from the model's layers, the batch and the number format"
+    counted = "Counted from the model's layers, the batch size and the precision"
     if plan.memory.compiled:
         more = "" if parts else " Its refusal names the need, not what it is made of."
         return f"The TPU compiler's own figures for exactly this step, on one chip.{more}"

@@ -50,7 +50,6 @@ class FieldView:
     text: str
     recommended: bool
     recommended_text: str = ""
-    term: str = ""
     unit: str = ""
     help: str = ""
     why: str = ""
@@ -69,7 +68,7 @@ class FieldView:
 
 
 def main_fields(job: Job, plan: Plan | None, problems: Problems, typed: Typed) -> tuple[FieldView, ...]:
-    """Batch, length, learning rate, number format. The length is in steps where steps are what the job says."""
+    """Batch size, length, learning rate, precision. The length is in steps where steps are what the job says."""
     resolved = plan.job if plan else job
     length = "training.steps" if resolved["training.steps"] is not None else "training.epochs"
     paths = tuple(length if path == "training.epochs" else path for path in MAIN)
@@ -108,12 +107,11 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
         unit = " · ".join(filter(None, (unit, "recommended"))) if why or key.auto else unit
     return FieldView(
         path=path,
-        title=_title(path, key, job),
+        title=key.title,
         kind=_kind(key),
         text=typed.get(path, text) if problem else text,
         recommended=ours,
         recommended_text=recommended,
-        term=key.term,
         unit=unit,
         help=help_of(path),
         why=why,
@@ -236,13 +234,6 @@ def _kind(key: Key) -> Kind:
             return "text"
 
 
-def _title(path: str, key: Key, job: Job) -> str:
-    if path == "training.global_batch":
-        noun = noun_of(job)
-        return f"{noun[0].upper()}{noun[1:]} per step"
-    return key.title
-
-
 def _hint(path: str, job: Job, plan: Plan | None) -> str:
     """A line under the field that says what the number means here."""
     if plan is None:
@@ -251,7 +242,7 @@ def _hint(path: str, job: Job, plan: Plan | None) -> str:
     match path:
         case "training.global_batch":
             steps = "1 step" if plan.steps_per_epoch == 1 else f"{figures.count(plan.steps_per_epoch)} steps"
-            return f"{steps} each time through the data"
+            return f"{noun[0].upper()}{noun[1:]} per step; {steps} per epoch"
         case "training.epochs" | "training.steps":
             if path == "training.steps" and job.training.steps is None and "training.steps" not in plan.reasons:
                 return ""
@@ -259,11 +250,11 @@ def _hint(path: str, job: Job, plan: Plan | None) -> str:
             times = (
                 f"{figures.count(plan.steps)} steps, "
                 if path == "training.epochs"
-                else f"{figures.figure(through, 2)} times through, "
+                else f"{figures.figure(through, 2)} epochs, "
             )
             return f"{times}{figures.count(plan.steps * batch)} {noun} in all"
         case "training.precision":
-            return "Half the memory on a TPU" if plan.job[path] == "bfloat16" else "The usual format on a processor"
+            return "Half the memory on a TPU" if plan.job[path] == "bfloat16" else "The usual format on a CPU"
         case _:
             return ""
 

@@ -328,7 +328,7 @@ class PlanView:
         if self.free_tpu:
             return "on a free Colab TPU (v5e · 1 chip), free of charge"
         if self.plan.price:
-            return f"about {planwords.about_time(self.plan.time_s)} on this computer, at a pretended price"
+            return f"about {planwords.about_time(self.plan.time_s)} on this computer, at a simulated price"
         if self.timing == "failed":
             return f"on this computer, free of charge. Timing real steps did not work: {self.timing_failed}."
         return "on this computer, free of charge"
@@ -342,7 +342,7 @@ class PlanView:
         if self.rented:
             return "Nothing is charged until the TPU starts."
         if self.job.where.usd_per_hour:
-            return "A rehearsal: the price is pretended, nothing is charged."
+            return "A rehearsal: the price is simulated, nothing is charged."
         return "Runs on this computer. Nothing is charged."
 
     # --------------------------------------------------------------------------------------------------------- start

@@ -226,14 +226,14 @@ class Limit:
 
 
 def limit_of(plan: Plan) -> Limit | None:
-    """The cost limit when a price is pretended, else the time limit."""
+    """The cost limit when a price is simulated, else the time limit."""
     money = plan.limits.money_usd
     if plan.price and money is not None and plan.cost_usd:
         cost = plan.cost_usd
         top = nice_top(max(2 * cost.high, float(money), 0.02))
         return Limit(
             "limits.money_usd",
-            "Stop when it would have cost" if places.by_id(plan.place).rehearses else "Stop when it has cost",
+            "Simulated spending limit" if places.by_id(plan.place).rehearses else "Spending limit",
             figures.money(float(money)),
             float(money),
             top,
@@ -246,7 +246,7 @@ def limit_of(plan: Plan) -> Limit | None:
         usd = float(money or 0.0)
         words = figures.money(usd) if usd else "choose one"
         top = nice_top(max(2 * usd, 20.0))
-        return Limit("limits.money_usd", "Stop when it has cost", words, usd, top, (0, 0), False)
+        return Limit("limits.money_usd", "Spending limit", words, usd, top, (0, 0), False)
     value = plan.limits.hours or 0.0
     band = (plan.time_s.low / 3600, plan.time_s.high / 3600)
     top = nice_top(max(2 * band[1], value, 0.1))

@@ -72,7 +72,7 @@ def notice(plan: Plan, view: RunView, found: Forecast | None) -> Sentence | None
     if found.capped and found.epochs is not None:
         cap = _cap(plan, found)
         planned = figures.figure(view.steps_planned / plan.steps_per_epoch, 3)
-        meaning += f" {cap} comes first, after {epochs_between(found.epochs)} of {planned} times through the data."
+        meaning += f" {cap} comes first, after {epochs_between(found.epochs)} of {planned} epochs."
         meaning += " What is trained by then is kept." if not loans.by_id(plan.job.where.tier).spare else ""
         action = "Stop it and keep the model, let it run to the limit, or plan it again with a higher limit."
     elif found.waiting_share >= 0.3:

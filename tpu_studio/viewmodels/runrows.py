@@ -35,9 +35,9 @@ _MAY_EXTEND = ("completed", "early-stopped", "stopped-by-user")
 
 
 def pretence(place: str, usd: float) -> str:
-    """`practice` or `pretended`: what *usd* is where nobody is charged; "" for real money and for nothing."""
+    """`practice` or `simulated`: what *usd* is where nobody is charged; "" for real money and for nothing."""
     return (
-        "" if places.by_id(place).charges or not usd else "practice" if places.by_id(place).rehearses else "pretended"
+        "" if places.by_id(place).charges or not usd else "practice" if places.by_id(place).rehearses else "simulated"
     )
 
 
@@ -99,7 +99,7 @@ class RunRow:
 
     @property
     def cost(self) -> str:
-        """`$1.84`; `practice $0.07` and `pretended $0.07` where nobody is charged anything; `at most $0.09`."""
+        """`$1.84`; `practice $0.07` and `simulated $0.07` where nobody is charged anything; `at most $0.09`."""
         if self.problem:
             return "–"  # it may have been rented: nobody knows
         return f"{self.cost_kind} {figures.money(self.most)}".strip()

@@ -47,7 +47,7 @@ class Key:
         before: What it was before there was such a key, of one that is younger than others: with that value all is as
             it was, and what was timed then still counts.
         words: What its choices are called.
-        title, help: Plain words for the screen; *term* is the field's word for it, *unit* stands in the field.
+        title: The field's own term for it, the label on every screen; *help*: plain words below; *unit* stands inside.
     """
 
     table: str
@@ -60,7 +60,6 @@ class Key:
     maximum: float | None = None
     above: bool = False
     title: str = ""
-    term: str = ""
     unit: str = ""
     help: str = ""
     group: str = ""
@@ -83,7 +82,6 @@ def key(
     minimum: float | None = None,
     maximum: float | None = None,
     above: bool = False,
-    term: str = "",
     unit: str = "",
     help: str = "",
     group: str = "",
@@ -99,7 +97,6 @@ def key(
         "minimum": minimum,
         "maximum": maximum,
         "above": above,
-        "term": term,
         "unit": unit,
         "help": help,
         "group": group,

@@ -39,8 +39,7 @@ class Model:
     )
     preset: str | Auto = key(
         AUTO,
-        "What it knows before",
-        term="preset",
+        "Pretrained weights",
         help='What it has learned before: "starter:" and the model\'s name, or "none" to begin from nothing.',
         group="learning",
         examples=("picture", "text"),
@@ -70,57 +69,54 @@ class Data(Generic[A]):
 
     kind: str = key("", "Kind of data", choices=kinds.IDS)
     path: str | None = key(None, "Where the data is", path=True, help="A folder or a file on this computer.")
-    target: str | None = key(None, "What to predict", term="target column")
+    target: str | None = key(None, "Target column", help="What to predict.")
     task: str | A = key(
         AUTO,
-        "What to learn",
+        "Task",
         choices=tasks.IDS,
-        term="task",
+        help="What the model learns to do.",
         group="data",
-        words={one.id: one.does for one in tasks.all_tasks()},
+        words={one.id: one.title for one in tasks.all_tasks()},
     )
     validation: float = key(
         0.2,
-        "Kept aside for testing",
+        "Validation split",
         minimum=0.01,
         maximum=0.9,
-        term="validation share",
         help="This share of the data is never trained on; it shows how well the model does on unseen data.",
         group="data",
     )
     image_size: int | A = key(
         AUTO,
-        "Picture size",
+        "Image size",
         minimum=8,
         maximum=1024,
         unit="pixels",
-        help="Pictures are scaled to this many pixels on each side.",
+        help="Images are resized to this many pixels on each side.",
         group="data",
         examples=("picture",),
     )
     augment: bool | A = key(
         AUTO,
-        "Vary the pictures a little",
-        term="augmentation",
-        help="Small random shifts, turns and changes of light make more of few pictures.",
+        "Data augmentation",
+        help="Small random shifts, turns and changes of light make more of few images.",
         group="data",
         examples=("picture",),
     )
     sequence_length: int | A = key(
         AUTO,
-        "Text the model sees at once",
+        "Context length",
         minimum=8,
         maximum=8192,
-        term="context length",
         unit="tokens",
+        help="How much text the model sees at once.",
         group="data",
         examples=("text",),
     )
     tokenizer: Literal["bytes", "bpe", "preset"] | A = key(
         AUTO,
-        "How text is cut up",
-        term="tokenizer",
-        help="Bytes, pieces of words that are learned from your text, or the pieces that starter weights know.",
+        "Tokenizer",
+        help="How text is cut up: bytes, pieces of words learned from your text, or those that starter weights know.",
         group="data",
         examples=("text",),
         words={
@@ -136,10 +132,10 @@ class Data(Generic[A]):
     )
     max_broken_share: float = key(
         0.05,
-        "Broken items to put up with",
+        "Tolerate unreadable items up to",
         minimum=0.0,
         maximum=1.0,
-        help="Broken pictures or rows are left out and named. Above this share the run stops.",
+        help="Unreadable items are left out and named. Above this share the run stops.",
         group="data",
     )
 
@@ -153,18 +149,17 @@ class Training(Generic[A]):
     )
     precision: Literal["bfloat16", "float32"] | A = key(
         AUTO,
-        "Number format",
-        term="precision",
-        help="bfloat16 halves the memory of what layers pass on; weights and optimizer stay float32.",
+        "Precision",
+        help="The number format. bfloat16 halves the memory of what layers pass on; weights and optimizer stay float32.",
     )
     epochs: float | None = key(
         None,
-        "Times through the data",
+        "Epochs",
         minimum=0.0,
         above=True,
         maximum=100_000,
-        term="epochs",
-        unit="epochs",
+        unit="passes",
+        help="Passes through the data.",
         group="learning",
         affects="result",
     )
@@ -173,13 +168,12 @@ class Training(Generic[A]):
         "Steps",
         minimum=1,
         maximum=1_000_000_000,
-        term="optimizer steps",
-        unit="steps",
+        help="How often the optimizer moves the weights.",
         group="learning",
         affects="result",
     )
     global_batch: int | A = key(
-        AUTO, "Examples per step", minimum=1, maximum=1_048_576, term="batch size", unit="batch size"
+        AUTO, "Batch size", minimum=1, maximum=1_048_576, help="Examples per step, over all chips."
     )
     optimizer: Literal["adamw", "sgd"] = key(
         "adamw", "Optimizer", group="learning", words={"adamw": "AdamW", "sgd": "SGD"}
@@ -190,56 +184,62 @@ class Training(Generic[A]):
         minimum=0.0,
         above=True,
         maximum=100.0,
-        help="How big each correction is.",
+        help="How far the weights move at each step.",
         affects="result",
     )
     schedule: Literal["cosine", "constant"] = key(
         "cosine",
-        "Learning rate over time",
-        term="schedule",
+        "Learning-rate schedule",
+        help="How the learning rate changes over the run.",
         group="learning",
         affects="result",
-        words={"cosine": "falling like a cosine", "constant": "always the same"},
+        words={"cosine": "cosine decay", "constant": "constant"},
     )
     warmup: float | A = key(
         AUTO,
-        "Gentle start",
+        "Warm-up",
         minimum=0.0,
         maximum=0.9,
-        term="warm-up share",
         help="The learning rate grows from zero over this share of the steps.",
         group="learning",
         affects="result",
     )
     weight_decay: float | A = key(
-        AUTO, "Pull towards small weights", minimum=0.0, maximum=1.0, term="weight decay", group="learning"
+        AUTO,
+        "Weight decay",
+        minimum=0.0,
+        maximum=1.0,
+        help="Pulls the weights towards small values.",
+        group="learning",
     )
     clip_norm: float | A = key(
         AUTO,
-        "Largest gradient (norm)",
+        "Gradient clipping",
         minimum=0.0,
         maximum=1e6,
-        term="gradient clipping",
-        help="0 switches it off.",
+        help="The largest norm of a gradient. 0 switches it off.",
         group="learning",
     )
     label_smoothing: float | A = key(
-        AUTO, "Soften the answers", minimum=0.0, maximum=0.5, term="label smoothing", group="learning"
+        AUTO,
+        "Label smoothing",
+        minimum=0.0,
+        maximum=0.5,
+        help="Softens the answers: the model need not be entirely sure.",
+        group="learning",
     )
     accumulate: int = key(
         1,
-        "Parts per step",
+        "Gradient accumulation steps",
         minimum=1,
         maximum=1024,
-        term="gradient accumulation",
         help="A step's examples are worked through in this many parts, which saves memory.",
         group="learning",
     )
     freeze: Literal["head-first", "backbone", "none"] | A = key(
         AUTO,
-        "What learns",
-        term="freeze",
-        help="Of a model that knows something before: its last layer alone is quick; all of it learns more.",
+        "Fine-tuning",
+        help="What learns of a model with pretrained weights: the last layer alone is quick; all of it learns more.",
         group="learning",
         examples=("picture", "text"),
         before="none",
@@ -251,10 +251,9 @@ class Training(Generic[A]):
     )
     unfreeze_at: int | A = key(
         AUTO,
-        "Everything learns after",
+        "Unfreeze after",
         minimum=0,
         maximum=1_000_000_000,
-        term="unfreezing",
         unit="steps",
         help="Where the last layer learns first: after so many steps the rest learns too, at a lower rate.",
         group="learning",
@@ -263,38 +262,63 @@ class Training(Generic[A]):
     )
     on_nan: Literal["stop", "rollback"] = key(
         "stop",
-        "When the loss stops being a number",
-        help="Stop, or go back to the last good copy with half the learning rate.",
+        "If the loss becomes NaN",
+        help="When it stops being a number: stop, or go back to the last good checkpoint with half the learning rate.",
         group="learning",
         affects="result",
-        words={"stop": "Stop", "rollback": "Go back, halve the rate"},
+        words={"stop": "Stop", "rollback": "Roll back, halve the learning rate"},
     )
     evaluate_every: int | A = key(
-        AUTO, "Check on unseen data every", minimum=1, unit="steps", group="saving", affects="result"
+        AUTO,
+        "Validate every",
+        minimum=1,
+        unit="steps",
+        help="How often it is tested on unseen data.",
+        group="saving",
+        affects="result",
     )
     early_stopping: int = key(
         0,
-        "Stop early when it no longer improves",
+        "Early stopping",
         minimum=0,
         maximum=1000,
-        term="early stopping",
         unit="checks",
-        help="After this many checks on unseen data without a better result. 0 switches it off.",
+        help="Stop after this many checks on unseen data without a better result. 0 switches it off.",
         group="saving",
         affects="result",
     )
     checkpoint_every: int | A = key(
-        AUTO, "Save a copy every", minimum=1, unit="steps", group="saving", affects="result"
-    )
-    steps_per_call: int | A = key(AUTO, "Steps per call of the device", minimum=1, maximum=10_000, group="saving")
-    rematerialize: bool | A = key(
         AUTO,
-        "Recompute instead of remember",
-        term="rematerialisation",
-        help="Less memory for a third more work.",
+        "Save a checkpoint every",
+        minimum=1,
+        unit="steps",
+        help="A copy of the training to resume from.",
+        group="saving",
+        affects="result",
+    )
+    steps_per_call: int | A = key(
+        AUTO,
+        "Steps per execution",
+        minimum=1,
+        maximum=10_000,
+        help="How many steps the device takes at one call.",
         group="saving",
     )
-    seed: int = key(0, "Seed of the random numbers", minimum=0, maximum=2**31 - 1, group="run", affects="result")
+    rematerialize: bool | A = key(
+        AUTO,
+        "Gradient checkpointing",
+        help="Recompute instead of remember (rematerialization): less memory for a third more work.",
+        group="saving",
+    )
+    seed: int = key(
+        0,
+        "Random seed",
+        minimum=0,
+        maximum=2**31 - 1,
+        help="Where the random numbers begin.",
+        group="run",
+        affects="result",
+    )
 
 
 @dataclass(frozen=True)
@@ -306,7 +330,7 @@ class Limits(Generic[A]):
     )
     money_usd: float | Auto = key(
         AUTO,
-        "Stop when it has cost",
+        "Spending limit",
         minimum=0.0,
         above=True,
         maximum=1_000_000,
@@ -315,7 +339,7 @@ class Limits(Generic[A]):
         affects="result",
     )
     idle_minutes: float = key(
-        15, "Stop when nothing happens for", minimum=1, maximum=1440, unit="minutes", group="limits", affects="result"
+        15, "Stop when idle for", minimum=1, maximum=1440, unit="minutes", group="limits", affects="result"
     )
     wait_hours: float = key(
         4,
@@ -335,9 +359,9 @@ class Where(Generic[A]):
     place: str = key(places.IDS[0], "Where", choices=places.IDS, affects="machine")
     accelerator: str | A = key(AUTO, "Accelerator", affects="machine")
     tier: str = key(
-        loans.usual().word, "Kind of loan", choices=tuple(loan.word for loan in loans.LOANS), affects="result"
+        loans.usual().word, "Capacity type", choices=tuple(loan.word for loan in loans.LOANS), affects="result"
     )
-    zones: Sequence[str] = key([], "Areas", term="zones", affects="result")
+    zones: Sequence[str] = key([], "Zones to try", help="They are asked in this order.", affects="result")
     backend: Literal["tpu-api", "compute-engine"] | None = key(
         None,
         "Lent by",
@@ -348,7 +372,7 @@ class Where(Generic[A]):
     project: str | None = key(None, "Google Cloud project", affects="result")
     usd_per_hour: float | None = key(
         None,
-        "Pretended price",
+        "Simulated price",
         minimum=0.0,
         maximum=100_000,
         unit="$/hour",

@@ -14,7 +14,7 @@ class Task:
 
     Attributes:
         answers: ``classes`` (one of a few), a ``number``, or the next ``tokens`` of a text.
-        does: What the model learns to do, after "to"; *doing*: the same as a noun.
+        title: The field's term for it; *doing*: what the model learns to do, in plain words.
         why: The plan's reason for choosing it.
         learned: The report's sentence; fields ``classes`` (how many) and ``target``.
         metrics: Ids of its metrics on unseen data and in training, the one that people look at first.
@@ -25,7 +25,7 @@ class Task:
 
     id: str
     answers: Literal["classes", "number", "tokens"]
-    does: str
+    title: str
     doing: str
     why: str
     learned: str
@@ -61,7 +61,7 @@ _TASKS = (
     Task(
         "classification",
         "classes",
-        "tell kinds apart",
+        "Classification",
         "telling kinds apart",
         "The answers are a few kinds, so the model learns to tell them apart.",
         "Learned to tell {classes} classes apart.",
@@ -71,7 +71,7 @@ _TASKS = (
     Task(
         "regression",
         "number",
-        "estimate a number",
+        "Regression",
         "estimating a number",
         "The answers are numbers, so the model learns to estimate them.",
         "Learned to predict {target}.",
@@ -82,7 +82,7 @@ _TASKS = (
     Task(
         "language-model",
         "tokens",
-        "continue the text",
+        "Language modelling",
         "continuing text",
         "Plain text: the model learns to continue it.",
         "Learned to write like the text it was given.",
@@ -94,7 +94,7 @@ _TASKS = (
     Task(
         "text-classification",
         "classes",
-        "tell kinds of text apart",
+        "Text classification",
         "telling kinds of text apart",
         "Each text stands under its kind, so the model learns to tell the kinds apart.",
         "Learned to tell {classes} kinds of text apart.",

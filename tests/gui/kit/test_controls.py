@@ -180,7 +180,7 @@ def test_arrow_keys_walk_choice_cards(qtbot):
 
 
 def test_a_number_is_typed_as_people_write_it(qtbot):
-    box = SpinBox(64, 1, 65_536, name="Pictures per step")
+    box = SpinBox(64, 1, 65_536, name="Batch size")
     page(qtbot, box)
     heard = []
     box.valueChanged.connect(heard.append)
@@ -226,9 +226,9 @@ def test_a_decimal_shows_no_more_digits_than_it_has(qtbot, value, text):
 
 def test_a_field_names_its_box_and_its_error_replaces_the_help(qtbot):
     box = LineEdit()
-    field = Field("Name of the run", box, "Shown in the list", term="run id", explain=True)
+    field = Field("Name of the run", box, "Shown in the list", explain=True)
     page(qtbot, field)
-    assert said(box) == "Name of the run (run id)"
+    assert said(box) == "Name of the run"
     assert field.note.text() == "Shown in the list"
     field.set_error("A name needs at least one letter.")
     assert field.note.text() == "A name needs at least one letter."
@@ -264,7 +264,7 @@ def test_the_wheel_over_a_field_scrolls_the_page_and_changes_no_number(qtbot):
 
 
 def test_the_cost_limit_moves_by_keys_and_says_money_and_estimate(qtbot):
-    slider = MoneySlider(5, 10, name="Stop when it has cost")
+    slider = MoneySlider(5, 10, name="Spending limit")
     slider.set_estimate(2.1, 2.9)
     page(qtbot, slider)
     slider.setFocus()

@@ -243,7 +243,7 @@ def test_practice_says_that_nothing_is_real_and_what_would_be(qtbot: QtBot, page
     as_wide_as(page, 1400)
     rented(page, world, "practice")
     assert "would be" in page.card.figures.subline.text()
-    assert "would have cost" in page.card.figures.limit.title.text()
+    assert "Simulated" in page.card.figures.limit.title.text()
     qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
     told = words_in(sheet_of(page))
     assert "Practice: nothing here is real" in told and "Would be $1.20 an hour" in told and "Would cost" in told

@@ -143,7 +143,7 @@ def test_a_job_error_names_file_line_key_and_the_nearest_known_key():
 
 def test_a_number_out_of_range_is_told_its_range():
     said = say(JobError("job-out-of-range", key="training.epochs", value=-3, minimum=0.0, maximum=100_000, above=True))
-    assert said.title == "“Times through the data” (training.epochs) cannot be -3"
+    assert said.title == "“Epochs” (training.epochs) cannot be -3"
     assert "more than 0, and at most 100,000" in said.meaning
 
 

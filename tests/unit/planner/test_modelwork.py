@@ -72,7 +72,7 @@ def test_a_text_family_without_a_formula_trains_as_long_as_its_text_allows(monke
     with_formula = planned(job("gpt-nano", "text"), PLAYS)
     monkeypatch.delitem(modelwork._FORMULAS, "gpt")
     plan = planned(job("gpt-nano", "text"), PLAYS)
-    assert "times through the text" in plan.reasons["training.steps"]
+    assert "epochs of the text" in plan.reasons["training.steps"]
     seen = planned(job("gpt-nano", "text"), PLAYS, model_facts=counted(636_032, 2.6e8, key=modelwork.key_of_plan(plan)))
     assert seen.steps == with_formula.steps
 

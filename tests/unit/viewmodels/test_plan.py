@@ -341,7 +341,7 @@ def test_a_pretended_price_turns_the_estimate_into_money():
     assert one.view.charge_sentence == "Runs on this computer. Nothing is charged."
     one.model.set_text("where.usd_per_hour", "3")
     assert one.view.headline.startswith("$")
-    assert "pretended" in one.view.subline
+    assert "simulated" in one.view.subline
 
 
 def test_saving_and_opening_gives_the_same_job(tmp_path: Path):

@@ -15,9 +15,7 @@ from tpu_studio.wire.models import MODELS
 from tpu_studio.wire.schema import KEYS
 
 
-@pytest.mark.parametrize(
-    ("batch", "told"), [(512, "1 step each time through the data"), (8, " steps each time through the data")]
-)
+@pytest.mark.parametrize(("batch", "told"), [(512, "; 1 step per epoch"), (8, " steps per epoch")])
 def test_the_batch_tells_how_many_steps_the_data_makes(batch: int, told: str):
     wanted = job("gpt-124m", "text", training={"global_batch": batch})
     plan = make_plan(wanted, PLAYS, now=NOW, computer=LAPTOP)

@@ -409,7 +409,7 @@ def test_of_a_cost_that_is_not_known_exactly_list_and_month_count_the_most():
     [
         ("cloud", 9.0, "$9.00"),
         ("practice", 9.0, "practice $9.00"),
-        ("computer", 0.5, "pretended $0.50"),
+        ("computer", 0.5, "simulated $0.50"),
         ("computer", 0.0, "$0.00"),
     ],
 )

@@ -193,7 +193,7 @@ CHECKS: dict[str, Entry] = {
     "advice-smaller-model": lambda f: _advice(
         f"Take {_n(f, 'title')}",
         f"{f.count('params', 'weight', 'weights')} for {f.count('tokens', 'token', 'tokens')} of text: even "
-        f"{_n(f, 'times')} times through, that is less than one token for each weight, so it would learn the text by heart.",
+        f"{_n(f, 'times')} epochs, that is less than one token for each weight, so it would learn the text by heart.",
         f,
     ),
     "advice-learning-rate": lambda f: _advice(
@@ -207,7 +207,7 @@ CHECKS: dict[str, Entry] = {
         f,
     ),
     "advice-checkpoint": lambda f: _advice(
-        f"Save a copy every {_n(f, 'steps')} steps",
+        f"Save a checkpoint every {_n(f, 'steps')} steps",
         f"About every {about(_number(f.raw('every_s')))} loses least when a machine is taken back once in "
         f"{_n(f, 'hours')} hours (Young 1974, Daly 2006).",
         f,
@@ -218,7 +218,7 @@ CHECKS: dict[str, Entry] = {
         f,
     ),
     "advice-epochs": lambda f: _advice(
-        f"Go {_n(f, 'usual')} times through the data instead of {_n(f, 'times')}",
+        f"Train {_n(f, 'usual')} epochs instead of {_n(f, 'times')}",
         "More rarely helps with this much data: the model begins to learn it by heart.",
         f,
     ),

@@ -33,7 +33,7 @@ def _not_entitled(f: Facts) -> Sentence:
     other = "as on-demand" if loans.by_id(tier).spare else "as spot"
     return Sentence(
         f"{lender(f)} does not lend {what(f)} to this project{how}{zone(f)}",
-        "This is neither your role nor a shortage: the project is not entitled to this type of TPU, kind of loan and area, "
+        "This is neither your role nor a shortage: the project is not entitled to this type of TPU, capacity type and zone, "
         f"and asking again changes nothing. {NOTHING_CHARGED}",
         f"Plan it {other}, or for another area or generation (“Duplicate and edit”): each is granted apart. "
         f"Google's quota page shows what the project may use ({quota_page(f)}).",

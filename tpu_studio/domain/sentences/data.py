@@ -41,8 +41,8 @@ def _too_broken(f: Facts) -> Sentence:
     example = f" The first is {first[0][0]}: {WHY_BROKEN.get(first[0][1], 'it cannot be read')}." if first else ""
     return Sentence(
         f"{f.text('count', 'Many')} of {f.text('of', 'all')} items are broken",
-        f"That is more than the {f.share('allowed', 'share')} you put up with.{example} {DATA_UNTOUCHED}",
-        "Repair or remove them, or allow a larger share under “Broken items to put up with”.",
+        f"That is more than the {f.share('allowed', 'share')} you tolerate.{example} {DATA_UNTOUCHED}",
+        "Repair or remove them, or allow a larger share under “Tolerate unreadable items up to”.",
     )
 
 
@@ -52,7 +52,7 @@ def _task_unfit(f: Facts) -> Sentence:
     return Sentence(
         f"{_TASKS.get(task, task) or 'That'} is not possible with {_KINDS.get(kind, 'this data')}".capitalize(),
         f"Possible here: {allowed}. {DATA_UNTOUCHED}",
-        "Set “What to learn” back to automatic.",
+        "Set “Task” back to automatic.",
     )
 
 
@@ -224,7 +224,7 @@ ERRORS: dict[str, Entry] = {
     "data-target-not-number": lambda f: Sentence(
         f"{_column(f)} holds words, not numbers",
         f"For example {f.text('examples', 'a word')}. A number cannot be estimated from that. {DATA_UNTOUCHED}",
-        "Set “What to learn” back to automatic.",
+        "Set “Task” back to automatic.",
     ),
     "data-too-many-classes": lambda f: Sentence(
         f"{_column(f)} has {f.text('count', 'too many')} different values",
@@ -316,7 +316,7 @@ FINDINGS: dict[str, Entry] = {
     "enlarged": lambda f: Sentence(
         f"{f.share('share')} of the pictures are smaller than the model sees",
         "They are enlarged and look blurred.",
-        "Choose a smaller picture size.",
+        "Choose a smaller image size.",
     ),
     "misnamed-files": lambda f: Sentence(
         f"{f.count('count', 'picture has', 'pictures have')} the wrong ending",

@@ -260,13 +260,13 @@ CHECKS: dict[str, Entry] = {
     ),
     "money-limit-short": lambda f: Sentence(
         "The cost limit may end the run before it is done",
-        f"{'' if places.by_id(f.raw('place')).charges else 'The price is pretended: nothing is charged. '}"
+        f"{'' if places.by_id(f.raw('place')).charges else 'The price is simulated: nothing is charged. '}"
         "The model so far is kept.",
         "Raise the limit, or take the recommended one.",
     ),
     "money-limit-large": lambda f: Sentence(
         "The cost limit is far above what the run should cost",
-        f"{'' if places.by_id(f.raw('place')).charges else 'The price is pretended: nothing is charged. '}"
+        f"{'' if places.by_id(f.raw('place')).charges else 'The price is simulated: nothing is charged. '}"
         f"About {_usd(f, 'expected_usd')} are expected, and up to {_usd(f, 'money_usd')} may be spent before it is stopped. "
         "A job file that somebody sent may hold such a limit.",
         "Let the limit be set by the estimate, unless you want this one.",
@@ -297,7 +297,7 @@ CHECKS: dict[str, Entry] = {
     "very-long": Sentence(
         "This is a lot of work for this computer",
         "It would take many hours or days. You can stop at any time and keep the model.",
-        "Choose a smaller model, or fewer times through the data.",
+        "Choose a smaller model, or fewer epochs.",
     ),
     "memory-does-not-fit": lambda f: Sentence(
         "This does not fit into the computer's memory",

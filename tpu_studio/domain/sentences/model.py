@@ -153,7 +153,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "model-stateful": lambda f: Sentence(
         f"The layer {f.text('layer', 'in your model')} keeps its state from one batch to the next",
-        "It is made for one size of batch, and examples come in another order each time through the data, in other "
+        "It is made for one size of batch, and examples come in another order each epoch, in other "
         f"batches when they are checked. {NOTHING_CHARGED}",
         "Leave stateful=True out of the layer, and batch_size out of the input.",
     ),

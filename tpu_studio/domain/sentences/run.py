@@ -93,7 +93,7 @@ REASONS: dict[Reason, Entry] = {
         _without_model(f, "The cost limit was reached")
         or Sentence(
             "The cost limit was reached",
-            "The price was pretended: nothing was charged. The model so far is saved.",
+            "The price was simulated: nothing was charged. The model so far is saved.",
             "Train further with a higher limit, or try the model.",
         )
     ),
@@ -111,7 +111,7 @@ REASONS: dict[Reason, Entry] = {
     Reason.DATA_BROKEN: lambda f: Sentence(
         "Too much of the data is broken",
         f"{f.count('broken', 'item', 'items')} could not be read. Your data is untouched, and nothing was charged.",
-        "Repair or remove them, or allow a larger share under “Broken items to put up with”.",
+        "Repair or remove them, or allow a larger share under “Tolerate unreadable items up to”.",
     ),
     Reason.MODEL_REFUSED: lambda f: Sentence(
         "Your model could not be used",
@@ -309,7 +309,7 @@ ERRORS: dict[str, Entry] = {
         "Wait, or stop and keep the model.",
     ),
     "extend-by-nothing": Sentence(
-        "Training further needs at least a little more", _UNCHANGED, "Give the number of times through the data to add."
+        "Training further needs at least a little more", _UNCHANGED, "Give the number of epochs to add."
     ),
     "limits-of-an-ended-run": lambda f: Sentence(
         f"{_run(f)} is over, so there is nothing left to limit",
@@ -333,7 +333,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "money-spent": lambda f: Sentence(
         f"{_run(f)} has cost as much as that limit already",
-        f"{'' if f.raw('rented') else 'The price is pretended: nothing is charged. '}{_AS_IT_WAS}",
+        f"{'' if f.raw('rented') else 'The price is simulated: nothing is charged. '}{_AS_IT_WAS}",
         f"Give a higher cost limit{_least(f)}: it counts from the run's beginning.",
     ),
     "money-too-little": lambda f: Sentence(

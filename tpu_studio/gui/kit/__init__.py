@@ -48,7 +48,7 @@ Acting and choosing
                 Switch(name, on=False); SwitchRow(title, explanation="", on=False): toggled(bool), isChecked, setChecked
                 CheckBox(text, on=False); ChoiceCard(title, text="", detail="", *, icon="", key=""): set_words
                 ChoiceGroup(cards, *, name, columns=0): changed(key), value, set_value, card(key)
-    fields      Field(label, box, help="", *, term="", explain=False): set_help, set_error(sentence, offers=()),
+    fields      Field(label, box, help="", *, explain=False): set_help, set_error(sentence, offers=()),
                     help_asked, offered(key), .box
                 LineEdit(text="", *, name="", suffix="", placeholder="", icon=""); textChanged and the rest of QLineEdit
                 ComboBox([(key, text)], value="", *, name=""): chosen(key), value, set_value, set_options

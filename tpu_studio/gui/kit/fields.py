@@ -220,23 +220,19 @@ class Field(QWidget):
         box: QWidget,
         help: str = "",
         *,
-        term: str = "",
         explain: bool = False,
         parent: QWidget | None = None,
     ) -> None:
-        """*term* is the technical word, grey, after the plain label; *explain* adds the question mark."""
+        """*label* is the field's term, *help* the plain words below; *explain* adds the question mark."""
         super().__init__(parent)
         self.box = box
         self._help = help
         if not box.accessibleName():
-            box.setAccessibleName(f"{label} ({term})" if term else label)
+            box.setAccessibleName(label)
         top = QHBoxLayout()
         top.setSpacing(Space.hair)
         self.label = Line(label, "label")
         top.addWidget(self.label)
-        if term:
-            top.addSpacing(Space.xs)
-            top.addWidget(Line(f"({term})", "label", "text_3"))
         self.question: IconButton | None = None
         if explain:
             self.question = IconButton("circle-help", f"What is {label.lower()}?", side=22, icon_size=15, tone="text_3")

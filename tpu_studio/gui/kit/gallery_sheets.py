@@ -95,16 +95,16 @@ def controls() -> QWidget:
     wrong = Field("Learning rate", DecimalBox(0.001, suffix="recommended"), explain=True)
     wrong.set_error("Above 1 the loss explodes. 0.001 is a safe start.")
     fields = (
-        Field("Pictures per step", SpinBox(1000, 1, 65_536, suffix="batch size"), "125 on each chip", explain=True),
-        Field("Times through the data", SpinBox(30, 1, 1000, suffix="epochs"), "246,000 pictures in all", explain=True),
+        Field("Batch size", SpinBox(1000, 1, 65_536), "Pictures per step; 125 on each chip", explain=True),
+        Field("Epochs", SpinBox(30, 1, 1000, suffix="passes"), "246,000 pictures in all", explain=True),
         wrong,
         Field(
-            "Number format",
-            Segmented([("bf16", "bfloat16"), ("f32", "float32")], name="Number format"),
+            "Precision",
+            Segmented([("bf16", "bfloat16"), ("f32", "float32")], name="Precision"),
             "Half the memory, same accuracy here",
             explain=True,
         ),
-        Field("Correction rule", ComboBox([("adamw", "AdamW"), ("sgd", "SGD")]), term="optimizer"),
+        Field("Optimizer", ComboBox([("adamw", "AdamW"), ("sgd", "SGD")])),
         Field("Search", LineEdit(placeholder="Find a run", icon="search")),
     )
     for index, field in enumerate(fields):
@@ -119,17 +119,15 @@ def controls() -> QWidget:
     group.set_value("v5e · 8 chips")
     left.body.addWidget(group)
     left.body.addWidget(SwitchRow("Rent it as spot", "About 55% cheaper. Google may take it back.", True))
-    left.body.addWidget(
-        SwitchRow("Stop early when it no longer improves", "After 5 checks without a better result.", False)
-    )
+    left.body.addWidget(SwitchRow("Early stopping", "After 5 checks without a better result.", False))
     left.body.addWidget(CheckBox("Keep Research & Development copies", True))
     left.body.addStretch(1)
     right.title("Estimate", Pill("Up to date"))
     right.body.addWidget(Line("$2.10 – $2.90", "big-number"))
     right.body.addWidget(Text("about 34 minutes on 8 chips", "secondary", "text_2"))
-    slider = MoneySlider(5, 10, name="Stop when it has cost")
+    slider = MoneySlider(5, 10, name="Spending limit")
     slider.set_estimate(2.1, 2.9)
-    right.body.addWidget(FactRow("Stop when it has cost", "$5.00"))
+    right.body.addWidget(FactRow("Spending limit", "$5.00"))
     right.body.addWidget(slider)
     right.body.addWidget(Divider())
     right.body.addWidget(FactRow("Each chip gets", "125 pictures per step"))
@@ -175,7 +173,7 @@ def rows() -> QWidget:
     summaries.addWidget(
         SummaryRow("Data", "Flowers, 102 kinds", "8,189 pictures · 330 MB · in your bucket", icon="images")
     )
-    finding = "The only difference is twice as many pictures per step."
+    finding = "The only difference is twice the batch size."
     summaries.addWidget(Note("flowers-vit-3 is the best so far", finding, action="Plan the next run from this one"))
     summaries.addStretch(1)
     card = Card(margins=1)

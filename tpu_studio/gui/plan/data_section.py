@@ -71,9 +71,9 @@ class DataSection(FoldingSection):
         self.problem = Note("", "", "bad", action="Look again")
         self.problem.acted.connect(model.look_again)
         self._learned = Text("", "secondary", "text_2")
-        self.target = ComboBox(name="Column to predict")
+        self.target = ComboBox(name="Target column")
         self.target.chosen.connect(lambda name: model.set("data.target", name))
-        self._target = Field("What to predict", self.target, term="target column")
+        self._target = Field("Target column", self.target, "What to predict.")
         self.preview = Preview()
         self.preview.column_changed.connect(model.set_column)
         self._notes = QVBoxLayout()
@@ -172,5 +172,5 @@ def _both_read(job: Job, kind: str) -> bool:
 
 def _kept(count: int, kind: str) -> str:
     if count == 1:
-        return "One of them is kept aside for testing."
-    return f"{count:,} {figures.noun(kind)} are kept aside for testing." if count else ""
+        return "One of them is kept aside for validation."
+    return f"{count:,} {figures.noun(kind)} are kept aside for validation." if count else ""

@@ -47,20 +47,19 @@ class FieldBox(QWidget):
         self._draw_now(field)
 
     def _make_box(self, field: FieldView, segments: bool) -> QWidget:
-        name = f"{field.title} ({field.term})" if field.term else field.title
         if field.kind == "switch":
             self.switch = SwitchRow(field.title, field.hint, field.on)
             self.switch.toggled.connect(lambda on: None if self._drawing else self.switched.emit(on))
             return self.switch
         if field.kind == "choice" and segments:
-            self.segmented = Segmented(field.choices, field.text or field.choices[-1][0], name=name)
+            self.segmented = Segmented(field.choices, field.text or field.choices[-1][0], name=field.title)
             self.segmented.changed.connect(self.chosen)
             return self.segmented
         if field.kind == "choice":
-            self.combo = ComboBox(_options(field), name=name)
+            self.combo = ComboBox(_options(field), name=field.title)
             self.combo.chosen.connect(self.chosen)
             return self.combo
-        self.line = LineEdit(field.text, name=name, suffix=field.unit)
+        self.line = LineEdit(field.text, name=field.title, suffix=field.unit)
         self.line.textEdited.connect(self.typed)
         self.line.editingFinished.connect(self._settle)
         return self.line
@@ -73,13 +72,7 @@ class FieldBox(QWidget):
     def explain(self) -> None:
         """What the setting is, what we recommend here and why, and the way back to that."""
         view = self.view
-        explainer = Explainer(
-            view.title,
-            view.help,
-            _helps(view),
-            badge=(view.term, "neutral") if view.term else None,
-            parent=self,
-        )
+        explainer = Explainer(view.title, view.help, _helps(view), parent=self)
         explainer.acted.connect(lambda _key: self.reset.emit())
         explainer.open_at((self.field.question if self.field else None) or self)
 

@@ -1,4 +1,4 @@
-"""What a rented TPU can be chosen by: three good ones as cards, then generation, size, kind of loan and areas."""
+"""A rented TPU: three good ones as cards, then generation, slice size, capacity type and zones."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class RentedBox(QWidget):
         self._zones: tuple[Option, ...] = ()
         self.cards: ChoiceGroup | None = None
         self._cards_box = QVBoxLayout()
-        self.generation = ComboBox(name="Kind of TPU")
+        self.generation = ComboBox(name="TPU generation")
         self.generation.chosen.connect(model.set_generation)
-        self.size_box = ComboBox(name="Size")
+        self.size_box = ComboBox(name="Slice size")
         self.size_box.chosen.connect(model.set_slice)
-        self.tier = Segmented(TIERS, loans.usual().word, name="Kind of loan")
+        self.tier = Segmented(TIERS, loans.usual().word, name="Capacity type")
         self.tier.changed.connect(model.set_tier)
         self.region = ComboBox(name="Region")
         self.region.chosen.connect(model.set_region)
-        self.generation_field = Field("Kind of TPU", self.generation, "", term="generation")
-        self.size_field = Field("Size", self.size_box, "", term="slice")
-        self.tier_field = Field("Kind of loan", self.tier, "")
+        self.generation_field = Field("TPU generation", self.generation, "")
+        self.size_field = Field("Slice size", self.size_box, "")
+        self.tier_field = Field("Capacity type", self.tier, "")
         self.region_field = Field("Region", self.region, "")
-        self.zones_title = Text("Areas that are asked, in this order", "label")
+        self.zones_title = Text("Zones to try, in order", "label")
         self.zones: dict[str, CheckBox] = {}
         self._zones_flow = FlowLayout()
         self.lender = Segmented(LENDERS, "tpu-api", name="Rented through")

@@ -59,7 +59,7 @@ class WhereSection(QWidget):
         self.card.body.addWidget(self.beside_field)
 
         self.promises = Card(spacing=Space.gap)
-        self.early = SwitchRow("Stop early when it no longer improves", "")
+        self.early = SwitchRow("Early stopping", "")
         self.early.toggled.connect(self._early)
         self.promises.body.addWidget(self.early)
         self.promise = Promise()
@@ -100,7 +100,7 @@ class WhereSection(QWidget):
         self.early.setChecked(checks > 0)
         noun = planwords.noun_of(job)
         self.early.explanation.setText(
-            f"After {checks or EARLY_CHECKS} checks on unseen {noun} without a better result."
+            f"Stop after {checks or EARLY_CHECKS} checks on unseen {noun} without a better result."
         )
         self.early.explanation.show()
         self._drawing = False

@@ -54,7 +54,7 @@ def _money(model: RunViewModel) -> tuple[list[str], list[str]]:
 
 
 def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
-    """How many more times through the data."""
+    """How many more epochs."""
     state = model.state.value
     facts = state.facts
     done = facts.steps / facts.steps_per_epoch if facts.steps_per_epoch else 1.0
@@ -64,10 +64,8 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
     else:
         title, words = "Add to this run?", "It trains on where it would have ended. One run, one curve, one model."
     sheet = Sheet(over, title, words)
-    box = DecimalBox(
-        max(1.0, round(done / 4)), 0.1, 100_000, step=1, decimals=1, name="More times through the data", suffix="epochs"
-    )
-    field = Field("More times through the data", box)
+    box = DecimalBox(max(1.0, round(done / 4)), 0.1, 100_000, step=1, decimals=1, name="More epochs", suffix="passes")
+    field = Field("More epochs", box)
 
     def tell(epochs: float) -> None:
         field.set_help(runnumbers.extension_words(facts, state.view, epochs))

@@ -204,8 +204,8 @@ class RunsPage(QWidget):
         sheet = Sheet(
             self, f"Train {row.name} longer?", "It goes on from its last saved copy: one run, one curve.", width=460
         )
-        epochs = DecimalBox(1, 0.01, 10_000, step=1, decimals=2, name="More times through the data", suffix="epochs")
-        sheet.body.addWidget(Field("More times through the data", epochs, help=row.extension_price))
+        epochs = DecimalBox(1, 0.01, 10_000, step=1, decimals=2, name="More epochs", suffix="passes")
+        sheet.body.addWidget(Field("More epochs", epochs, help=row.extension_price))
         sheet.answer("Leave it as it is", safe=True)
         go = sheet.answer("Train longer", lambda: self._model.extend(run, epochs.value()), kind="primary")
         sheet.needs(epochs, go)

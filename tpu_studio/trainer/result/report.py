@@ -164,9 +164,7 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
         ("Data", str(plan.job.data.path or "built-in sample")),
     ]
     if look.get("train"):
-        rows.append(
-            ("Examples", f"{whole(look['train']):,} to learn from, {whole(look.get('validation')):,} kept aside")
-        )
+        rows.append(("Examples", f"{whole(look['train']):,} training, {whole(look.get('validation')):,} validation"))
     if card["classes"]:
         shown = ", ".join(card["classes"][:12])
         rows.append(
@@ -208,14 +206,13 @@ def _settings(plan: Plan) -> str:
             continue
         if not concerns(key, plan.job.data.kind, plan.task):
             continue
-        term = f" <small>{_e(key.term)}</small>" if key.term else ""
         why = plan.reasons.get(key.path, "")
         shown = (
             ", ".join(f"{name} {inner}" for name, inner in value.items())
             if isinstance(value, Mapping)
             else _value(value)
         )
-        rows.append(f"<tr><th>{_e(key.title or key.name)}{term}</th><td>{_e(shown)}</td><td>{_e(why)}</td></tr>")
+        rows.append(f"<tr><th>{_e(key.title or key.name)}</th><td>{_e(shown)}</td><td>{_e(why)}</td></tr>")
     return "".join(rows)
 
 
