@@ -13,7 +13,7 @@ from tpu_studio.wire import places
 
 BUSY = 0.9  # from here on nothing is said of what keeps the TPU from computing
 NONE_HERE = (  # in practice: what stands where a TPU's figures would, and what explains it
-    "no TPU here: this computer computes",
+    "Simulated on this computer's CPU",
     "On a rented TPU this says how busy its chips are and how full their memory is, as the TPU itself tells.",
 )
 MFU = "MFU (model FLOP utilisation)"

@@ -99,16 +99,16 @@ def _line(facts: RunFacts, item: Happened, view_usd: float, copy: bool) -> Line 
             unseen = tasks.by_id(facts.task).unseen or f"on unseen {facts.noun}"
             said = figures.metric(name, number(told["value"]))
             if metrics.by_id(name).unit == "nats":  # as the curve tells it
-                said = f"unsure between {figures.figure(metrics.perplexity(number(told['value'])))} characters"
+                said = f"perplexity {figures.figure(metrics.perplexity(number(told['value'])))}"
             return Line(item.t, "trending-up", f"New best {unseen}: {said}", "ok")
         case "checkpoint":
-            return Line(item.t, "save", f"Saved a copy of the model (step {figures.count(number(told['step']))})", "ok")
+            return Line(item.t, "save", f"Saved a checkpoint (step {figures.count(number(told['step']))})", "ok")
         case "resume":
             step = number(told["step"])
             return Line(
                 item.t,
                 "rotate-cw",
-                f"Carried on from the copy at step {figures.count(step)}"
+                f"Resumed from the checkpoint at step {figures.count(step)}"
                 if step
                 else "Started again from the beginning",
                 "accent",

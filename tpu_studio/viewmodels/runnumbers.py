@@ -46,7 +46,7 @@ def numbers(facts: RunFacts, view: RunView, now: float, found: Forecast | None =
 
 
 def _yet(view: RunView, when: str) -> str:
-    return "it ended before" if view.over else when
+    return "not reached" if view.over else when
 
 
 def _loss(view: RunView) -> Number:
@@ -115,15 +115,15 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
         return Number(label, "–", "", _yet(view, "after the first check on unseen data"), "award")
     best = view.best.get(name)
     if metrics.by_id(name).unit == "nats":
-        return Number(
-            label, figures.figure(metrics.perplexity(value)), "characters", "perplexity; less is better", "award"
-        )
+        counts = "Between how many next characters the model hesitates."
+        shown = figures.figure(metrics.perplexity(value))
+        return Number(label, shown, "", "on unseen text; less is better", "award", counts=counts)
     said, context = figures.metric(name, value), "on unseen data"
     if best:
         context = f"best {figures.metric(name, best[0])} at step {figures.count(best[1])}"
     if kept is not None:
         better = best and figures.metric(name, best[0]) != said
-        context = f"the model you have; {context}" if better else "the model you have"
+        context = f"saved model; {context}" if better else "saved model"
     more, hover = _beside(facts, view)
     return Number(label, said, "", context, "award", more=more, more_icon="activity", hover=hover)
 

@@ -202,7 +202,7 @@ def row_of(known: RunSummary) -> RunRow:
 
 
 def _metric(name: str, value: float | None) -> str:
-    """As the Run page tells it: of a text, between how many characters the model is unsure."""
+    """As the Run page tells it: of a text, its perplexity."""
     if metrics.by_id(name).unit == "nats" and value is not None:
         return figures.figure(metrics.perplexity(value))
     return figures.metric(name, value)

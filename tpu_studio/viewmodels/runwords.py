@@ -75,7 +75,7 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
             return f"On unseen rows it is worse than always saying the mean of {what}, after {took}.{off}"
         return f"It explains {figures.share(value)} of the differences in {what} on unseen rows, in {took}.{off}"
     between = figures.figure(metrics.perplexity(value), 2)
-    return f"Reading unseen text it is unsure between about {between} next characters, in {took}."
+    return f"Validation perplexity {between}: it hesitates between about {between} next characters, after {took}."
 
 
 def _reason(view: RunView) -> Reason:

@@ -127,7 +127,7 @@ _KINDS = (
         "To sort by kind, or to write like it",
         "file-text",
         "text",
-        "pieces of text",
+        "sequences",
         "plain text",
         "text",
         "file",

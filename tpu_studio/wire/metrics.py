@@ -21,7 +21,7 @@ class Metric:
     Attributes:
         title: The field's term, which heads a curve and stands before a figure: "Accuracy".
         row: The same within a line: "accuracy".
-        label: What a big figure of it is called in plain words; *report*: the same in the report.
+        label: What a big figure of it is called; *report*: the same in the report.
         unit: ``share`` reads as percent; ``score`` is at most 1 (1 is perfect), percent as well; ``nats`` are natural
             logarithms of a perplexity; ``number`` is as it is.
         better: Which way is better.
@@ -62,18 +62,18 @@ class Metric:
 # In the order in which a table of them has its columns.
 _METRICS = (
     Metric("loss", "Loss", "loss", "Loss", headline=True),
-    Metric("val_loss", "Loss", "loss on unseen", "Loss on unseen data", unseen=True, headline=True),
-    Metric("accuracy", "Accuracy", "accuracy", "Right while training", "share", "higher"),
+    Metric("val_loss", "Loss", "validation loss", "Validation loss", unseen=True, headline=True),
+    Metric("accuracy", "Accuracy", "accuracy", "Training accuracy", "share", "higher"),
     Metric(
         "val_accuracy",
         "Accuracy",
         "accuracy",
-        "Right on unseen",
+        "Validation accuracy",
         "share",
         "higher",
         unseen=True,
         headline=True,
-        report="Right on unseen data",
+        report="Validation accuracy",
     ),
     Metric(
         "val_r2",
@@ -85,7 +85,7 @@ _METRICS = (
         unseen=True,
         headline=True,
         context="1 is perfect, 0 is guessing the mean",
-        report="R² on unseen data",
+        report="Validation R²",
     ),
     Metric(
         "val_mae",
@@ -104,14 +104,14 @@ _METRICS = (
         "val_nats_per_token",
         "Perplexity",
         "perplexity",
-        "Unsure between",
+        "Perplexity",
         "nats",
         unseen=True,
         headline=True,
-        report="Nats a character on unseen text",
+        report="Validation loss (nats a character)",
     ),
     Metric("learning_rate", "Learning rate", "learning rate", "Learning rate", course=True, noisy=False),
-    Metric("grad_norm", "Size of the gradient", "size of the gradient", "Size of the gradient", course=True),
+    Metric("grad_norm", "Gradient norm", "gradient norm", "Gradient norm", course=True),
 )
 _BY_ID = {metric.id: metric for metric in _METRICS}
 
@@ -158,5 +158,5 @@ def rank(name: str) -> tuple[int, str]:
 
 
 def perplexity(nats: float) -> float:
-    """Between how many tokens a model is unsure that loses *nats* a token."""
+    """Between how many tokens a model hesitates that loses *nats* a token."""
     return math.exp(min(nats, MOST_NATS))

@@ -364,7 +364,7 @@ def test_files_of_another_computer_are_left_to_the_window_which_refuses_them(qtb
 
 
 def test_actions_of_a_page_stand_below_its_title_where_there_is_little_room(qtbot):
-    buttons = [Button(words) for words in ("Open folder", "Save a copy…", "Train longer…", "Carry on")]
+    buttons = [Button(words) for words in ("Open folder", "Export…", "Train longer…", "Resume")]
     header = PageHeader("hands-that-count", "Small picture network · hands · this computer", *buttons)
     window = shown(qtbot, header, width=1000)
     assert buttons[0].mapTo(header, buttons[0].rect().topLeft()).x() > 300
@@ -382,7 +382,7 @@ def test_actions_of_a_page_stand_below_its_title_where_there_is_little_room(qtbo
 
 def test_more_actions_than_a_line_holds_wrap_and_none_is_lost(qtbot):
     theme.controller().set_text_scale(1.5)
-    names = ("Stopped by you", "Open folder", "Save a copy…", "Train longer…", "Duplicate and edit", "Carry on")
+    names = ("Stopped by you", "Open folder", "Export…", "Train longer…", "Duplicate and edit", "Resume")
     buttons = [Pill(names[0]), *(Button(words) for words in names[1:])]
     header = PageHeader("hands-that-count", "Small picture network · hands · this computer", *buttons)
     qtbot.kept = window = shown(qtbot, header, width=960)
@@ -413,8 +413,8 @@ def test_a_limit_is_never_cut_off_its_number_grows_smaller_instead(qtbot):
 
 
 def test_the_context_of_a_big_number_has_room_for_two_lines(qtbot):
-    row = BigNumberRow("Loss", "Speed", "Right on unseen", "Time")
-    for name in ("Loss", "Speed", "Right on unseen", "Time"):
+    row = BigNumberRow("Loss", "Speed", "Validation accuracy", "Time")
+    for name in ("Loss", "Speed", "Validation accuracy", "Time"):
         row.tile(name).set_number("1.03", "", "was 2.66 at the start of it all", icon="clock")
     shown(qtbot, row, width=560)
     QApplication.processEvents()

@@ -26,10 +26,10 @@ def test_an_empty_plot_says_what_it_waits_for(qtbot):
 
 
 def test_a_plot_is_one_sentence_to_a_screen_reader(qtbot):
-    plot = loss(qtbot, Curve("unseen", "on unseen pictures", curve_of([60, 120], [2.0, 1.0]), kind="points"))
+    plot = loss(qtbot, Curve("unseen", "validation", curve_of([60, 120], [2.0, 1.0]), kind="points"))
     plot.set_limits([Limit(0.5, "the goal")])
     plot.canvas.refresh()
-    assert plot.summary() == ("Loss: on unseen pictures 1.00 at 2 min, from 2.00, lowest 1.00, highest 2.00; the goal.")
+    assert plot.summary() == ("Loss: validation 1.00 at 2 min, from 2.00, lowest 1.00, highest 2.00; the goal.")
 
 
 def test_the_legend_carries_the_current_values(qtbot):
@@ -37,9 +37,9 @@ def test_the_legend_carries_the_current_values(qtbot):
     plot = loss(
         qtbot,
         Curve("a", "training", curve_of(x, 50.0 - x)),
-        Curve("b", "on unseen", curve_of([40], [0.54]), kind="points"),
+        Curve("b", "validation", curve_of([40], [0.54]), kind="points"),
     )
-    assert plot.legend.accessibleName() == "training 1.00, on unseen 0.540"
+    assert plot.legend.accessibleName() == "training 1.00, validation 0.540"
 
 
 def test_what_the_page_says_elsewhere_the_legend_says_too_and_a_value_off_a_smoothed_line_is_called_so(qtbot):
@@ -169,7 +169,7 @@ def test_a_gap_is_a_gap_with_its_reason(qtbot):
 def test_the_words_of_a_gap_stand_where_no_line_runs(qtbot, level):
     """Between two measured points too: the curve of unseen data has few of them."""
     frame_holder = Curve("a", "training", curve_of([0.0, 150.0, 300.0], [0.0, 0.5, 1.0]), kind="line")
-    few = Curve("b", "on unseen", curve_of([0.0, 300.0], [level, level]), kind="points")
+    few = Curve("b", "validation", curve_of([0.0, 300.0], [level, level]), kind="points")
     canvas = loss(qtbot, frame_holder, few).canvas
     picture = QPixmap(canvas.size())
     painter = QPainter(picture)

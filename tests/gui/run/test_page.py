@@ -161,7 +161,7 @@ def test_a_run_that_is_over_is_trained_longer_from_its_page(
     qtbot.waitUntil(lambda: shown.model.state.value.view.step > 20 and shown.model.state.value.over, timeout=15_000)
     assert [step for step, _ in studio.points(run)] == list(range(1, shown.model.state.value.view.step + 1))
     charts = shown.page.charts  # the axis is still of time, and shows where the run was carried on
-    qtbot.waitUntil(lambda: [gap.words for gap in charts.loss.canvas.gaps] == ["carried on"], timeout=10_000)
+    qtbot.waitUntil(lambda: [gap.words for gap in charts.loss.canvas.gaps] == ["resumed"], timeout=10_000)
     assert {plot.canvas.x_scale for plot in (charts.loss, charts.quality, charts.speed, charts.split)} == {TIME}
     end, view = charts.loss.canvas.drawn[0].curve.source.last(), shown.model.state.value.view
     assert end is not None and 0 < end[0] <= view.spans[Phase.TRAINING].seconds(0) + 0.1
@@ -223,7 +223,7 @@ def test_a_run_that_failed_before_its_first_step_waits_for_nothing_and_offers_no
     assert page.pill.text() == "Failed"
     words = [plot.canvas.waits_for for plot in (page.charts.loss, page.charts.quality, page.charts.split)]
     assert not [sentence for sentence in words if "Waits" in sentence]
-    assert page.numbers.tile("third").context.text() == "it ended before"
+    assert page.numbers.tile("third").context.text() == "not reached"
     assert not page.export_button.isVisible()
     assert not page.extend_button.isVisible()
 

@@ -142,14 +142,14 @@ def test_how_busy_the_tpu_is_stands_with_the_speed_and_bears_out_that_it_waits(s
 
     rehearsed = show("practice", view_of(*TRAINS, (24.5, "device", BUSY)), T + 25)
     rehearsing = rehearsed.page.numbers.tile("second")
-    assert rehearsing.more.text() == "no TPU here: this computer computes"
+    assert rehearsing.more.text() == "Simulated on this computer's CPU"
     assert "busy" not in rehearsing.accessibleName() and "On a rented TPU" in rehearsing.accessibleDescription()
 
 
 def test_where_the_time_of_a_step_goes_is_explained_on_hover_a_sentence_each(show: Any):
     split = show("cloud", view_of(*TRAINS), T + 25).page.charts.split
     computing, waiting, used = split.title.toolTip().split("\n")
-    assert computing.startswith("Computing: ") and waiting.startswith("Waiting: ")
+    assert computing.startswith("Compute: ") and waiting.startswith("Input wait: ")
     assert used.startswith("MFU (model FLOP utilisation) is ")
     assert split.legend.toolTip().endswith(split.title.toolTip())
 

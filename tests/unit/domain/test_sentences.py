@@ -216,7 +216,7 @@ def test_an_end_before_the_first_copy_promises_none(reason: Reason) -> None:
 
 
 def test_words_name_the_button_that_carries_on() -> None:
-    assert "“Carry on”" in say_reason(Reason.GUARDIAN_GONE, {}).action
+    assert "“Resume”" in say_reason(Reason.GUARDIAN_GONE, {}).action
 
 
 def test_what_the_system_says_stands_without_its_number() -> None:

@@ -76,8 +76,8 @@ def test_as_many_runs_as_can_be_compared_make_a_small_page_in_which_each_has_its
     plots = data_of(read(made.data))["plots"]
     assert [plot["title"] for plot in plots] == [
         "Loss, training",
-        "Loss on unseen data",
-        "Explained (R²) on unseen data",
+        "Loss, validation",
+        "Explained (R²), validation",
     ]
     assert all([line["name"] for line in plot["lines"]] == runs.names for plot in plots)
 

@@ -285,8 +285,8 @@ def test_a_tick_shows_what_was_written_since(page: RunViewModel, watched: Watche
 @pytest.mark.parametrize(
     ("kept", "reason", "value", "context"),
     [
-        (0.94, "completed", "94%", "the model you have; best 98.7% at step 64"),
-        (0.987, "early-stopped", "98.7%", "the model you have"),
+        (0.94, "completed", "94%", "saved model; best 98.7% at step 64"),
+        (0.987, "early-stopped", "98.7%", "saved model"),
         (0.94, "discarded", "94%", "best 98.7% at step 64"),
         (0.94, "disk-full", "94%", "best 98.7% at step 64"),
     ],
@@ -403,8 +403,8 @@ def test_of_copies_that_follow_one_another_the_newest_is_told(page: RunViewModel
         )
     watched.tell(event("phase", t=300, phase="saving"), event("checkpoint", t=301, step=100))
     page.open()
-    copies = [line.text for line in page.state.value.happened if "Saved a copy" in line.text]
-    assert copies == ["Saved a copy of the model (step 100)", "Saved a copy of the model (step 80)"]
+    copies = [line.text for line in page.state.value.happened if "Saved a checkpoint" in line.text]
+    assert copies == ["Saved a checkpoint (step 100)", "Saved a checkpoint (step 80)"]
 
 
 def test_a_best_that_reads_the_same_is_told_once(page: RunViewModel, watched: Watched):
@@ -421,7 +421,7 @@ def test_a_best_of_a_text_is_told_as_its_curve_tells_it():
     nats = ((0.0, 1.9), (1.0, math.log(5.2)))
     view = view_of(*((t, "metric", {"step": [t], "val_nats_per_token": [value]}) for t, value in nats))
     (line,) = what_happened(facts_of(plan), view)
-    assert line.text == "New best on unseen text: unsure between 5.20 characters"
+    assert line.text == "New best on unseen text: perplexity 5.20"
 
 
 def test_a_report_tells_the_loss_at_the_start_not_how_long_ago(page: RunViewModel, watched: Watched):

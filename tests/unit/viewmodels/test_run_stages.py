@@ -47,7 +47,7 @@ def test_a_run_stopped_while_it_was_set_up_is_shown_to_have_stopped_there(page: 
     page.open()
     told = {stage.title: stage.state for stage in page.state.value.stages}
     assert (told["Setting up"], told["Training"]) == ("stopped", "ahead")
-    assert page.state.value.ending is not None and "“Carry on”" in page.state.value.ending.action  # as its button says
+    assert page.state.value.ending is not None and "“Resume”" in page.state.value.ending.action  # as its button says
 
 
 def test_training_that_was_stopped_is_not_shown_as_done(page: RunViewModel, watched: Watched):

@@ -96,7 +96,7 @@ def test_all_that_the_program_writes_itself_is_taken_along(studio: Studio, train
 def test_a_copy_that_was_saved_and_zipped_is_no_run_and_one_changed_byte_is_seen(
     studio: Studio, trained: Path, tmp_path: Path
 ) -> None:
-    """*Save a copy* gives the result; a zip of it has no plan. Of a zip of the run, each byte is covered by a sum."""
+    """*Export* gives the result; a zip of it has no plan. Of a zip of the run, each byte is covered by a sum."""
     if not (trained / "result").is_dir():
         (trained / "result").mkdir()
         (trained / "result" / "model.keras").write_bytes(b"model" * 1000)

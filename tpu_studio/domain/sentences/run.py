@@ -8,7 +8,7 @@ from tpu_studio.wire import places
 from tpu_studio.wire.reasons import Reason
 
 _AS_IT_WAS = "Nothing was changed by this, or charged for it, and the last saved copy of the model is safe."
-_CARRY_ON = "“Carry on” (tpu-studio resume)"
+_RESUME = "“Resume” (tpu-studio resume)"
 
 
 def _kept(f: Facts) -> str:
@@ -23,7 +23,7 @@ def _kept(f: Facts) -> str:
 
 def _carry_on(f: Facts) -> str:
     return (
-        f"{_CARRY_ON} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last saved copy'}."
+        f"{_RESUME} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last saved copy'}."
     )
 
 
@@ -40,7 +40,7 @@ def _without_model(f: Facts, title: str) -> Sentence | None:
         return Sentence(
             f"{title} before a new model was written",
             f"Nothing was charged. {before}",
-            f"Try it, or go on: {_CARRY_ON}.",
+            f"Try it, or go on: {_RESUME}.",
         )
     kept = (
         "No copy of the model had been saved yet." if f.none("saved_step") else "A copy that was saved before is safe."
@@ -101,7 +101,7 @@ REASONS: dict[Reason, Entry] = {
     Reason.DATA_MISSING: lambda f: Sentence(
         "The data is not there any more",
         f"{f.file('path', 'The folder or file')} was moved, renamed or deleted. {_kept(f)}",
-        "Put it back, then press “Carry on”.",
+        "Put it back, then press “Resume”.",
     ),
     Reason.DATA_CHANGED: lambda f: Sentence(
         "The data has changed since the plan was made",
@@ -131,17 +131,17 @@ REASONS: dict[Reason, Entry] = {
     Reason.DISK_FULL: lambda f: Sentence(
         "The disk is full",
         f"A copy of the model could not be written. {_kept(f)}",
-        "Free some space, then press “Carry on”.",
+        "Free some space, then press “Resume”.",
     ),
     Reason.FOLDER_UNWRITABLE: lambda f: Sentence(
         "The run's folder cannot be written",
         f"Its rights may have changed, or the disk was removed. {_kept(f)}",
-        "Make the folder writable, then press “Carry on”.",
+        "Make the folder writable, then press “Resume”.",
     ),
     Reason.CHECKPOINT_CORRUPT: Sentence(
         "The saved copies are damaged",
         "Not one could be used, so nothing was trained. What the run had before is untouched. Nothing was charged.",
-        "Put “checkpoints” back from a copy of the run's folder, then press “Carry on”, or start a new run.",
+        "Put “checkpoints” back from a copy of the run's folder, then press “Resume”, or start a new run.",
     ),
     Reason.DEVICES_DIFFER: lambda f: Sentence(
         "The computer has other devices than the plan expects", _kept(f), "Plan the run again on this computer."

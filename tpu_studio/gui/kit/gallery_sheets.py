@@ -311,7 +311,7 @@ def states() -> QWidget:
     said = EventList()
     said.set_lines(
         [
-            EventLine("14:39", "save", "Saved a copy of the model (step 4,000)", "ok"),
+            EventLine("14:39", "save", "Saved a checkpoint (step 4,000)", "ok"),
             EventLine("14:36", "hourglass", "TPU is waiting for pictures", "warn"),
             EventLine("14:20", "cpu", "Model built for the TPU in 48 s"),
         ]

@@ -31,7 +31,7 @@ def specimen_plots(points: int = 1200) -> dict[str, Plot]:
             Curve("training", "training", curve_of(x, falling * (1 + chance.normal(0, 0.05, points))), "s1", "noisy"),
             Curve(
                 "unseen",
-                "on unseen pictures",
+                "validation",
                 curve_of(checks, 0.5 + 2.9 * np.exp(-checks / 250) + chance.normal(0, 0.01, 15)),
                 "s2",
                 "points",
@@ -42,7 +42,7 @@ def specimen_plots(points: int = 1200) -> dict[str, Plot]:
     accuracy.set_curves(
         [
             Curve("training", "training", curve_of(x, 0.93 * (1 - np.exp(-x / 280)))),
-            Curve("unseen", "on unseen", curve_of(checks, 0.87 * (1 - np.exp(-checks / 300))), "s2", "points"),
+            Curve("unseen", "validation", curve_of(checks, 0.87 * (1 - np.exp(-checks / 300))), "s2", "points"),
         ]
     )
     speed = Plot("Speed", TIME, COUNT, waits_for=_WAITS)

@@ -29,12 +29,12 @@ from tpu_studio.workflow.ports import Curve as StoredCurve
 
 Cuts = tuple[tuple[float, float], ...]
 INPUT_BOUND_FROM = 0.15
-_WAITING = "Waiting: the part in which the next examples are not ready yet."
+_WAITING = "Input wait: the part in which the next examples are not ready yet."
 SPLIT_ON_CHIPS = (
-    "Computing: the part of a step's time that goes by between handing it to the TPU and having its result, "
+    "Compute: the part of a step's time that goes by between handing it to the TPU and having its result, "
     "also where its chips are not busy all along.\n" + _WAITING + "\n" + runchips.MFU_MEANS
 )
-SPLIT_HERE = "Computing: the part of a step's time in which this computer works on the step itself.\n" + _WAITING
+SPLIT_HERE = "Compute: the part of a step's time in which this computer works on the step itself.\n" + _WAITING
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class Charts:
         self._model = model
         facts = model.state.value.facts
         task = tasks.by_id(facts.task)
-        unseen = task.unseen or f"on unseen {facts.noun}"
-        soon = "Waits for the first step."
-        later = "Waits for the first check on unseen data."
+        unseen = "validation"
+        soon = "Appears after the first step."
+        later = "Appears after the first validation."
         main = metrics.by_id(task.metric)
         scale, top = (PERCENT, 1.0) if main.percent else (PLAIN, None)
         self.loss = Plot(metrics.training_loss().title, TIME, PLAIN, waits_for=soon, log=True, explain=True)
@@ -91,16 +91,16 @@ class Charts:
         _explained(self.loss, metrics.training_loss())
         _explained(self.quality, main)
         self.speed = Plot("Speed", TIME, COUNT, waits_for=soon)
-        self.split = Plot("Time in a step", TIME, PERCENT, waits_for=soon, y_top=1.0)
+        self.split = Plot("Step time", TIME, PERCENT, waits_for=soon, y_top=1.0)
         self.split.set_explained(SPLIT_HERE if places.by_id(facts.place).on_this_computer else SPLIT_ON_CHIPS)
         as_perplexity = main.unit == "nats"
         self._wanted: dict[Plot, tuple[Wanted, ...]] = {
             self.loss: (_curve_of(metrics.training_loss().id, unseen), _curve_of(task.loss, unseen)),
-            self.quality: tuple(_curve_of(name, "on unseen", perplexity=as_perplexity) for name in task.quality),
+            self.quality: tuple(_curve_of(name, unseen, perplexity=as_perplexity) for name in task.quality),
             self.speed: (Wanted("examples_per_s", f"{facts.noun} a second", "s3", "noisy", fill=True),),
             self.split: (
-                Wanted("device_share", "computing", "s1", "line"),
-                Wanted("waiting_share", "waiting", "s2", "line"),
+                Wanted("device_share", "compute", "s1", "line"),
+                Wanted("waiting_share", "input wait", "s2", "line"),
                 Wanted("mfu", "MFU", "s3", "line"),
             ),
         }
@@ -215,8 +215,8 @@ class Charts:
         self.cost.set_forecast(Forecast(x, y, x + left, low, y + more, high, words))
 
     def _mark_resumes(self, state: RunPageState, origin: float, cuts: Cuts) -> None:
-        why = "carried on with the next TPU" if state.facts.rented else "carried on from the saved copy"
-        short = "attempt {}" if state.facts.rented else "carried on"
+        why = "resumed with the next TPU" if state.facts.rented else "resumed from the checkpoint"
+        short = "attempt {}" if state.facts.rented else "resumed"
         x = origin
         found = {}  # by their place: of attempts that kept nothing only the last is marked
         for number, (start, end) in enumerate(cuts, 2):

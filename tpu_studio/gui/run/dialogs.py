@@ -60,7 +60,7 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
     done = facts.steps / facts.steps_per_epoch if facts.steps_per_epoch else 1.0
     if state.over:
         title = "Train longer?"
-        words = "It goes on from the last saved copy. One run, one curve; the model you have is replaced at the end."
+        words = "It goes on from the last saved copy. One run, one curve; the saved model is replaced at the end."
     else:
         title, words = "Add to this run?", "It trains on where it would have ended. One run, one curve, one model."
     sheet = Sheet(over, title, words)

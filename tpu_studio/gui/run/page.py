@@ -51,14 +51,14 @@ class RunPage(QWidget):
         facts = model.state.value.facts
         self.pill = Pill("Opening", "neutral")
         self.folder_button = Button("Open folder", kind="quiet", icon="folder-open")
-        self.export_button = Button("Save a copy…", icon="download")
+        self.export_button = Button("Export…", icon="download")
         self.page_button = Button("Save as one page…", icon="share")
         self.page_button.setToolTip(plain("One file with curves, plan, cost and job, to show to anybody"))
         self.profile_button = Button(runprofile.LABEL, kind="quiet", icon="gauge")
         self.profile_button.setToolTip(plain(runprofile.HINT))
         self.extend_button = Button("Train longer…", icon="plus")
         self.again_button = Button("Duplicate and edit", icon="copy-plus")
-        self.resume_button = Button("Carry on", kind="primary", icon="rotate-cw")
+        self.resume_button = Button("Resume", kind="primary", icon="rotate-cw")
         self.stop_button = Button("Stop & keep model", kind="danger", icon="square")
         self.header = PageHeader(
             facts.name,

@@ -325,7 +325,7 @@ class RowPanel(TryPanel):
         if len(columns) > FIELDS_SHOWN:
             left = len(columns) - FIELDS_SHOWN
             self.ask_box.addWidget(Text(f"{left} more columns are taken as missing.", "caption", "text_3"))
-        self.button = Button("Ask the model", icon="wand-sparkles")
+        self.button = Button("Predict", icon="wand-sparkles")
         self.button.clicked.connect(self._ask)
         self.ask_box.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
         self.answers = Answers("The answer appears here")
@@ -371,7 +371,7 @@ class TextPanel(TryPanel):
         self.prompt.setTabChangesFocus(True)
         self.prompt.setPlaceholderText("Once upon a time")
         self.length = SpinBox(300, 10, 2000, step=50, name="Characters to write", suffix="characters")
-        self.button = Button("Write on", icon="wand-sparkles")
+        self.button = Button("Generate", icon="wand-sparkles")
         self.button.clicked.connect(self._ask)
         self.cancel = Button("Stop writing", kind="quiet")
         self.cancel.clicked.connect(model.cancel_trial)
@@ -414,7 +414,7 @@ class PassagePanel(TryPanel):
         self.prompt.setAccessibleName("The text")
         self.prompt.setTabChangesFocus(True)
         self.prompt.setPlaceholderText("A text that it has not seen")
-        self.button = Button("Ask the model", icon="wand-sparkles")
+        self.button = Button("Predict", icon="wand-sparkles")
         self.button.clicked.connect(self._ask)
         self.label = Line("", "caption", "text_3")
         self.ask_box.addWidget(self.prompt)

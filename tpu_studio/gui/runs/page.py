@@ -58,7 +58,7 @@ class RunsPage(QWidget):
         self.chosen = Line("", "label-strong", numbers=True, fit=True)
         self.extend = Button("Train longer…", size="small", icon="plus")
         self.extend.clicked.connect(lambda: self._extend(self._one()))
-        self.export = Button("Save a copy…", size="small", icon="download")
+        self.export = Button("Export…", size="small", icon="download")
         self.export.clicked.connect(lambda: self._export(self._one()))
         self.compare = Button("Compare", size="small", icon="git-compare-arrows")
         self.compare.clicked.connect(lambda: model.compared(tuple(row.run for row in self._chosen_rows())))
@@ -250,9 +250,9 @@ class RunsPage(QWidget):
         if row.may_stop:
             add("Stop & keep model".replace("&", "&&"), lambda: self._model.stop(run))
         if row.may_resume and not row.may_extend:
-            add("Carry on", lambda: self._model.resume(run))
+            add("Resume", lambda: self._model.resume(run))
         add("Train longer…", lambda: self._extend(run), row.may_extend or row.live)
-        add("Save a copy…", lambda: self._export(run), row.over and not row.problem)
+        add("Export…", lambda: self._export(run), row.over and not row.problem)
         menu.addSeparator()
         add("Delete", lambda: self._model.delete([run]), not row.may_stop)
         menu.popup(at)

@@ -104,7 +104,7 @@ def _numbers(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happ
             found.append(_measured(metric, final[metric.id], points))
     loss, unseen = metrics.training_loss(), final.get(task.loss)
     if loss.id in final:
-        context = f"on unseen data {_short(unseen)}" if unseen is not None else "while training"
+        context = f"validation {_short(unseen)}" if unseen is not None else "while training"
         found.append((loss.title, _short(final[loss.id]), context))
     trained = happened.phases.get("training", 0.0) or happened.training_s
     steps = int(card["trained"]["steps"])
@@ -131,7 +131,7 @@ def _curves(plan: Plan, points: Points) -> list[str]:
     def drawn(title: str, ids: Sequence[str]) -> str:
         known = [metrics.by_id(name) for name in ids]
         lines = [
-            line("unseen data", one.id, "s2", "dots") if one.unseen else line("training", one.id, "s1") for one in known
+            line("validation", one.id, "s2", "dots") if one.unseen else line("training", one.id, "s1") for one in known
         ]
         return picture(title, lines, _percent if known[-1].unit == "share" else _short)
 

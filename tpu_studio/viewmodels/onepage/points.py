@@ -110,7 +110,7 @@ def compared(wanted: Sequence[str], curves: Mapping[str, Callable[[str], Curve |
             if (line := _line(metric, curve(metric), shown, as_read)) is not None:
                 lines.append(line)
         if lines:
-            title = f"{known.title} on unseen data" if known.unseen else f"{known.title}, training"
+            title = f"{known.title}, validation" if known.unseen else f"{known.title}, training"
             found.append(Plot(title, tuple(lines), known.percent))
     return tuple(found)
 
