@@ -226,7 +226,7 @@ def _batch(r: Resolved, facts: DataFacts, devices: int, params: int, each: int) 
     if r.rule.reads_tokens:
         wanted = rule.batch_most if r.tokens <= rules.GPT_LONG_CONTEXT else rule.batch_least
         busy = "chip" if r.on_chip else "processor"
-        why = f"{wanted} pieces at once keep the {busy} busy without using much memory."
+        why = f"{wanted} sequences at once keep the {busy} busy without using much memory."
     else:
         wanted = min(rule.batch_most, max(rule.batch_least, nearest_power_of_two(r.train / rule.steps_per_epoch)))
         why = f"A usual size for {r.train:,} {facts.noun}: enough for a steady correction, few enough for many of them."
