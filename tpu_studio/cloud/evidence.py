@@ -112,7 +112,12 @@ class CloudStopRights:
                     raise
 
     def is_project_active(self) -> bool:
-        seen = self._resources.get(f"/v3/projects/{segment(self._project)}")
+        try:
+            seen = self._resources.get(f"/v3/projects/{segment(self._project)}")
+        except CloudRefused as error:
+            if error.id != "project-deleted":  # it is also the call's quota project
+                raise
+            return False
         return seen.get("state") == "ACTIVE"
 
     # ------------------------------------------------------------------------------------------------------ calls

@@ -25,7 +25,9 @@ def shown(tmp_path: Path, qapp: Any, qtbot: Any) -> Iterator[Any]:
 
     def show(times: float) -> RunPage:
         """A run whose steps take so many times what was planned."""
-        made = make_plan(job("mlp", "digits", training={"epochs": 400}), DIGITS, now=NOW, computer=LAPTOP)
+        made = make_plan(
+            job("mlp", "digits", training={"epochs": 400}, limits={"hours": 0.2}), DIGITS, now=NOW, computer=LAPTOP
+        )
         folder = person.runs(f"digits-{len(pages)}", made, times * step_range(made)[1], over=False)
         model = RunViewModel(
             folder.name,
