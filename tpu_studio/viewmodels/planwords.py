@@ -249,7 +249,8 @@ def limit_of(plan: Plan) -> Limit | None:
         return Limit("limits.money_usd", "Spending limit", words, usd, top, (0, 0), False)
     value = plan.limits.hours or 0.0
     band = (plan.time_s.low / 3600, plan.time_s.high / 3600)
-    top = nice_top(max(2 * band[1], value, 0.1))
+    usual = max(2 * band[1], 0.1) if plan.price else max(6 * band[1], 2.0)  # what is recommended, and more
+    top = nice_top(max(usual, value))
     return Limit("limits.hours", "Stop after", hours(value), value, top, band, "limits.hours" in plan.reasons)
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.viewmodels import thumbnails
-from tpu_studio.viewmodels.planwords import count_range, fix_words, nice_top, time_range, weights
+from tpu_studio.viewmodels.planwords import count_range, fix_words, limit_of, nice_top, time_range, weights
 from tpu_studio.wire.plan import Range
 
 
@@ -70,3 +72,12 @@ def test_thumbnails_of_odd_pictures_and_without_broken_ones(tmp_path: Path):
     assert [one.name for one in loaded] == ["cmyk.jpg", "deep.png", "small.png"]
     assert all(len(one.rgb) == thumbnails.SIDE**2 * 3 for one in loaded)
     assert loaded[1].rgb[:3] == b"\xff\xff\xff"
+
+
+@pytest.mark.parametrize("epochs", [2, 400, 40_000])
+@pytest.mark.parametrize("priced", [{}, {"usd_per_hour": 3.6}])
+def test_a_limit_that_is_recommended_leaves_room_for_more(epochs: int, priced: dict[str, object]):
+    asked = job("mlp", "digits", training={"epochs": epochs}, where=priced)
+    limit = limit_of(make_plan(asked, DIGITS, now=NOW, computer=LAPTOP))
+    assert limit is not None and limit.recommended
+    assert 0 < limit.value <= 0.8 * limit.top and limit.band[1] <= limit.value
