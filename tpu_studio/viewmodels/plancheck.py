@@ -214,11 +214,11 @@ def described(view: CheckView, plan: Plan | None, answer: Mapping[str, object] |
     compiled, ended = inner(answer.get("compiled")), inner(answer.get("ended"))
     words = own_words(answer)
     if "fits" in compiled:
-        verdict = "It fits" if compiled["fits"] else "It does not fit"
+        verdict = "confirms that it fits" if compiled["fits"] else "says that it does not fit"
         versions = inner(answer.get("versions"))
         libtpu = f" (libtpu {versions['libtpu']})" if versions.get("libtpu") else ""
         took = f", in {figures.duration(number(compiled['seconds']))}" if compiled.get("seconds") else ""
-        told = f"{verdict}, by the TPU compiler's word{libtpu}{took}."
+        told = f"The TPU compiler{libtpu} {verdict}{took}."
     elif ended:
         told = "The check did not get to its end; what it found stands below."
     elif inner(answer.get("traced")).get("problems"):

@@ -57,7 +57,7 @@ class CompilerBox(QWidget):
         elif check.status == "done":
             words, button = check.told, "Check again"
         else:
-            words = "Does it fit, do the shapes meet? Answered on this computer, before anything is paid."
+            words = "Will it fit and run? Checked on this computer, before you pay."
             button = "Check this plan with the TPU compiler" if tpu else "Check shapes and operations"
         self.words.setText(words)
         self.words.setMinimumHeight(2 * self.words.fontMetrics().lineSpacing())
