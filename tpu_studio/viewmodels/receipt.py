@@ -19,7 +19,7 @@ from tpu_studio.wire.jsonfile import read_json
 
 FILE = ("result", "receipt.json")
 _LARGEST = 1e15
-MACHINES_AT_MOST = 100  # shown; each is three lines of the page
+AT_MOST = 100  # machines, and parts of the bill, that are shown; each is three lines of the page
 _ON_TOP = "Taxes, and what your own code moved or stored by itself, come on top."
 _PARTS = {
     "disk": "Google says that a TPU VM includes its boot disk; the bill may tell otherwise.",
@@ -51,11 +51,9 @@ def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
     place = str(told.get("place"))
     facts = [_cost(told, place)]
     parts = [one for one in told.get("parts") or () if isinstance(one, dict)]
-    facts += [part_of_bill(one) for one in parts[:MACHINES_AT_MOST]]
+    facts += [*(part_of_bill(one) for one in parts[:AT_MOST]), *_more("More parts", parts)]
     made = list(told.get("made") or ())
-    facts += [_machine(one, place) for one in made[:MACHINES_AT_MOST]]
-    if len(made) > MACHINES_AT_MOST:
-        facts.append(Fact("More machines", f"{len(made) - MACHINES_AT_MOST}", "The receipt's file names each."))
+    facts += [*(_machine(one, place) for one in made[:AT_MOST]), *_more("More machines", made)]
     if not places.by_id(place).rehearses:  # there computes this computer, and no TPU is well or badly used
         facts += _chips(told.get("chips") or {})
     in_vain = [one for one in told.get("asked_in_vain") or () if one]
@@ -66,6 +64,12 @@ def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
     facts.append(_stops(told))
     facts.append(_stays(told, place))
     return tuple(facts)
+
+
+def _more(label: str, rows: list[Any]) -> list[Fact]:
+    """How many of *rows* are not shown."""
+    left = len(rows) - AT_MOST
+    return [Fact(label, str(left), "The receipt's file names each.")] if left > 0 else []
 
 
 def _cost(told: Mapping[str, Any], place: str) -> Fact:
