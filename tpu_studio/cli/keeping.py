@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli import paging
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.cli.saved import PAGES, show_page
+from tpu_studio.cli.saved import show_page
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import of_run
 from tpu_studio.domain import figures
+from tpu_studio.viewmodels.onepage import ENDINGS
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.runfolder import COMMITTED
@@ -54,7 +55,7 @@ def show(arguments: Arguments, output: Output) -> int:
     from tpu_studio.domain.forecast import forecast
     from tpu_studio.viewmodels.runpace import to_json
 
-    if arguments.run.lower().endswith(PAGES):
+    if arguments.run.lower().endswith(ENDINGS):
         return show_page(Path(arguments.run), output)
     with studio() as services:
         row = services.reading.summary(arguments.run)

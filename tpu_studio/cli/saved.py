@@ -6,8 +6,6 @@ from pathlib import Path
 
 from tpu_studio.cli.output import Output
 
-PAGES = (".html", ".htm")
-
 
 def show_page(file: Path, output: Output) -> int:
     """Raises RunError as `onepage.data.read`."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from tpu_studio.data import textlayout
+from tpu_studio.viewmodels import onepage
 from tpu_studio.wire import kinds, runfolder
 from tpu_studio.wire.owncode import in_a_share
 
@@ -14,7 +15,6 @@ Kind = Literal["job", "run", "page", "data", "missing", "unknown", "share"]
 
 JOB_SUFFIX = ".tpujob"
 ARCHIVE = ".zip"  # of a run folder, from a Colab notebook
-PAGES = (".html", ".htm")  # a run or a comparison that was saved as one page
 DATA_SET = "dataset.json"
 RUN_PARTS = ("events", "claims", "checkpoints", "result")
 
@@ -59,7 +59,7 @@ def what_is(path: Path) -> Opened:
                 return Opened("run", path)
             if suffix == JOB_SUFFIX:
                 return Opened("job", path)
-            if suffix in PAGES:
+            if suffix in onepage.ENDINGS:
                 return Opened("page", path)
             if path.name == runfolder.PLAN:
                 return Opened("run", path.parent)
