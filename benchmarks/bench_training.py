@@ -64,6 +64,7 @@ GOALS: dict[tuple[str, str], tuple[float | None, float | None]] = {
 TELEMETRY_GOAL = 0.98
 TELEMETRY_S = 100.0  # at most
 TURN_S = 0.6  # two or three reports, and short beside what makes a shared machine slower or faster
+BUNDLE = int(os.environ.get("TPU_STUDIO_BENCH_BUNDLE") or 32)  # steps a call of `fit` at its best
 WARMING = 6  # turns that do not count: calls are still growing
 FEWEST_FOURS = 10  # of turns
 
@@ -160,8 +161,9 @@ class Engine:
         from tpu_studio.local.engine import engine_root
         from tpu_studio.local.engine.state import Paths
 
-        argv = [str(Paths(engine_root()).python), str(Path(__file__).resolve()), "--child", side, str(plan)]
-        env = os.environ | {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
+        python = os.environ.get("TPU_STUDIO_BENCH_PYTHON") or str(Paths(engine_root()).python)
+        argv = [python, str(Path(__file__).resolve()), "--child", side, str(plan)]
+        env = os.environ | {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}", "TF_CPP_MIN_LOG_LEVEL": "3"}
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
             argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
@@ -209,7 +211,9 @@ def child(side: str, path: Path) -> None:
     if side == "ours":
         backend.begin(plan)
     else:
-        os.environ |= {"KERAS_BACKEND": plan.framework, "JAX_PLATFORMS": "cpu"}
+        os.environ["KERAS_BACKEND"] = plan.framework
+        if plan.place == "computer":
+            os.environ["JAX_PLATFORMS"] = "cpu"
     from tpu_studio.trainer.parts import Parts
 
     parts = Parts.make(plan, None, None)
@@ -217,7 +221,7 @@ def child(side: str, path: Path) -> None:
     makers: dict[str, Callable[[], Any]] = {
         "ours": lambda: Ours(parts),
         "fit": lambda: Fit(plan, parts),
-        "fit_best": lambda: Fit(plan, parts, {"verbose": 0}, jit_compile=True, steps_per_execution=32),
+        "fit_best": lambda: Fit(plan, parts, {"verbose": 0}, jit_compile=True, steps_per_execution=BUNDLE),
     }
     for line in sys.stdin:
         name, seconds = line.split()
@@ -333,8 +337,9 @@ class Fit:
             "regression": keras.losses.MeanSquaredError(),
             "classification": keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             "language-model": keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            "text-classification": keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         }
-        metrics = ["accuracy"] if plan.task == "classification" else []
+        metrics = ["accuracy"] if plan.task.endswith("classification") else []
         job = plan.job
         optimizer = keras.optimizers.AdamW(
             1e-4, weight_decay=job.training.weight_decay, global_clipnorm=job.training.clip_norm or None
@@ -343,14 +348,14 @@ class Fit:
         self._batch, source = parts.batch, parts.opened.train
         whole = source.batch(np.arange(len(source)))
         self._x, self._y = np.ascontiguousarray(whole["x"]), np.ascontiguousarray(whole["y"])
-        self._steps = 64.0
+        self._steps = 2.0 * BUNDLE
         self._words = words or {}  # for `fit`; none: its default call
         self._terminal = terminal()
 
     def steps_per_s(self, seconds: float) -> float:
         """Steps a second over one call of `fit` that takes about *seconds*."""
         batches = len(self._x) // self._batch
-        steps = max(32, int(self._steps * seconds) // 32 * 32)
+        steps = max(BUNDLE, int(self._steps * seconds) // BUNDLE * BUNDLE)
         examples, epochs = (min(steps, batches) * self._batch, max(1, round(steps / batches)))
         if steps < batches:
             epochs = 1
