@@ -7,22 +7,24 @@ larger than BYTES is no control. The rest stays in the bucket, and that is told.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
-from tpu_studio.wire import controls
 from tpu_studio.wire.controls import Control, obeyable
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import create_inside, open_below, write_inside
-from tpu_studio.wire.runfolder import control_file
+from tpu_studio.wire.runfolder import control_file, create_once, is_number
 from tpu_studio.workflow.cloudruns.ports import Mailbox
 
 AT_MOST = 1_000
 """Numbers of one run's controls that come down; a person asks for some dozens, and each is two calls."""
 BYTES = 64 << 10
 """Of one that comes down; they have a hundred, and all together then fill 64 MB of this disk at most."""
+A_PUSH = 20
+"""Numbers that others took, made way for in one push: each is three calls, and the machine must be seen to as well."""
 _OVER = "control"
 
 
@@ -35,16 +37,25 @@ class BucketControls:
         self._alike = 0  # numbers from 1 to this one are the same here and there
 
     def push(self) -> None:
-        """Control files that the bucket does not have; one whose number another desktop took gets a new number."""
+        """Control files that the bucket does not have; one whose number another desktop took gets a new number.
+
+        After A_PUSH taken numbers the next push goes on. The newest stop does not wait for that: it goes out ahead,
+        under the first free number, as it will then be found there.
+        """
+        newest = taken = 0
         while (path := control_file(self._folder, self._alike + 1)).exists():
+            if taken == A_PUSH:
+                self._stop_ahead()
+                return
             number, data = self._alike + 1, _control(path)
             if not self._box.create(self._name(number), data):
                 if number > AT_MOST:  # it is not for this disk to follow them: what was asked for here stays here
                     self._leave_out(_OVER)
                 elif (theirs := self._read(number)) is not None and theirs != data:
+                    taken, newest = taken + 1, newest or max(self._numbers())
+                    if _record(data) is not None:  # first under its new number: the process may end here
+                        newest = self._once_more(newest, data)
                     write_inside(self._folder, path, theirs)
-                    if (record := _record(data)) is not None:
-                        controls.send(self._folder, {key: value for key, value in record.items() if key != "t"})
             self._alike = number
 
     def pull(self) -> None:
@@ -74,13 +85,43 @@ class BucketControls:
 
     def send(self, record: Mapping[str, object]) -> bool:
         """Into the bucket itself, for a disk on which nothing can be written; False: every number is taken."""
-        data = json.dumps({**record, "t": round(time.time(), 3)}, sort_keys=True).encode() + b"\n"
-        return any(self._box.create(self._name(number), data) for number in range(1, AT_MOST + 1))
+        return self._lay(json.dumps({**record, "t": round(time.time(), 3)}, sort_keys=True).encode() + b"\n")
 
     def sent_at(self, number: int) -> float | None:
         """When a control file came into the bucket, by the cloud's clock; None: it is not there."""
         stored = self._box.stat(self._name(number))
         return None if stored is None else stored.updated
+
+    def _numbers(self) -> list[int]:
+        names = (path.stem for path in (self._folder / "control").glob("[0-9]*.json"))
+        return [int(name) for name in names if is_number(name)]
+
+    def _once_more(self, newest: int, data: bytes) -> int:
+        """The number of *data* behind all that is here, where it may stand already since a push that was cut short."""
+        if _control(control_file(self._folder, newest)) == data and newest > self._alike + 1:
+            return newest
+        while not create_once(control_file(self._folder, newest + 1), data):
+            newest += 1
+        return newest + 1
+
+    def _stop_ahead(self) -> None:
+        """The newest stop that is not known to be in the bucket."""
+        for number in sorted((one for one in self._numbers() if one > self._alike), reverse=True):
+            data = _control(control_file(self._folder, number))
+            if (_record(data) or {}).get("verb") == "stop":
+                self._lay(data)
+                return
+
+    def _lay(self, data: bytes) -> bool:
+        """Into the bucket under the first number that is free there, unless it stands before that; False: none is."""
+        there = {one.name: one.md5 for one in self._box.list(f"{self._prefix}control/")}
+        mine = hashlib.md5(data, usedforsecurity=False).hexdigest()  # Cloud Storage's own sum
+        for number in range(1, AT_MOST + 2):  # a machine reads on to the first that is not there
+            if (md5 := there.get(self._name(number))) == mine:
+                return True
+            if md5 is None and self._box.create(self._name(number), data):
+                return True
+        return False
 
     def _name(self, number: int) -> str:
         return f"{self._prefix}control/{control_file(self._folder, number).name}"

@@ -81,3 +81,50 @@ def test_a_number_far_away_leads_no_order_of_a_person_to_where_nobody_reads(mirr
     assert mirror.controls.send({"verb": "profile", "attempt": 1})
     assert json.loads(sky.objects[f"{PREFIX}000001.json"][0])["verb"] == "stop"
     assert json.loads(sky.objects[f"{PREFIX}000002.json"][0])["verb"] == "profile"
+
+
+def stops_there(sky: Sky) -> list[int]:
+    names = sorted(name for name in sky.objects if name.startswith(PREFIX) and b'"stop"' in sky.objects[name][0])
+    return [int(name.removeprefix(PREFIX).removesuffix(".json")) for name in names]
+
+
+def test_a_stop_goes_out_at_once_where_others_have_taken_a_thousand_numbers(
+    mirror: Mirror, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    for number in (*range(1, 301), *range(302, 1_101)):
+        put(sky, number)
+    send(mirror.folder, {"verb": "extend", "epochs": 3})
+    send(mirror.folder, {"verb": "stop", "attempt": 1, "keep": True})
+    monkeypatch.setattr(sky, "hook", lambda name, done: calls.append(name))
+    mirror.controls.push()
+    assert stops_there(sky) == [301]
+    assert len(calls) <= 5 * bucketcontrols.A_PUSH and len(names_here(mirror)) <= 2 + bucketcontrols.A_PUSH
+    for _ in range(1_000 // bucketcontrols.A_PUSH):
+        mirror.controls.push()
+    here = Controls(mirror.folder, 1).read()
+    assert {one["verb"] for one in here} == {"profile", "stop", "extend"}
+    assert [one["epochs"] for one in here if one["verb"] == "extend"] == [3]
+    assert here[300]["verb"] == "stop" and stops_there(sky) == [301]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_an_order_that_makes_way_for_anothers_is_not_lost_by_a_kill_nor_asked_for_twice(
+    mirror: Mirror, sky: Sky, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    put(sky, 1)
+    send(mirror.folder, {"verb": "extend", "epochs": 3})
+    whole = bucketcontrols.write_inside
+
+    def killed(root: Path, path: Path, data: bytes) -> None:
+        if written:
+            whole(root, path, data)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bucketcontrols, "write_inside", killed)
+    with pytest.raises(KeyboardInterrupt):
+        mirror.controls.push()
+    monkeypatch.setattr(bucketcontrols, "write_inside", whole)
+    Mirror(mirror.folder, "aaaaaaaa", sky.side().mailbox).controls.push()
+    assert [one["verb"] for one in Controls(mirror.folder).read()] == ["profile", "extend"]
+    assert b"extend" in sky.objects[f"{PREFIX}000002.json"][0]
