@@ -7,21 +7,36 @@ computer who asks (on Windows with the sign-in), and of a pipe or of gigabytes n
 from __future__ import annotations
 
 import os
+import posixpath
+import re
 import stat
 from pathlib import Path
 
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.sizes import MODEL_CODE_BYTES, TooLarge, read_at_most
 
-_SCHEMES = frozenset({"smb:", "file:", "dav:", "davs:", "afp:", "nfs:", "ftp:", "sftp:", "http:", "https:"})
+_SCHEME = re.compile("(?:afp|cifs|davs?|file|ftps?|https?|nfs4?|sftp|smb|webdavs?):", re.I)
+"""Known also where a path has lost one of the two slashes behind them."""
+_ADDRESS = re.compile(r"(?:^|[/\\])(?!gs:)[a-z][a-z0-9+.-]+:[/\\]{2}", re.I)
+_MOUNTS = "/net/"  # the automounter asks the computer HOST as soon as anything looks for /net/HOST
 
 
 def in_a_share(path: str | Path) -> bool:
-    """Whether *path* is another computer's: ``\\\\host\\share``, ``//host/share``, ``smb://…``, behind any base."""
+    """Whether *path* is another computer's, behind any base: ``\\\\host\\share``, ``\\??\\UNC\\host\\share``,
+    ``//host/share``, any address (``smb://…``) but ``gs://…``, and ``/net/host`` unless the home folder is there, too.
+    """
     plain = str(path).replace("\\", "/").lower()
-    return plain.startswith("//") or any(
-        part.startswith(("\\\\", "/\\")) or part.lower() in _SCHEMES for part in Path(path).parts
+    return (
+        plain.startswith(("//", "/??/"))
+        or _ADDRESS.search(str(path)) is not None
+        or any(part.startswith(("\\\\", "/\\", "\\??\\")) or _SCHEME.fullmatch(part) for part in Path(path).parts)
+        or _is_mounted_when_looked_for(posixpath.normpath(plain))
     )
+
+
+def _is_mounted_when_looked_for(plain: str) -> bool:
+    host = plain.removeprefix(_MOUNTS).split("/")[0] if plain.startswith(_MOUNTS) else ""
+    return bool(host) and not f"{str(Path.home()).lower()}/".startswith(f"{_MOUNTS}{host}/")
 
 
 def read(path: Path) -> bytes | None:

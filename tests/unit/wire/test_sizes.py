@@ -26,6 +26,12 @@ SHARES = (
     r"/\host\share\model.py",
     "smb://host/share/model.py",
     "file://host/share/model.py",
+    r"\??\UNC\host\share\model.py",
+    "/??/UNC/host/share/model.py",
+    "webdav://host/share/model.py",
+    "nfs4://host/share/model.py",
+    "/net/host/share/model.py",
+    "../../net/host/share/model.py",
 )
 
 
@@ -104,8 +110,32 @@ def test_data_below_a_base_in_a_share_is_not_even_looked_for(share: str) -> None
 
 
 def test_ordinary_paths_are_no_shares() -> None:
-    for path in ("/home/a/m.py", "m.py", "../x/m.py", r"a\b.py", "C:/x/m.py", "/x/y:z/a", "~/m.py", "/a//b"):
+    for path in (
+        "/home/a/m.py",
+        "m.py",
+        "../x/m.py",
+        r"a\b.py",
+        "C:/x/m.py",
+        "/x/y:z/a",
+        "~/m.py",
+        "/a//b",
+        "gs://b/x",
+        "/net",
+        "/a/net/b",
+        "/networks/a",
+        "x:y//z",
+    ):
         assert not owncode.in_a_share(path), path
+
+
+def test_an_address_of_any_other_kind_is_another_computers() -> None:
+    assert owncode.in_a_share("rsync+new://host/share") and owncode.in_a_share("/base/x/rsync://host/share")
+
+
+def test_a_home_folder_that_is_mounted_when_looked_for_is_the_persons_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/net/school/home/anna")
+    monkeypatch.setenv("USERPROFILE", "/net/school/home/anna")
+    assert not owncode.in_a_share("/net/school/data/x") and owncode.in_a_share("/net/schools/data/x")
 
 
 def test_the_sentences_say_what_to_do() -> None:
