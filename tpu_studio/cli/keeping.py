@@ -267,7 +267,13 @@ def _save_page(arguments: Arguments, output: Output) -> int:
 
 def import_(arguments: Arguments, output: Output) -> int:
     with studio() as services:
-        brought = services.runs.import_folder(arguments.folder, output.progress, run=arguments.run)
+        before = _names(services.runs)
+        try:
+            brought = services.runs.import_folder(arguments.folder, output.progress, run=arguments.run)
+        except KeyboardInterrupt:
+            for name in sorted(_names(services.runs) - before):
+                output.say(f"{name} had been taken in by then; tpu-studio delete {name} removes it.")
+            raise
     output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
     if brought.left_out:
         first, more = brought.left_out[:10], max(0, len(brought.left_out) - 10)
@@ -275,6 +281,12 @@ def import_(arguments: Arguments, output: Output) -> int:
         output.say(f"Left out, as no part of a run: {named}.")
     output.answer({"run": brought.run, "already": brought.already, "left_out": list(brought.left_out)}, brought.run)
     return 0
+
+
+def _names(runs: Runs) -> set[str]:
+    """Of the folders that are runs here, without reading any."""
+    folder = runs.runs_folder
+    return {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set()
 
 
 def _forget(services: Studio, arguments: Arguments, output: Output) -> int:

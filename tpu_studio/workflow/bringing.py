@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -51,8 +51,16 @@ class Imported:
     left_out: tuple[str, ...] = ()
 
 
-def bring(path: Path, runs: Path, install: str, now: float, progress: Progress | None = None) -> Imported:
-    """Copy the run folder at *path* into *runs*.
+def bring(
+    path: Path,
+    runs: Path,
+    install: str,
+    now: float,
+    progress: Progress | None = None,
+    complete: Callable[[Path], None] | None = None,
+) -> Imported:
+    """Copy the run folder at *path* into *runs*. *complete* is given the copy before it is a run here: whatever ends
+    the program earlier leaves none.
 
     A run of the same id and plan that is here already is told, not copied; one of the same id with another plan gets a
     new ending to its name.
@@ -97,6 +105,8 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
         for epochs in _extensions(path, found):
             send(temporary, {"verb": "extend", "epochs": epochs})
         desk.write_owner(temporary, install, t=now, imported=True)
+        if complete is not None:
+            complete(temporary)
         os.rename(temporary, target)
     except OSError as error:
         if _same_plan(target, frozen):  # another program has just brought it

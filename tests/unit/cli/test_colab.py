@@ -10,7 +10,13 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.fakes.plans import plan
 from tests.fakes.waiting import PATIENCE_S
+from tpu_studio.cli.main import main
+from tpu_studio.cli.running import DETACHED
+from tpu_studio.wire.plan import dumps
 
 ROOT = Path(__file__).resolve().parents[3]
 JOB = ROOT / "resources" / "examples" / "digits.tpujob"
@@ -65,3 +71,23 @@ def test_plan_answers_for_the_free_chip(tmp_path: Path) -> None:
     code, told = _json(tmp_path / "home", "plan", JOB, "--on", "colab")
     assert (code, told["place"], told["accelerator"], told["framework"]) == (0, "colab", "v5litepod-1", "jax")
     assert (told["cost_usd"]["high"], told["fits"]) == (0.0, True)
+
+
+def test_ctrl_c_behind_the_last_step_of_an_import_is_told_with_what_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+    path, rename = tmp_path / "it.zip", os.rename
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("digits-abcd/plan.json", dumps(plan().launched("digits-abcd", 1e9, "0")))
+
+    def interrupted(source: Path, target: Path) -> None:
+        rename(source, target)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", interrupted)
+        assert main(["import", str(path)]) == DETACHED
+    assert "digits-abcd had been taken in by then; tpu-studio delete digits-abcd removes it." in capsys.readouterr().err
+    assert main(["delete", "digits-abcd"]) == 0
+    assert not (tmp_path / "home" / "runs" / "digits-abcd").exists()

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
+from tpu_studio.store.index import Index
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.events import encode, event
 from tpu_studio.wire.plan import dumps, loads
 from tpu_studio.wire.runfolder import PLAN
+from tpu_studio.workflow import bringing, desk, zips
 from tpu_studio.workflow.notebooks import launched
 
 COLAB = replace(plan(), place="colab", framework="jax", accelerator="v5litepod-1")
@@ -131,6 +136,67 @@ def test_a_run_of_another_computer_comes_as_a_new_one(studio: Studio, tmp_path: 
     path = _zip(tmp_path / "it.zip", "digits-abcd", {PLAN: frozen, "events/a0001-w000.jsonl": _lines(1, 5)})
     assert studio.runs.import_folder(path).run == "digits-abcd"
     assert (studio.runs.summary("digits-abcd").status, len(studio.points("digits-abcd"))) == ("queued", 5)
+
+
+STEPS = (
+    (zips, "_plan"),
+    (zips, "_unpack"),
+    (bringing, "_copy"),
+    (bringing, "write_atomically"),
+    (bringing, "send"),
+    (desk, "write_owner"),
+    (Index, "summary"),
+    (desk, "write_event"),
+    (Index, "forget"),
+    (os, "rename"),
+)
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("holder", "step"), STEPS, ids=[step for _, step in STEPS])
+@pytest.mark.parametrize("place", ["colab", "computer"])
+def test_an_import_that_is_interrupted_leaves_no_run_or_the_whole_one(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holder: Any, step: str, done: bool, place: str
+) -> None:
+    frozen = dumps((COLAB if place == "colab" else plan()).launched("digits-abcd", 1e9, "0"))
+    files = {
+        PLAN: frozen,
+        "events/a0001-w000.jsonl": _lines(1, 5),
+        "control/000001.json": b'{"verb":"extend","epochs":1}',
+    }
+    path = _zip(tmp_path / "it.zip", "digits-abcd", files)
+    whole = getattr(holder, step)
+
+    def killed(*arguments: Any, **named: Any) -> None:
+        if done:
+            whole(*arguments, **named)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+        patched.setattr(holder, step, killed)
+        studio.runs.import_folder(path)
+    found = list(studio.runs.runs_folder.iterdir())
+    assert found == ([studio.runs.runs_folder / "digits-abcd"] if found else [])
+    reached = place == "colab" or step not in ("summary", "write_event")  # those are for a notebook's run
+    assert bool(found) == (not reached or (step == "rename" and done))
+    again = studio.runs.import_folder(path)
+    assert (again.run, again.already) == ("digits-abcd", bool(found))
+    status = "queued" if place == "colab" else "training"
+    assert (studio.runs.summary("digits-abcd").status, len(studio.points("digits-abcd"))) == (status, 5)
+    if step != "forget":  # of the index, which can be thrown away
+        assert not list((studio.home / "columns").glob(".importing*"))
+
+
+def test_a_completion_that_is_interrupted_is_made_whole_by_the_same_zip(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = studio.runs.launch(COLAB, notebook=True)
+    path = _of(studio, run, tmp_path / "part.zip", events=_lines(1, 10))
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Index, "forget", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        studio.runs.import_folder(path)
+    assert studio.runs.import_folder(path).already
+    assert (studio.runs.summary(run).status, len(studio.points(run))) == ("queued", 10)
 
 
 def test_without_a_notebook_there_is_no_run_either(studio: Studio) -> None:

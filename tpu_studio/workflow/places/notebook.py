@@ -5,6 +5,7 @@ Its zip tells how it went, so nothing here ends such a run.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -91,8 +92,13 @@ def import_zip(desktop: Desktop, path: Path, progress: Progress | None, expected
                 raise RunError("zip-other-run", file=str(path), run=expected, found=brought.plan.run)
             folder = root / brought.folder.name
             if not (folder / PLAN).exists():
-                made = bringing.bring(brought.folder, root, desktop.install, desktop.clock.now())
-                _await_rest(desktop, root / made.run)
+                made = bringing.bring(
+                    brought.folder,
+                    root,
+                    desktop.install,
+                    desktop.clock.now(),
+                    complete=functools.partial(_await_rest_of_copy, desktop),
+                )
                 return replace(made, left_out=brought.left_out)
             if plans.frozen(folder) != brought.frozen:
                 raise RunError("zip-other-plan", file=str(path), run=folder.name)
@@ -110,22 +116,30 @@ def _complete(desktop: Desktop, folder: Path, brought: Path, path: Path) -> brin
             raise RunError("run-busy", run=folder.name)
         check_no_links(folder)
         found = zips.relation(folder, brought)
-        if found == "nothing-new":
-            return bringing.Imported(folder.name, already=True)
         if found == "other" and zips.last_word(folder) is not None:
             raise RunError("zip-other-course", file=str(path), run=folder.name)
         end = zips.last_word(brought)
-        zips.take(folder, brought)
-        desktop.index.forget(folder.name)
+        if found != "nothing-new":
+            zips.take(folder, brought)
+            desktop.index.forget(folder.name)
         row = desktop.index.summary(folder)
         if end is not None and row.reason != end.get("reason"):
             desktop.say(folder, "end", **end.fields)  # something here was said after it
-        _await_rest(desktop, folder)
-    return bringing.Imported(folder.name)
+        _await_rest(desktop, folder)  # also where a first time was interrupted before it
+    return bringing.Imported(folder.name, already=found == "nothing-new")
+
+
+def _await_rest_of_copy(desktop: Desktop, copy: Path) -> None:
+    try:
+        _await_rest(desktop, copy)
+    finally:
+        desktop.index.forget(copy.name)
 
 
 def _await_rest(desktop: Desktop, folder: Path) -> None:
-    """A notebook's run that has not come to its end waits for the next zip."""
+    """A notebook's run that has not come to its end waits for the next zip. Of others nothing is read."""
+    if not places.by_id(plans.read(folder).place).notebook:
+        return
     row = desktop.index.summary(folder)
-    if places.by_id(plans.read(folder).place).notebook and not row.over and row.status != Phase.QUEUED.value:
+    if not row.over and row.status != Phase.QUEUED.value:
         desktop.say(folder, "phase", phase=Phase.QUEUED.value, detail=WAITING)
