@@ -30,6 +30,7 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.job import parse_resolved
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.planparts import PlanLimits
+from tpu_studio.workflow.desk import write_event
 
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>",
@@ -193,6 +194,13 @@ def test_a_key_across_the_edge_of_what_is_shown_is_cut_whole() -> None:
         ("/mnt/home/jane", CUT),
         (r"D:\pets\cats.csv", f"{CUT}/cats.csv"),
         (r"\\server\share\cats", f"{CUT}/cats"),
+        ("/home/anna smith/secret/x.csv is not there", f"{CUT}/x.csv is not there"),
+        (r"C:\Users\Anna Smith\secret client\x.csv", f"{CUT}/x.csv"),
+        ("/Volumes/Anna's Disk/x, /mnt/acme layoffs/2026.csv", f"{CUT}/x, {CUT}/2026.csv"),
+        ("/data/pets/cats at 12 images/s", f"{CUT}/cats at 12 images/s"),
+        ("/data/projects/cats", f"{CUT}/cats"),
+        ("projects/123456789012 has no TPU", f"projects/{CUT} has no TPU"),
+        ("https://x.example/v2/projects/123456789012/locations/us", f"https://x.example/v2/projects/{CUT}/us"),
         ("gs://bucket", CUT),
         ("gs://bucket/pets/cats", f"{CUT}/cats"),
         (
@@ -210,6 +218,17 @@ def test_a_home_folder_is_cut_wherever_it_lies_and_whatever_stands_behind_it(mon
     private = Private()
     assert private("in /srv/people/jane doe.") == f"in {CUT}."
     assert private("/srv/people/jane doe/x/y.py, line 3") == f"{CUT}/y.py, line 3"
+
+
+def test_the_runs_own_bucket_and_project_are_cut_out_wherever_they_stand_alone(tmp_path: Path) -> None:
+    raw = "bucket tpu-studio-0123ab refused anna-shop-77 (projects/123456789012), its-77"
+    (tmp_path / "run").mkdir()
+    write_event(tmp_path / "run", "aaaaaaaa", "opened", t=1.0, bucket="tpu-studio-0123ab", project="anna-shop-77")
+    plan = replace(plan_of("rocks"), reasons={"training.global_batch": raw})
+    told = page_of(tmp_path / "run", plan, ended("trainer-failed", "failed", raw=raw)).data.decode()
+    for word in ("0123ab", "anna-shop-77", "123456789012"):
+        assert word not in told, word
+    assert "refused" in told and "its-77" in told
 
 
 METRICS = ("loss", "val_r2", "val_mae", "val_loss", "learning_rate", "examples_per_s")

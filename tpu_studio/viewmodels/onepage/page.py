@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from tpu_studio.domain import figures
@@ -19,6 +20,7 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.comparing import Readable
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import Curve
@@ -32,6 +34,7 @@ LEFT_OUT = (
 )
 
 _MOST_LETTERS = 200  # of the names of columns, where what is inside is listed
+_MOST_NAMES = 20  # of buckets and projects; a run has one of each
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,15 @@ def private_of(runs: Mapping[Path, Plan]) -> Private:
     paths += [
         path for plan in runs.values() for path in (plan.job.base, plan.job.data.path, plan.job.model.file) if path
     ]
-    return Private(paths, [plan.job.where.project or "" for plan in runs.values()])
+    words = [plan.job.where.project or "" for plan in runs.values()]
+    return Private(paths, [*words, *(name for folder in runs for name in _cloud_names(folder))])
+
+
+def _cloud_names(folder: Path) -> list[str]:
+    """Bucket and project of a rented run, as whoever drove it has written them down. Raises OSError."""
+    opened = (event for event in desk_events(folder) if event.kind == "opened")
+    names = (event.get(name) for event in opened for name in ("bucket", "project"))
+    return list(islice(dict.fromkeys(name for name in names if isinstance(name, str)), _MOST_NAMES))
 
 
 def _columns(state: RunPageState, plan: Plan) -> str:

@@ -17,12 +17,17 @@ from tpu_studio.wire.visible import visible
 LONGEST = 4_000
 """Letters of one text."""
 _SHORTEST_PATH = 4  # "/", and what is hardly longer, is in any text
-_PART = r"[^\s/\\\"'<>|:;,()]+"
+_PART = r"(?:[^\s/\\\"'<>|:;,()]|(?<=\w)'(?=\w))+"
+_FOLDER = rf"{_PART}(?: (?![\d.,]+ ){_PART}){{0,3}}"
+"""One with blanks only before a slash: `Anna's Disk/`; and not `cats at 12 images/` of `…/cats at 12 images/s`."""
 _FILE = re.compile(r"\bfile:/{1,2}(?=[/A-Za-z])", re.I)
 _BUCKET = re.compile(r"\b(?:gs|s3)://[^\s/\"'<>]*([^\s\"'<>]*)")
-_OF_SOMEBODY = re.compile(rf"(?<![\w/])(?:[A-Za-z]:)?[/\\]{{1,2}}(?:home|Users)[/\\]{{1,2}}{_PART}", re.I)
-_ABSOLUTE = re.compile(rf"(?<![\w/:.])(?:[~{CUT}]/|/{_PART}/)(?:{_PART}/)*(?:{_PART})?")
-_WINDOWS = re.compile(rf"(?<!\w)(?:[A-Za-z]:[/\\]{{1,2}}|{CUT}\\{{1,2}}|\\\\)(?:{_PART}[/\\]{{1,2}})*(?:{_PART})?")
+_PROJECT = re.compile(rf"\bprojects/[\w.:-]+((?:/{_PART})*)")
+_OF_SOMEBODY = re.compile(
+    rf"(?<![\w/])(?:[A-Za-z]:)?[/\\]{{1,2}}(?:home|Users)[/\\]{{1,2}}(?:{_FOLDER}(?=[/\\])|{_PART})", re.I
+)
+_ABSOLUTE = re.compile(rf"(?<![\w/:.])(?:[~{CUT}]/|/{_FOLDER}/)(?:{_FOLDER}/)*(?:{_PART})?")
+_WINDOWS = re.compile(rf"(?<!\w)(?:[A-Za-z]:[/\\]{{1,2}}|{CUT}\\{{1,2}}|\\\\)(?:{_FOLDER}[/\\]{{1,2}})*(?:{_PART})?")
 _PERSON = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 
 
@@ -31,7 +36,7 @@ class Private:
 
     Args:
         paths: Of this run, wherever they lie. The home folder and that of the program are known.
-        words: What else is nobody's business as it is: the name of a project.
+        words: What else is nobody's business as it is: the names of a project and a bucket.
     """
 
     def __init__(self, paths: Iterable[str | Path] = (), words: Iterable[str] = ()) -> None:
@@ -48,6 +53,7 @@ class Private:
         told = _OF_SOMEBODY.sub(CUT, self._known.sub(CUT, told))
         for pattern in (_ABSOLUTE, _WINDOWS):
             told = pattern.sub(lambda found: last_of(found[0]), told)
+        told = _PROJECT.sub(lambda found: f"projects/{last_of(found[1])}", told)
         return told if len(told) <= longest and len(text) <= longest + WIDEST else f"{told[:longest]}{CUT}"
 
 
