@@ -96,9 +96,7 @@ def explain(text: str, known: Sequence[Rule] | None = None) -> Explanation:
         known: Rules to go by; those that ship by default.
     """
     text = _without_repeats(text) + "\n"
-    small = text.lower()
-    if len(small) != len(text):  # letters that change their length would shift every place
-        small = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
+    small = text.replace("\u0130", "i").lower()  # the one letter that would become two, and shift every place
     known = rules() if known is None else known
     if len(small) > _LARGE:
         text, small, known = _bounded(text, small, known)

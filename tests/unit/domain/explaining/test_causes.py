@@ -74,6 +74,12 @@ def test_letters_that_grow_when_they_are_small_shift_nothing() -> None:
     assert (cause.lines, cause.means[:14]) == (("İ sign of one 42",), "42. It is one.")
 
 
+def test_the_capital_i_of_a_turkish_computer_is_an_i_and_the_only_letter_that_grows() -> None:
+    (cause,) = explain("SİGN OF ONE", [rule("one")]).causes
+    assert cause.lines == ("SİGN OF ONE",)
+    assert [chr(one) for one in range(0x110000) if len(chr(one).lower()) != 1] == ["İ"]
+
+
 def test_no_key_of_a_log_is_told() -> None:
     one = rule("one", reads=r"sign of one (?P<x>\S{1,99})", figures="With {x}.")
     (cause,) = explain("sign of one hf_abcdefghijklmnopqrstuvwx", [one]).causes
