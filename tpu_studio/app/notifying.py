@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QProcess, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from tpu_studio.viewmodels.news import News, news
+from tpu_studio.viewmodels.news import News, news, read_last
 
 if TYPE_CHECKING:
     from tpu_studio.app.studio import Studio
@@ -52,7 +52,7 @@ class Notifying:
     def _changed(self, view: RunsView) -> None:
         if view.rows is None:
             return
-        before, self._before = self._before, {row.run: row for row in view.rows}
+        before, self._before = self._before, read_last(self._before, view.rows)
         off = self._studio.settings.state.value.settings.quiet
         if QApplication.applicationState() == Qt.ApplicationState.ApplicationActive:
             return

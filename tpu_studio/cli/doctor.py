@@ -89,7 +89,9 @@ def _sign_out(arguments: Arguments, output: Output, side: Side) -> None:
         raise SignedOut("signed-out")
     with studio() as services:
         rows = services.reading.list()
-    going_on = signing_out(arguments.on, [row.name for row in rows if row.place == arguments.on and not row.settled])
+    going_on = signing_out(
+        arguments.on, [row.name for row in rows if row.place == arguments.on and (row.unread or not row.settled)]
+    )
     if going_on and places.by_id(arguments.on).charges and not arguments.yes:
         raise BadInput("signing-out-under-a-run", runs=going_on)
     revoked = side.signing.remove(active.id)

@@ -45,6 +45,10 @@ def runs(arguments: Arguments, output: Output) -> int:
         _tell(services, output)
     if any(_unheard(row, time.time()) and not _is_copy(row) for row in rows):
         output.say("“ago”: nobody has looked since. “tpu-studio watch RUN” or the window brings it up to date.")
+    if any(row.unread for row in rows):
+        output.say(
+            "“being read”: it has megabytes of events. “tpu-studio runs” goes on where it ended; “show RUN” reads all."
+        )
     output.answer({"runs": [as_json(row) for row in rows]}, _as_table(rows) if rows else "No runs yet.")
     return 0
 
@@ -369,6 +373,7 @@ def as_json(row: RunSummary) -> dict[str, object]:
         "folder": str(row.folder),
         "problem": row.problem or None,
         "settled": row.settled,
+        "unread_bytes": row.unread,
     }
 
 
@@ -383,6 +388,8 @@ def _as_table(rows: list[RunSummary]) -> str:
         state = (
             say(StudioError(row.problem)).title
             if row.problem
+            else f"being read, {figures.size(row.unread)} left"
+            if row.unread
             else (f"{row.status}: {row.reason}" if row.reason and row.reason != "completed" else _state(row))
         )
         steps = f"{row.step:,} of {row.steps_planned:,}" if row.steps_planned else ""

@@ -107,7 +107,8 @@ def _nothing_rented(home: Path) -> bool:
     try:
         rows = services.reading.list()
         return not any(
-            row.problem or (places.by_id(row.place).charges and not (row.over and row.settled)) for row in rows
+            row.problem or (places.by_id(row.place).charges and not (row.over and row.settled and not row.unread))
+            for row in rows
         )
     except (StudioError, OSError):
         return False

@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 import threading
+import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ from tpu_studio.wire.runfolder import PLAN, events_names
 from tpu_studio.workflow.ports import Changes
 
 _CHUNK = 4 << 20
+_PIECE = 256 << 10  # of a poll that has not long: some thousand of the shortest lines
 _SNAPSHOT_LINES = 5000
 _OWN = ("device", "log", "notice")
 
@@ -70,6 +72,7 @@ class Follower:
         self._lock = threading.RLock()
         self._curves: dict[str, ColumnCurve] = {}
         self._dirty_lines, self._unsynced = 0, False
+        self.unread = 0  # bytes that the latest poll has left, because of its limit
         self._view, self._cursor, self._generation, self._reader = RunView(), Cursor(), 0, Reader()
         try:
             self._restore(database.begin(key, identity))
@@ -92,8 +95,11 @@ class Follower:
                 self._curves[metric] = ColumnCurve(self._columns, -1)
             return self._curves[metric]
 
-    def poll(self) -> Changes:
+    def poll(self, patience_s: float | None = None) -> Changes:
         """Read what is new.
+
+        Args:
+            patience_s: Seconds; stop behind the piece in which they have passed. `unread` is what is left then.
 
         Raises:
             RunError: ``disk-full`` (there is no room for an index anywhere), ``run-unreadable``. The run itself goes
@@ -103,20 +109,21 @@ class Follower:
             if self._has_read_all():
                 return Changes((), frozenset(), False)
             with without_collecting():
-                return self._poll()
+                return self._poll(patience_s)
         except (OSError, sqlite3.Error, Damaged, UnicodeDecodeError) as error:
             if self._db.renewed_after(error):
-                return replace(self.poll(), reset=True)
+                return replace(self.poll(patience_s), reset=True)
             if self._moved_aside(error):
-                return replace(self.poll(), reset=True)
+                return replace(self.poll(patience_s), reset=True)
             full = "disk is full" in str(error) or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
             raise RunError(
                 "disk-full" if full else "run-unreadable", folder=str(self.folder), raw=str(error)
             ) from error
 
-    def _poll(self) -> Changes:
+    def _poll(self, patience_s: float | None) -> Changes:
         with self._lock:
             events: list[Event] = []
+            self.unread, begun, parts = 0, time.monotonic(), 0
             before = {name: curve.version for name, curve in self._curves.items()}
             reset = False
             while True:
@@ -125,8 +132,12 @@ class Follower:
                     self._restore(self._begin_anew() if self._shrunk() else self._db.begin(self._key, self._identity))
                     reset = True
                     continue
+                if patience_s is not None and parts and time.monotonic() - begun >= patience_s:
+                    self.unread = max(0, sum(self._sizes().values()) - sum(self._cursor.values()))
+                    break
                 written_already = _behind(self._cursor, stored.cursor)
-                part = self._next_part(stored.cursor if written_already else None)
+                piece = _CHUNK if patience_s is None else _PIECE
+                part = self._next_part(stored.cursor if written_already else None, piece)
                 if part is None:
                     break
                 batch = self._reader.read(part.found)
@@ -137,7 +148,7 @@ class Follower:
                     stored = stored_now
                 for event in batch.fold:
                     self._view = apply(self._view, event)
-                self._cursor = part.cursor
+                self._cursor, parts = part.cursor, parts + 1
                 self._dirty_lines += part.lines
                 events += batch.events
                 dropped = any(isinstance(one, Resume) for one in batch.parts)
@@ -239,9 +250,9 @@ class Follower:
         self._db.save_snapshot(self._key, viewcodec.dumps(self._view), self._cursor, self._generation, synced=synced)
         self._dirty_lines = 0
 
-    def _next_part(self, until: Cursor | None) -> _Part | None:
-        """The next records beyond our cursor, about a chunk: of the attempts' files in their order, and of the desktop
-        by time; None at the end.
+    def _next_part(self, until: Cursor | None, piece: int) -> _Part | None:
+        """The next records beyond our cursor, about *piece* bytes: of the attempts' files in their order, and of the
+        desktop by time; None at the end.
 
         Args:
             until: Read no further than this cursor of another follower.
@@ -254,20 +265,20 @@ class Follower:
             if not path.name.startswith("desk-"):
                 unread += [(path, limit)] if start < limit else []
                 continue
-            for line in _lines(path, start, limit)[0]:
+            for line in _lines(path, start, limit, piece)[0]:
                 start += len(line) + 1
                 desk.append((line, path.name, start))
         found: list[Any] = []
         read = 0
         for path, limit in unread:  # a slice may have a thousand workers, each with a file of a few lines
             start = cursor.get(path.name, 0)
-            lines, end = _lines(path, start, limit)
+            lines, end = _lines(path, start, limit, piece)
             if end == start:
                 continue
             cursor[path.name], read = end, read + end - start
             is_last = end >= limit and path == unread[-1][0]
             found += _merged(_of_worker(path, records(lines)), desk, cursor, is_last=is_last)
-            if limit - start > _CHUNK or read >= _CHUNK:
+            if limit - start > piece or read >= piece:
                 break
         if not read:
             found = _merged([], desk, cursor, is_last=True)
@@ -330,14 +341,16 @@ def _behind(one: Cursor, other: Cursor) -> bool:
     return any(position > one.get(name, 0) for name, position in other.items())
 
 
-def _lines(path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
-    """Complete lines from *start* on, at most a chunk, and where they end. A line longer than a chunk is skipped in
-    pieces."""
+def _lines(path: Path, start: int, limit: int, piece: int) -> tuple[list[bytes], int]:
+    """Complete lines from *start* on, at most *piece* bytes or one longer line, and where they end. A line longer
+    than a chunk is skipped in pieces."""
     if limit <= start:
         return [], start
     with open_to_read(path) as file:
         file.seek(start)
-        chunk = file.read(min(_CHUNK, limit - start))
+        chunk = file.read(min(piece, limit - start))
+        if b"\n" not in chunk:
+            chunk += file.readline(min(_CHUNK, limit - start) - len(chunk))
     end = chunk.rfind(b"\n") + 1
     if end == 0 and len(chunk) == _CHUNK:
         return [], start + len(chunk)

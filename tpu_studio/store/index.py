@@ -39,6 +39,7 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import UNREADABLE, RunSummary
 
 _LOSSES = 60
+_GLANCE_S = 1.0  # of a run's events, in a list: what is left then is read with the next
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +91,13 @@ class Index:
 
     def summary(self, folder: Path) -> RunSummary:
         """The row of *folder*; for a damaged one, a row with its ``problem``."""
-        folder = folder.absolute()
+        return self._summary(folder.absolute(), None)
+
+    def glance(self, folder: Path) -> RunSummary:
+        """See `ports.RunIndex`."""
+        return self._summary(folder.absolute(), _GLANCE_S)
+
+    def _summary(self, folder: Path, patience_s: float | None) -> RunSummary:
         try:
             if not (folder / PLAN).exists():
                 raise RunError("plan-missing", run=folder.name)
@@ -99,9 +106,12 @@ class Index:
             if known is not None:
                 return _timed(_alive(known, alive))
             follower = self.follow(folder)
-            follower.poll()
-            row = replace(summarise(follower), learned=self._learned(follower))
+            follower.poll(patience_s)
+            row = summarise(follower)
             follower.close(sync=False)
+            if row.unread:
+                return _timed(_alive(row, alive))
+            row = replace(row, learned=self._learned(follower))
             with suppress(sqlite3.Error):  # a full disk: then it is made anew the next time
                 self._db.save_summary(self._key(folder), stamp, _to_json(row))
             return _timed(_alive(row, alive))
@@ -202,6 +212,7 @@ def summarise(follower: Follower) -> RunSummary:
         settled=view.settled,
         usd_per_hour=plan.price.usd_per_hour if plan.price else None,
         seen=view.seen_t,
+        unread=follower.unread,
     )
 
 

@@ -27,12 +27,18 @@ class News:
     text: str
 
 
+def read_last(before: Mapping[str, RunRow], rows: Iterable[RunRow]) -> dict[str, RunRow]:
+    """What the next reading is compared with: of a run that is still being read, what was known *before*."""
+    found = {row.run: before.get(row.run) if row.unread else row for row in rows}
+    return {run: row for run, row in found.items() if row is not None}
+
+
 def news(before: Mapping[str, RunRow], rows: Iterable[RunRow]) -> tuple[News, ...]:
     """What has come true of each of *rows* since the reading *before*; nothing of a run that was not in it."""
     told: list[News] = []
     for row in rows:
         then = before.get(row.run)
-        if then is None:
+        if then is None or row.unread:
             continue
         if row.over and not then.over:
             kind = "failed" if row.tone == "bad" else "ended"

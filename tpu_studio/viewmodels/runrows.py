@@ -30,6 +30,7 @@ _PHASES = {
     "cleaning-up": "Cleaning up",
 }
 FROM_COLAB = "Waiting for Colab"
+BEING_READ = "Being read"
 _BY_LIMIT = ("time-limit", "money-limit")
 _MAY_EXTEND = ("completed", "early-stopped", "stopped-by-user")
 
@@ -80,6 +81,7 @@ class RunRow:
     may_extend: bool = False
     may_resume: bool = False
     problem: str = ""
+    unread: bool = False  # what it tells is of an earlier moment: more of its events is read with the next list
     place_id: str = field(default_factory=lambda: places.default().id)
     unproved: bool = False
     ended: float | None = None
@@ -163,9 +165,12 @@ def row_of(known: RunSummary) -> RunRow:
     waiting = not known.over and known.status == "queued"
     name, value = known.key_metric if known.key_metric else ("", None)
     copy = not known.problem and places.by_id(known.place).rents and is_imported(known.folder)
-    goes_on = known.over and not known.problem and not copy
-    going = not known.over and not known.problem and not copy
-    if copy:  # its own claim: nothing of it is green, and nothing of it goes on here
+    goes_on = known.over and not known.problem and not copy and not known.unread
+    unheard = bool(known.unread) and (copy or not known.alive)  # nobody knows yet whether it is over
+    going = not known.over and not known.problem and not copy and not unheard
+    if unheard and not known.problem:
+        status, tone = BEING_READ, "neutral"
+    elif copy:  # its own claim: nothing of it is green, and nothing of it goes on here
         status, tone = (status, "neutral" if tone == "ok" else tone) if known.over else ("Unfinished copy", "neutral")
     return RunRow(
         run=known.run,
@@ -192,6 +197,7 @@ def row_of(known: RunSummary) -> RunRow:
         may_extend=goes_on and known.reason in _MAY_EXTEND,
         may_resume=goes_on and _retry_may_help(known.reason),
         problem=known.problem,
+        unread=bool(known.unread),
         place_id=known.place,
         unproved=known.over and not known.settled,
         ended=known.ended,

@@ -175,7 +175,7 @@ class RunsViewModel:
             from tpu_studio.workflow.forgetting import own_runs
 
             found = runs.list(self._take)
-            if settle and any(not row.over and not row.alive and not row.problem for row in found):
+            if settle and any(not (row.over or row.alive or row.problem or row.unread) for row in found):
                 self._settled_at = now
                 runs.reconcile()  # a run that nobody guards any more is given its end
                 found = runs.list(self._take)
@@ -325,9 +325,14 @@ class RunsViewModel:
 
     def _tell_ends(self, rows: tuple[RunRow, ...]) -> None:
         """A notice for each run that went on at the last reading and is over now."""
-        before, self._was_going = self._was_going, {row.run: row.name for row in rows if not row.over}
+        before = self._was_going
+        self._was_going = {
+            row.run: row.name
+            for row in rows
+            if (row.run in (before or ()) if row.unread else not row.over)  # of one that is read on: as it was
+        }
         for row in rows:
-            if before and row.run in before and row.over and row.run != self.watched():
+            if before and row.run in before and row.over and not row.unread and row.run != self.watched():
                 self.tell(
                     f"{row.name}: {row.status.lower()}",
                     f"{row.metric_name} {row.metric} in {row.time}." if row.metric else f"After {row.time}.",

@@ -27,7 +27,7 @@ def rows_of(home: Path, index: RunIndex) -> list[RunSummary]:
     """Rows of all run folders, without a journal or anything that drives them. Raises OSError."""
     names = forgotten(home)
     folders = [path for path in sorted((home / "runs").iterdir()) if path.name[0] != "." and has_plan(path)]
-    return [without(index.summary(path), names) for path in folders]
+    return [without(index.glance(path), names) for path in folders]
 
 
 def forgotten(home: Path) -> frozenset[str]:

@@ -217,6 +217,7 @@ class RunSummary:
         alive: A guardian guards it now; of a rented machine: not settled yet.
         settled: Over, and nothing rented is left that is not proved deleted.
         seen: Time of the latest event, up to which *duration_s* counts what the run was at work.
+        unread: Bytes of its events that a `glance` has left for the next: all else is as it was up to there.
         learned: What the estimate learns from it (``planner.own.record``); None: too few steps, or another person's.
     """
 
@@ -246,6 +247,7 @@ class RunSummary:
     settled: bool = True
     usd_per_hour: float | None = None
     seen: float = 0.0
+    unread: int = 0
     learned: Mapping[str, object] | None = None
 
     @property
@@ -258,6 +260,11 @@ class RunIndex(Protocol):
 
     def summary(self, folder: Path) -> RunSummary:
         """The folder's row, read anew as far as its events have grown. Never raises for a damaged folder."""
+        ...
+
+    def glance(self, folder: Path) -> RunSummary:
+        """The same for a list, in which no run waits for another: of one with megabytes of news what a second is enough
+        for, and the rest is ``unread`` until it has been asked for often enough, or `summary` has read it."""
         ...
 
     def follow(self, folder: Path) -> Following:

@@ -235,7 +235,7 @@ class Runs:
         rows: list[RunSummary] = []
         for path in folders:
             told(len(rows), len(folders))
-            rows.append(forgetting.without(self._index.summary(path), names))
+            rows.append(forgetting.without(self._index.glance(path), names))
         return sorted(rows, key=lambda row: row.created, reverse=True)
 
     def forget_taught(self) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.skies import cloud_plan
-from tests.unit.store.conftest import Write
+from tests.unit.store.conftest import Write, metric
+from tpu_studio.store import follower as followers
+from tpu_studio.store import index as indexes
 from tpu_studio.store.index import Index
 from tpu_studio.wire.claims import create_claim
 from tpu_studio.wire.plan import dumps
@@ -54,3 +56,34 @@ def test_nor_does_a_run_grow_older_while_it_waits_for_its_turn(index: Index, fol
     finally:
         os.close(guardian)
     assert row.alive and row.status == "queued" and row.duration_s == 0.0
+
+
+def test_a_glance_at_a_run_of_much_news_takes_some_and_the_next_goes_on(
+    index: Index, folder: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "_GLANCE_S", 0.0)
+    monkeypatch.setattr(followers, "_PIECE", 1000)
+    write(*(metric(float(step), [step], loss=[1.0 / step]) for step in range(1, 101)))
+    write({"t": 50.5, "kind": "log", "text": "x" * 5000})  # longer than a piece
+    write(*(metric(float(step), [step], loss=[1.0 / step]) for step in range(101, 201)))
+    write({"t": 900.0, "kind": "end", "status": "finished", "reason": "completed", "steps": 200})
+    rows = [index.glance(folder)]
+    while rows[-1].unread:
+        assert not rows[-1].over and rows[-1].learned is None
+        rows.append(index.glance(folder))
+        assert rows[-1].unread < rows[-2].unread
+    assert len(rows) > 10 and rows[0].step < 30
+    assert rows[-1] == index.summary(folder) and (rows[-1].reason, rows[-1].step) == ("completed", 200)
+
+
+def test_who_asks_for_one_run_is_told_all_of_it(
+    index: Index, folder: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "_GLANCE_S", 0.0)
+    monkeypatch.setattr(followers, "_PIECE", 1000)
+    write(*(metric(float(step), [step], loss=[1.0 / step]) for step in range(1, 101)))
+    assert index.glance(folder).unread
+    row = index.summary(folder)
+    assert (row.unread, row.step) == (0, 100)
+    write(b'{"t": 200.0, "kind": "met')  # a line that is being written is not left over
+    assert index.glance(folder).unread == 0

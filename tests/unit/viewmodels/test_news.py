@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.viewmodels.test_rented_words import row
-from tpu_studio.viewmodels.news import KINDS, news
+from tpu_studio.viewmodels.news import KINDS, news, read_last
 from tpu_studio.viewmodels.runrows import RunRow
 
 GOING = replace(row("cloud", 0.0, 0.0), run="a", name="hands", over=False, live=True, waiting=False, tone="accent")
@@ -35,3 +35,11 @@ def test_what_came_true_is_told_once(before: RunRow, after: RunRow, kinds: list[
 
 def test_a_run_that_was_not_on_the_list_before_is_no_news() -> None:
     assert news({}, [replace(GOING, over=True, live=False)]) == ()
+
+
+def test_a_run_that_is_still_being_read_is_news_once_it_is_read_and_only_where_it_was_known() -> None:
+    part, over = replace(GOING, unread=True, live=False), replace(GOING, over=True, live=False, tone="ok")
+    assert read_last({}, [part]) == {} and news({}, [over]) == ()
+    known = read_last({"a": GOING}, [replace(over, unread=True)])
+    assert known == {"a": GOING} and news({"a": GOING}, [replace(over, unread=True)]) == ()
+    assert [one.kind for one in news(known, [over])] == ["ended"]

@@ -363,3 +363,16 @@ def test_a_notebook_that_waits_for_its_zip_takes_nobodys_turn():
     model, _ = watched(FakeRuns(LIVE, notebook))
     assert [row.run for row in model.state.value.going_on] == [LIVE.run]
     assert model.state.value.row("digits-9999").may_stop  # it can be given up all the same
+
+
+def test_a_run_that_is_still_being_read_is_told_as_that_and_its_old_end_is_no_notice():
+    part = replace(LIVE, alive=False, unread=1000)
+    runs = FakeRuns(part)
+    model, told = watched(runs)
+    (row,) = model.state.value.rows
+    assert (row.status, row.tone, row.live, row.may_stop, row.over) == ("Being read", "neutral", False, False, False)
+    assert not row_of(replace(DONE, unread=1000)).may_extend
+    runs.rows = [replace(LIVE, alive=False, over=True, status="finished", reason="completed")]
+    model.look()
+    assert model.state.value.rows[0].status == "Finished" and told == []
+    assert row_of(replace(LIVE, unread=1000)).live  # a guardian guards it

@@ -15,8 +15,11 @@ from tests.fakes.fuzz.runs import finished, put, rented, studio_in
 from tests.fakes.fuzz.target import told
 from tests.fakes.studio import Studio
 from tpu_studio.cli.keeping import as_json
+from tpu_studio.store import index
 from tpu_studio.store.reading import Reader
+from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.wire.runfolder import PLAN
+from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.steward import unsettled
 
 
@@ -78,6 +81,34 @@ def test_a_reader_that_breaks_leaves_one_damaged_row_and_a_rented_run_driven(
     assert (rows["good-aaaa"].problem, rows["bad-bbbb"].problem) == ("", "run-unreadable")
     assert unsettled(studio.runs.list()) == ["bad-bbbb"]
     told(lambda: studio.runs.export("bad-bbbb", studio.home / "out"))
+    assert studio.runs.reconcile() == []
+
+
+def test_a_run_of_events_without_end_holds_up_no_list_no_lost_run_and_no_rented_one(
+    studio: Studio, trained: Path, with_proofs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_GLANCE_S", 0.0)
+    put(studio, trained, "good-aaaa")
+    lost = put(studio, trained, "lost-bbbb")
+    for name, source in (("long-cccc", trained), ("rent-dddd", with_proofs)):
+        with (put(studio, source, name) / "events" / "a0001-w000.jsonl").open("r+b") as file:
+            whole = file.read()
+            line = b'{"t":1795387999.0,"kind":"phase","phase":"%s"}\n'
+            file.seek(0)
+            file.write(b"".join(line % (b"training", b"saving")[n % 2] for n in range(20_000)) + whole)
+    for events in (lost / "events").glob("*.jsonl"):
+        lines = events.read_bytes().splitlines(keepends=True)
+        events.write_bytes(b"".join(one for one in lines if b'"end"' not in one))
+    desk.put_owner(lost, desk.owner_record(desk.install_id(studio.home), t=1.0))
+    assert studio.runs.reconcile() == ["lost-bbbb"]
+    rows = {row.run: row for row in studio.runs.list()}
+    assert (rows["good-aaaa"].reason, rows["lost-bbbb"].reason) == ("completed", "guardian-gone")
+    assert rows["long-cccc"].unread and rows["rent-dddd"].unread and not rows["long-cccc"].problem
+    assert unsettled(rows.values()) == ["rent-dddd"]
+    assert (row_of(rows["long-cccc"]).status, row_of(rows["long-cccc"]).live) == ("Being read", False)
+    while any(row.unread for row in studio.runs.list()):
+        pass
+    assert studio.runs.summary("long-cccc").reason == "completed"
     assert studio.runs.reconcile() == []
 
 

@@ -159,11 +159,11 @@ async def _until(wake: asyncio.Event, seconds: float) -> None:
 
 def unsettled(rows: Iterable[RunSummary]) -> list[str]:
     """Rented runs that go on, or are over without a proof that nothing of theirs is left; also those whose events are
-    damaged: their machines are there all the same."""
+    damaged, or not read to their end yet: their machines are there all the same."""
     return [
         row.run
         for row in rows
         if places.by_id(row.place).rents
         and row.problem in ("", UNREADABLE)
-        and not (row.settled and (row.folder / "result" / "receipt.json").exists())
+        and (row.unread or not (row.settled and (row.folder / "result" / "receipt.json").exists()))
     ]

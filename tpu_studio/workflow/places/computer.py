@@ -89,6 +89,8 @@ class LocalRuns:
         journal.close(intent, outcome, self._clock.now())
 
     def settle(self, folder: Path) -> bool:
+        if self._index.glance(folder).unread:
+            return False  # it is read on with each list, and no other run waits for its end
         with desk.driving(folder) as alone:
             action = decide.lost(self.seen(folder)) if alone else None
             if action is None:
