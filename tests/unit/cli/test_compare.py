@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.unit.cli.test_verbs import JOB, Terminal, terminal  # noqa: F401  the fixture
+from tests.fakes.terminal import JOB, Terminal
 
 
-def test_two_runs_are_compared_by_what_differs_in_them(terminal: Terminal) -> None:  # noqa: F811
+def test_two_runs_are_compared_by_what_differs_in_them(terminal: Terminal) -> None:
     one = terminal.json("run", JOB)[1]["run"]
     other = terminal.json("run", JOB, "--set", "training.global_batch=64")[1]["run"]
     code, told = terminal.json("compare", one, other)
@@ -17,7 +17,7 @@ def test_two_runs_are_compared_by_what_differs_in_them(terminal: Terminal) -> No
     assert "global_batch" in said and one in said
 
 
-def test_one_run_or_none_of_that_name_is_refused(terminal: Terminal) -> None:  # noqa: F811
+def test_one_run_or_none_of_that_name_is_refused(terminal: Terminal) -> None:
     one = terminal.json("run", JOB)[1]["run"]
     assert terminal.run("compare", one).returncode == 2
     assert terminal.run("compare", one, "nothing-like-it").returncode == 1

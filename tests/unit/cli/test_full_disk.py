@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.disks import fill, small_disk
-from tests.unit.cli.test_verbs import JOB, Terminal
+from tests.fakes.terminal import JOB, Terminal
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fakes.pages import data_of, read
-from tests.unit.cli.test_verbs import JOB, Terminal, terminal  # noqa: F401  the fixture
+from tests.fakes.terminal import JOB, Terminal
 
 
-def test_a_run_is_saved_as_one_page_once(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+def test_a_run_is_saved_as_one_page_once(terminal: Terminal, tmp_path: Path) -> None:
     run = terminal.json("run", JOB)[1]["run"]
     file = tmp_path / "page.html"
     code, told = terminal.json("export", run, "--as", "page", "--to", file)
@@ -25,7 +25,7 @@ def test_a_run_is_saved_as_one_page_once(terminal: Terminal, tmp_path: Path) -> 
     assert "Left out: your data" in again.stderr and read(file.read_bytes())
 
 
-def test_a_saved_page_is_shown_again(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+def test_a_saved_page_is_shown_again(terminal: Terminal, tmp_path: Path) -> None:
     run = terminal.json("run", JOB)[1]["run"]
     file = tmp_path / "page.html"
     saved = terminal.json("export", run, "--as", "page", "--to", file)[1]
@@ -41,7 +41,7 @@ def test_a_saved_page_is_shown_again(terminal: Terminal, tmp_path: Path) -> None
     assert terminal.json("show", tmp_path / "none.html")[1]["error"]["id"] == "page-unreadable"
 
 
-def test_what_is_no_page_is_said_and_nothing_is_written(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+def test_what_is_no_page_is_said_and_nothing_is_written(terminal: Terminal, tmp_path: Path) -> None:
     run = terminal.json("run", JOB)[1]["run"]
     file = tmp_path / "page.html"
     assert terminal.json("compare", run, run, "--as", "page")[0] == 2
@@ -55,7 +55,7 @@ def test_what_is_no_page_is_said_and_nothing_is_written(terminal: Terminal, tmp_
     assert not file.exists()
 
 
-def test_a_run_that_goes_on_is_not_saved(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+def test_a_run_that_goes_on_is_not_saved(terminal: Terminal, tmp_path: Path) -> None:
     terminal.trainer = ("--steps", "100000", "--step-s", "0.05")
     run = terminal.json("run", JOB, "--detach")[1]["run"]
     code, told = terminal.json("export", run, "--as", "page", "--to", tmp_path / "page.html")
@@ -64,7 +64,7 @@ def test_a_run_that_goes_on_is_not_saved(terminal: Terminal, tmp_path: Path) -> 
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_comparison_is_saved_as_one_page(terminal: Terminal, tmp_path: Path) -> None:  # noqa: F811
+def test_a_comparison_is_saved_as_one_page(terminal: Terminal, tmp_path: Path) -> None:
     runs = [
         terminal.json("run", JOB, "--set", f"training.global_batch={batch}", "--set", f"name=<b>{batch}</b>")[1]["run"]
         for batch in (32, 64)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.unit.cli.test_verbs import JOB, Terminal
+from tests.fakes.terminal import JOB, Terminal
 from tpu_studio.cli import output as outputs
 from tpu_studio.cli.output import Output
 

@@ -3,93 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.fakes.terminal import JOB, ROOT, Terminal
 from tests.fakes.waiting import PATIENCE_S, eventually
 from tpu_studio.cli import running
 from tpu_studio.domain.run import RunView
 
-ROOT = Path(__file__).resolve().parents[3]
-JOB = ROOT / "resources" / "examples" / "digits.tpujob"
 RESULT_KEYS = {"run", "status", "reason", "steps", "final", "examples_per_s", "cost_usd", "folder"}
 PLAN_KEYS = {"place", "framework", "accelerator", "fits", "memory", "examples_per_s", "time_s", "cost_usd", "price"}
 PLAN_KEYS |= {"checks", "alternatives", "verdict"}
-
-
-class Terminal:
-    """Runs verbs in one home folder."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.environment = {
-            **os.environ,
-            "TPU_STUDIO_HOME": str(home),
-            "TPU_STUDIO_ENGINE": str(home / "no-engine"),
-            "PYTHONPATH": str(ROOT),
-        }
-        self.trainer: tuple[str, ...] = ("--steps", "20")
-
-    def argv(self, *arguments: str | Path) -> list[str]:
-        return [sys.executable, "-m", "tests.unit.cli.driver", *self.trainer, "--", *map(str, arguments)]
-
-    def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.argv(*arguments),
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
-
-    def json(self, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
-        done = self.run(*arguments, "--json")
-        return done.returncode, json.loads(done.stdout.splitlines()[-1])
-
-    def damage(self, what: str) -> None:
-        """The journal: no database. The home: neither journal nor index can be opened, as where nothing may be written
-        (which root always may)."""
-        for name in ("journal.db", "index.db") if what == "home" else ("journal.db",):
-            for path in self.home.glob(f"{name}*"):
-                path.unlink()
-            if what == "home":
-                (self.home / name).mkdir()
-            else:
-                (self.home / name).write_text("no database at all, but long enough to look like a damaged one" * 20)
-
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.argv(*arguments),
-            cwd=ROOT,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=hears_ctrl_c,
-        )
-
-
-def hears_ctrl_c() -> None:
-    """As a terminal starts it: what runs in the background of a script is deaf to Ctrl-C, and so is what it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    made = Terminal(tmp_path / "home")
-    yield made
-    for row in made.json("runs")[1]["runs"]:
-        if row["alive"]:
-            made.run("stop", row["run"], "--discard")
 
 
 def step_of(terminal: Terminal, run: str = "digits") -> int:
@@ -98,14 +26,13 @@ def step_of(terminal: Terminal, run: str = "digits") -> int:
 
 
 def wait_for_steps(terminal: Terminal, steps: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while step_of(terminal) < steps:
-        assert time.monotonic() < deadline
+    eventually(lambda: step_of(terminal) >= steps)
 
 
 def test_run_watches_to_the_end_and_answers_with_exactly_the_promised_keys(terminal: Terminal) -> None:
-    code, told = terminal.json("run", JOB)
-    assert code == 0
+    done = terminal.command("run", JOB, "--json")
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert done.returncode == 0
     assert set(told) == RESULT_KEYS
     assert (told["status"], told["reason"], told["steps"], told["final"]) == (
         "finished",
@@ -211,7 +138,7 @@ def test_without_an_engine_run_says_how_to_get_it(terminal: Terminal) -> None:
 
 def test_a_failed_run_is_exit_1_with_its_reason(terminal: Terminal) -> None:
     terminal.trainer = ("--steps", "20", "--at", "3:raise")
-    done = terminal.run("run", JOB, "--json")
+    done = terminal.command("run", JOB, "--json")
     assert (done.returncode, json.loads(done.stdout.splitlines()[-1])["reason"]) == (1, "trainer-failed")
     assert "Traceback" not in done.stderr
 
@@ -422,8 +349,8 @@ def test_planning_an_own_model_nobody_agreed_to_builds_nothing_and_tells_how_to_
 
 
 def test_a_terminal_that_knows_few_letters_gets_codes_for_the_others(terminal: Terminal) -> None:
-    terminal.environment["PYTHONIOENCODING"] = "ascii:strict"
-    done = terminal.run("plan", JOB, "--no-measure")
+    terminal.told["PYTHONIOENCODING"] = "ascii:strict"
+    done = terminal.command("plan", JOB, "--no-measure")
     assert done.returncode == 0
     assert "Cost         nothing, it is this computer" in done.stdout and "\\u2013" in done.stdout
 
@@ -453,9 +380,7 @@ def test_ctrl_c_while_a_run_is_being_started_tells_which_run_goes_on(terminal: T
     terminal.trainer = ("--steps", "3000", "--step-s", "0.02")
     process = terminal.start("run", JOB, "--json")
     runs = terminal.home / "runs"
-    deadline = time.monotonic() + PATIENCE_S
-    while not (runs.exists() and any(runs.iterdir())):
-        assert time.monotonic() < deadline
+    eventually(lambda: runs.exists() and any(runs.iterdir()))
     process.send_signal(signal.SIGINT)
     said, words = process.communicate(timeout=PATIENCE_S)
     run = next(runs.iterdir()).name
