@@ -6,6 +6,7 @@
 #   make help    this list
 #   make format  what CI's formatter wants (ruff format)
 #   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
+#   make thorough  the variants that make test leaves out, each of a slow test that it has another of
 #   make quick   within a minute: the checks, and the tests nearest to what has changed; no engine
 #   make compiled  the tests that ask the TPU compiler, which it installs: Google's terms of libtpu are accepted by it
 #   make bench   the figures of the README, measured on this machine
@@ -29,7 +30,7 @@ TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 3
 PIP := --quiet --disable-pip-version-check --root-user-action=ignore
 
-.PHONY: env help engine demo app practice test quick format lint pytest compiled bench golden chaos doubts fuzz pictures package clean
+.PHONY: env help engine demo app practice test thorough quick format lint pytest compiled bench golden chaos doubts fuzz pictures package clean
 
 env: .venv/.made
 
@@ -59,6 +60,10 @@ practice: env
 # The checks run beside the making of the engine; either one's failure is seen at the end.
 test: env
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going lint pytest
+	@echo "Further variants of slow tests: make thorough"
+
+thorough: env engine
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --durations 25 -m thorough $(ARGS)
 
 quick: env
 	@$(BIN)/python tools/quick.py

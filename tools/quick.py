@@ -128,7 +128,7 @@ def _tested(files: Iterable[Path], end: float) -> bool:
         "-p",
         "tools.quick_end",
         "-m",
-        "not engine and not slow and not compiler and not samples",
+        "not engine and not slow and not thorough and not compiler and not samples",
         *files,
     ]
     env = {**os.environ, "QUICK_END": str(end)}

@@ -165,10 +165,10 @@ def test_a_slice_of_two_hosts_has_a_guardian_on_each_and_goes_as_one(
 @pytest.mark.parametrize(
     "doubts",
     [
-        ("shutdown-script",),
-        ("preempted-metadata=absent",),
-        ("preempted-metadata=no-etag",),
         ("shutdown-script", "preempted-metadata=absent"),
+        pytest.param(("shutdown-script",), marks=pytest.mark.thorough),
+        pytest.param(("preempted-metadata=absent",), marks=pytest.mark.thorough),
+        pytest.param(("preempted-metadata=no-etag",), marks=pytest.mark.thorough),
     ],
 )
 def test_however_a_machine_hears_that_it_is_taken_back_one_interval_is_lost_at_most(

@@ -325,7 +325,10 @@ def lowering_python() -> Path:
 @pytest.mark.engine
 @pytest.mark.parametrize(
     ("name", "said", "mended"),
-    [("shapes", "model-shapes", {"takes": 64}), ("operation", "op-not-on-tpu", {"solver": "eigh"})],
+    [
+        ("operation", "op-not-on-tpu", {"solver": "eigh"}),
+        pytest.param("shapes", "model-shapes", {"takes": 64}, marks=pytest.mark.thorough),
+    ],
 )
 def test_the_broken_jobs_of_learn_are_found_and_can_be_mended(
     engine_python: Path, tmp_path: Path, name: str, said: str, mended: dict[str, object]

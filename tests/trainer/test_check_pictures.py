@@ -29,7 +29,7 @@ print(json.dumps({name: list(shape) for name, (shape, _) in check._first_batch()
 """
 
 
-@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_the_step_that_is_checked_varies_pictures(tmp_path: Path, framework: str) -> None:
     plan = replace(planned(PICTURES, framework=framework), place="cloud")
     question = tmp_path / "question.json"

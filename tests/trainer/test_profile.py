@@ -40,7 +40,7 @@ def test_what_we_read_and_what_tests_write_is_what_the_frameworks_own_readers_sa
         assert ours == {field: theirs["numbers"][message][field] for field in ours}, message
 
 
-@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_a_profile_of_a_real_training_tells_where_its_time_goes(tmp_path: Path, framework: str) -> None:
     run = put(tmp_path / framework, planned(framework=framework, **LONG))
     with Training(run) as training:

@@ -52,7 +52,7 @@ def photos(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_killed_while_it_reads_and_resumed_gives_the_same_losses_bit_for_bit(
     tmp_path: Path, framework: str, photos: Path
 ) -> None:

@@ -80,7 +80,9 @@ def test_tokens_are_learned_alike_in_every_process_and_stand_for_any_text() -> N
     assert one["same"] and one["broken"] == "ValueError"
 
 
-@pytest.mark.parametrize(("framework", "tokenizer"), [("tensorflow", "bpe"), ("jax", "bytes")])
+@pytest.mark.parametrize(
+    ("framework", "tokenizer"), [("jax", "bpe"), pytest.param("tensorflow", "bytes", marks=pytest.mark.thorough)]
+)
 def test_kinds_of_text_are_learned_and_a_result_tells_new_ones_apart(
     framework: str, tokenizer: str, texts: Path, tmp_path: Path
 ) -> None:

@@ -78,7 +78,14 @@ def reading(run: Path, check: str = "") -> dict[str, str]:
     return {"LIGHT_ENGINE_READ": str(run / "read.json"), "LIGHT_ENGINE_CHECK": check}
 
 
-@pytest.mark.parametrize("kind", ["text", "varied pictures", "rows"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "varied pictures",
+        pytest.param("text", marks=pytest.mark.thorough),
+        pytest.param("rows", marks=pytest.mark.thorough),
+    ],
+)
 def test_each_worker_reads_its_share_of_every_batch_and_all_learn_what_one_learns(kind: str, tmp_path: Path) -> None:
     (tmp_path / "saying.txt").write_text(SAYING * 200)  # windows start at drawn places
     (tmp_path / "rows.csv").write_text("\n".join(["one,two,sum", *ROWS]))

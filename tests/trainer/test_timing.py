@@ -95,7 +95,7 @@ class Late(keras.layers.Layer):
     x = Late()(x)"""
 
 
-@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_a_model_that_fails_in_its_step_only_is_a_problem_with_its_line(tmp_path: Path, framework: str) -> None:
     told = inspected(tmp_path, framework, LATE)
     assert told["problem"] == "model-raises"

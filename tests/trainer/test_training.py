@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import resource
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,10 +47,10 @@ def of(finished: Training, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def one_device(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Training]:
-    """By framework: a training without chance, on one device, each step in one part."""
+def one_device(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Training]:
+    """``one_device(framework)``: a training without chance, on one device, each step in one part."""
     folder = tmp_path_factory.mktemp("one")
-    return {name: train(put(folder / name, planned(PLAIN, **rhythm(name)))) for name in ("tensorflow", "jax")}
+    return functools.cache(lambda name: train(put(folder / name, planned(PLAIN, **rhythm(name)))))
 
 
 def rhythm(framework: str) -> dict[str, Any]:
@@ -103,7 +105,9 @@ def test_a_checkpoint_holds_named_arrays_and_the_sums_of_its_files(finished: Tra
     assert any(name.startswith("others/seed_generator") for name in names)
 
 
-@pytest.mark.parametrize(("one", "other"), [("tensorflow", "jax"), ("jax", "tensorflow")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("tensorflow", "jax"), pytest.param("jax", "tensorflow", marks=pytest.mark.thorough)]
+)
 def test_a_checkpoint_of_one_framework_opens_in_the_other_with_equal_evaluation(
     tmp_path: Path, one: str, other: str
 ) -> None:
@@ -135,7 +139,7 @@ def table(folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_a_loss_that_is_no_number_stops_the_run_within_a_report(tmp_path: Path, framework: str) -> None:
     plan = planned(
         table(tmp_path / "data"),
@@ -345,17 +349,17 @@ def test_data_that_is_no_longer_what_was_planned_with_is_named(tmp_path: Path) -
     assert train(put(tmp_path / "run", plan)).events[-1]["reason"] == "data-changed"
 
 
-@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_parts_of_a_step_add_up_to_the_whole_step(
-    one_device: dict[str, Training], tmp_path: Path, framework: str
+    one_device: Callable[[str], Training], tmp_path: Path, framework: str
 ) -> None:
     parts = train(put(tmp_path, planned(PLAIN, **rhythm(framework), accumulate=4)))
-    assert list(curve(parts).values()) == pytest.approx(list(curve(one_device[framework]).values()), rel=1e-4)
+    assert list(curve(parts).values()) == pytest.approx(list(curve(one_device(framework)).values()), rel=1e-4)
 
 
-@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
-def test_two_devices_learn_as_one_does(one_device: dict[str, Training], tmp_path: Path, framework: str) -> None:
-    one = one_device[framework]
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
+def test_two_devices_learn_as_one_does(one_device: Callable[[str], Training], tmp_path: Path, framework: str) -> None:
+    one = one_device(framework)
     two = train(put(tmp_path, planned(PLAIN, **rhythm(framework), devices=2)))
     assert two.events[-1]["reason"] == "completed", two.errors()[-2000:]
     assert list(curve(two).values()) == pytest.approx(list(curve(one).values()), rel=1e-3)
@@ -387,7 +391,7 @@ def test_a_tpu_that_does_not_open_ends_the_run_before_data_is_read(
     assert [event["detail"] for event in done.kinds("phase")] == ["engine"]
 
 
-@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_bfloat16_learns_with_weights_that_stay_float32(tmp_path: Path, framework: str) -> None:
     done = train(
         put(

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 KINDS = ["pictures", "rows", "text", "own"]
 
 
-@pytest.fixture(scope="module", params=["tensorflow", "jax"])
+@pytest.fixture(scope="module", params=["tensorflow", pytest.param("jax", marks=pytest.mark.thorough)])
 def made(request: pytest.FixtureRequest, results: Callable[[str], tuple[Path, Any]]) -> tuple[Path, Any]:
     return results(request.param)
 
