@@ -44,7 +44,7 @@ def main() -> int:
         if check.returncode:
             red = True
             print(f"--- {name}\n{text}")
-    print(f"{'RED' if red else 'green'} after {time.time() - began:.0f} s; make test runs everything.")
+    print(f"{'RED' if red else 'green'} after {time.time() - began:.0f} s; make test has the last word.")
     return int(red)
 
 

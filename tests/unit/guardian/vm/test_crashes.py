@@ -61,6 +61,7 @@ def test_a_worker_of_a_slice_that_is_started_again_ends_the_run_and_trains_no_mo
 @pytest.mark.parametrize("what", ["cut", "apply-then-cut", 503, 429])
 def test_calls_that_are_cut_off_or_refused_for_a_while(cloud: Cloud, machine: Machine, what: object) -> None:
     chance = random.Random(7)
+    cloud.speed = 10.0  # a refusal is asked about again after 15 seconds
     cloud.config()
     asked = []
 
