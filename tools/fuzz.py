@@ -4,14 +4,15 @@
     python tools/fuzz.py --repeat TARGET:SEED:NUMBER
 
 The targets stand in tests/fakes/fuzz and take turns of a second in a process of their own for each job (fuzz_work.py).
-A crash (anything raised but a sentence, or a dead process), a hang (more than 10 s) or more than 1 GB of memory:
-exit 1, the input and the traceback in OUT with the line that repeats it, and a fresh process goes on after it.
+A crash (anything raised but a sentence, or a dead process), a hang (more than 10 s of a processor, or a minute of
+waiting: a busy computer is none) or more than 1 GB of memory: exit 1, the input and the traceback in OUT with the line that repeats it, and a fresh process goes on after it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import signal
@@ -29,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.fakes.fuzz.registry import SELF_TESTS, TARGETS
 
 WORK = Path(__file__).resolve().with_name("fuzz_work.py")
-HANG_S, MOST_BYTES = 10.0, 1 << 30
+HANG_S, WAIT_S, MOST_BYTES = 10.0, 60.0, 1 << 30
 STARTING_S = 120.0  # a process makes its runs and data sets first
 KEPT = 3  # inputs of the same failure
 TOLD_EVERY_S = 60.0
@@ -80,14 +81,14 @@ class Fuzz:
                 [sys.executable, str(WORK), asked], stdout=subprocess.PIPE, stderr=errors, text=True
             )
         assert process.stdout is not None
-        known: dict[str, Any] = {"target": "", "number": 0, "at": time.monotonic() + STARTING_S - HANG_S}
+        known: dict[str, Any] = {"target": "", "number": 0, "at": time.monotonic() + STARTING_S - WAIT_S}
         watch = threading.Thread(target=self._watch, args=(process, known), daemon=True)
         watch.start()
         crash = ""
         for line in process.stdout:
             told = json.loads(line)
             self.begun.set()
-            known |= {"at": time.monotonic(), **told.get("now", {})}
+            known |= {"at": time.monotonic(), "worked": _processor_s(process.pid), **told.get("now", {})}
             if "done" in told:
                 self._count(told, begin)
             crash = told.get("crash", crash)
@@ -120,7 +121,8 @@ class Fuzz:
                 return
             held = _peak_of(process.pid)
             self.peak = max(self.peak, held)
-            if held > MOST_BYTES or time.monotonic() - known["at"] > HANG_S:
+            worked = _processor_s(process.pid) - known.get("worked", STARTING_S)
+            if held > MOST_BYTES or worked > HANG_S or time.monotonic() - known["at"] > WAIT_S:
                 known["why"] = "memory" if held > MOST_BYTES else "hang"
                 process.send_signal(signal.SIGUSR1)  # it says where it stands
                 time.sleep(0.5)
@@ -182,6 +184,15 @@ def _peak_of(pid: int) -> int:
     except OSError:
         pass
     return 0
+
+
+def _processor_s(pid: int) -> float:
+    """Seconds of a processor that the process has had; 0 once it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _last_of(told: str) -> str:

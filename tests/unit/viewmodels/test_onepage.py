@@ -231,6 +231,15 @@ def test_the_runs_own_bucket_and_project_are_cut_out_wherever_they_stand_alone(t
     assert "refused" in told and "its-77" in told
 
 
+def test_where_nobody_can_read_what_must_be_cut_no_page_is_made(tmp_path: Path) -> None:
+    events = tmp_path / "run" / "events"
+    events.mkdir(parents=True)
+    (events / "desk-aaaaaaaa.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError) as error:
+        page_of(tmp_path / "run", plan_of("rocks"), ended("completed", "finished"))
+    assert error.value.id == "run-unreadable"
+
+
 METRICS = ("loss", "val_r2", "val_mae", "val_loss", "learning_rate", "examples_per_s")
 
 

@@ -71,7 +71,7 @@ def page_of(runs: Readable, run: str, clock: Callable[[], float] = time.time) ->
 
 
 def compose(state: RunPageState, plan: Plan, curve: Callable[[str], Curve | None]) -> Page:
-    """The page of what the Run page knows. Raises RunError ``page-run-goes-on``."""
+    """The page of what the Run page knows. Raises RunError ``page-run-goes-on``, ``run-unreadable``."""
     if not state.over:
         raise RunError("page-run-goes-on", run=state.run)
     private = private_of({state.folder: plan})
@@ -143,8 +143,14 @@ def private_of(runs: Mapping[Path, Plan]) -> Private:
 
 
 def _cloud_names(folder: Path) -> list[str]:
-    """Bucket and project of a rented run, as whoever drove it has written them down. Raises OSError."""
-    opened = (event for event in desk_events(folder) if event.kind == "opened")
+    """Bucket and project of a rented run, as whoever drove it has written them down.
+
+    Raises RunError ``run-unreadable``: nobody knows then what has to be cut.
+    """
+    try:
+        opened = [event for event in desk_events(folder) if event.kind == "opened"]
+    except OSError as error:
+        raise RunError("run-unreadable", run=folder.name, folder=str(folder), raw=str(error)) from error
     names = (event.get(name) for event in opened for name in ("bucket", "project"))
     return list(islice(dict.fromkeys(name for name in names if isinstance(name, str)), _MOST_NAMES))
 
