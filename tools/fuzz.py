@@ -5,7 +5,8 @@
 
 The targets stand in tests/fakes/fuzz and take turns of a second in a process of their own for each job (fuzz_work.py).
 A crash (anything raised but a sentence, or a dead process), a hang (more than 10 s of a processor, or a minute of
-waiting: a busy computer is none) or more than 1 GB of memory: exit 1, the input and the traceback in OUT with the line that repeats it, and a fresh process goes on after it.
+waiting: a busy computer is none) or more than 1 GB of memory: exit 1, the input and the traceback in OUT with the line
+that repeats it, and a fresh process goes on after it.
 """
 
 from __future__ import annotations
