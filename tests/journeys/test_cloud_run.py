@@ -229,6 +229,12 @@ def test_taken_back_at_a_step_it_goes_on_from_its_last_copy(
         "preempted"
     ]
     here.nothing_is_left(run)
+    following = here.runs.follow(run)
+    following.poll()
+    (told,) = following.view.interruptions
+    following.close()
+    assert told.preempted and told.warned and told.zone and told.resumed is not None
+    assert told.resumed <= told.step < 60 and told.t < (told.asked or 0.0) < (told.since or 0.0)
 
 
 def test_stop_and_keep(practice: Callable[..., Practice], desk: Callable[[Practice], Desk]) -> None:

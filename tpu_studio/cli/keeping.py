@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,7 @@ def show(arguments: Arguments, output: Output) -> int:
     from tpu_studio.domain import chips
     from tpu_studio.domain.forecast import forecast
     from tpu_studio.viewmodels.runpace import to_json
+    from tpu_studio.viewmodels.runstory import story_of
 
     if arguments.run.lower().endswith(ENDINGS):
         return show_page(Path(arguments.run), output)
@@ -76,6 +78,7 @@ def show(arguments: Arguments, output: Output) -> int:
         profile = following.view.profiled
         told["mfu"], told["profile"] = following.view.mfu, profile.to_json() if profile else None
         told["duty_cycle"], told["devices"] = following.view.duty_cycle, chips.as_json(following.view.chips)
+        told["interruptions"] = [asdict(one) for one in following.view.interruptions]
         told["pace"] = to_json(following.plan, following.view, forecast(following.plan, following.view))
         between = following.view.usd_between or (row.usd, row.usd)
         told["cost_usd_at_least"], told["cost_usd_at_most"] = between
@@ -85,7 +88,11 @@ def show(arguments: Arguments, output: Output) -> int:
             told["log"] = logs
         if causes is not None:
             told["causes"] = [cause.to_json() for cause in causes]
-        output.answer(told, "\n".join([_as_text(row, following), *_part_lines(parts or []), *_known(causes), *logs]))
+        story = story_of(row.place, following.view)
+        spoken = [visible(story.spoken)] if story is not None else []
+        output.answer(
+            told, "\n".join([_as_text(row, following), *spoken, *_part_lines(parts or []), *_known(causes), *logs])
+        )
     return 0
 
 

@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from tpu_studio.domain import interruptions
 from tpu_studio.domain.chips import WORKERS_AT_MOST, worker_of
 from tpu_studio.domain.pace import SpeedReport
 from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span
@@ -60,6 +61,9 @@ def _phase(view: RunView, event: Event) -> RunView:
         spans[phase] = Span(event.t, None, before.seconds(event.t) if before else 0.0)
         if phase is Phase.TRAINING and len(view.begun) < KEPT_AT_MOST:
             view = replace(view, begun=(*view.begun, event.t))
+        if phase is Phase.TRAINING:
+            trains = interruptions.trains(view.interruptions, event.t, view.usd_now(event.t))
+            view = replace(view, interruptions=trains)
     attempt = int(event.get("attempt") or view.attempt or 0)
     happened = view.happened
     if phase != view.phase or phase is Phase.QUEUED:
@@ -138,6 +142,7 @@ def _resume(view: RunView, event: Event) -> RunView:
         best=best,
         speeds=(),
         attempt=_int(event.get("attempt")) or view.attempt,
+        interruptions=interruptions.resumed(view.interruptions, step),
         happened=_and(view.happened, Happened(event.t, "resume", {"step": step})),
     )
 
@@ -151,6 +156,9 @@ def _checkpoint(view: RunView, event: Event) -> RunView:
 
 def _notice(view: RunView, event: Event) -> RunView:
     facts = event.get("facts")
+    if event.get("id") == "preempted":
+        warned = interruptions.warned(view.interruptions, event.t, view.usd_now(event.t))
+        view = replace(view, interruptions=warned)
     return replace(
         view,
         happened=_and(
@@ -271,6 +279,9 @@ def _closed(view: RunView, t: float) -> RunView:
 
 def _intent(view: RunView, event: Event) -> RunView:
     name, action = str(event.get("name") or ""), event.get("action")
+    if action == "create":
+        asked = interruptions.asked(view.interruptions, event.t, cut(str(event.get("zone") or ""), DETAIL_LETTERS))
+        view = replace(view, interruptions=asked)
     if action == "create" and name not in view.unproved:
         happened = _and(view.happened, Happened(event.t, "asked", {"name": name, "zone": event.get("zone")}))
         return replace(view, rented=True, unproved=_with(view.unproved, name), happened=happened)
@@ -310,13 +321,21 @@ def _attempt_over(view: RunView, event: Event) -> RunView:
     happened = _and(view.happened, Happened(event.t, "attempt-over", dict(event.fields)))
     mark = (number + 1, event.t, view.step)
     attempts = (*view.attempts[-KEPT_AT_MOST + 1 :], mark)
+    lost = _lost(view, event.t, str(event.get("reason")))
     view = replace(view, attempt=max(view.attempt, number + 1), attempts=attempts, happened=happened)
-    return replace(view, speeds=(), devices={})
+    return replace(view, speeds=(), devices={}, interruptions=lost)
+
+
+def _lost(view: RunView, t: float, reason: str) -> interruptions.Interruptions:
+    """With the machine of before gone, and the run ready for the next one."""
+    return interruptions.over(view.interruptions, t, view.usd_now(t), view.step, view.checkpoint_step, reason)
 
 
 def _again(view: RunView, event: Event) -> RunView:
     mark = (_int(event.get("attempt")), event.t, view.step)
     attempts = (*view.attempts[-KEPT_AT_MOST + 1 :], mark)
+    if view.interruptions and view.interruptions[-1].over is None:  # it had ended with that
+        view = replace(view, interruptions=_lost(view, event.t, Reason.PREEMPTED.value))
     view = replace(view, attempt=max(view.attempt, mark[0]), attempts=attempts, end=None)
     return replace(view, speeds=(), devices={})
 

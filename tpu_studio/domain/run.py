@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tpu_studio.domain.chips import Chips, Memory, chips_of
+from tpu_studio.domain.interruptions import Interruption
 from tpu_studio.domain.pace import Pace, SpeedReport
 from tpu_studio.domain.profiles import Profile, profile_of
 from tpu_studio.wire.phases import Phase, Status
@@ -70,6 +71,7 @@ class RunView:
         machine: What was last seen of it: name, zone, state, created; empty while there is none.
         waiting: Zones asked, since when, why there is no machine yet; empty while there is one.
         attempts: (attempt, time of its first word, step it began at): marks on the one curve.
+        interruptions: Machines that were lost while it went on, oldest first.
         unproved: Names of machines that were asked for and not yet proved gone.
         deleting: Names of those whose deletion was asked for.
         uploaded: Bytes done and in all while job and data are uploaded.
@@ -110,6 +112,7 @@ class RunView:
     machine: Mapping[str, object] = field(default_factory=dict)
     waiting: Mapping[str, object] = field(default_factory=dict)
     attempts: tuple[tuple[int, float, int], ...] = ()
+    interruptions: tuple[Interruption, ...] = ()
     unproved: tuple[str, ...] = ()
     deleting: tuple[str, ...] = ()
     uploaded: tuple[int, int] = (0, 0)

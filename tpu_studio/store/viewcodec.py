@@ -9,13 +9,14 @@ import json
 from dataclasses import asdict, fields
 from typing import Any
 
+from tpu_studio.domain.interruptions import Interruption
 from tpu_studio.domain.pace import Pace, SpeedReport, Steps
 from tpu_studio.domain.run import End, Happened, RunView, Span
 from tpu_studio.wire.phases import Phase, Status
 
 SHAPE = ";".join(
     f"{kind.__name__}:{','.join(field.name for field in fields(kind))}"
-    for kind in (RunView, Span, SpeedReport, Pace, Steps, Happened, End)
+    for kind in (RunView, Span, SpeedReport, Pace, Steps, Happened, End, Interruption)
 )
 
 
@@ -27,6 +28,7 @@ def dumps(view: RunView) -> str:
         "speeds": [asdict(report) for report in view.speeds],
         "pace": asdict(view.pace),
         "happened": [[one.t, one.kind, dict(one.facts)] for one in view.happened],
+        "interruptions": [asdict(one) for one in view.interruptions],
         "devices": [[worker, dict(device)] for worker, device in view.devices.items()],
         "last": dict(view.last),
         "best": {name: list(found) for name, found in view.best.items()},
@@ -54,6 +56,7 @@ def loads(text: str) -> RunView | None:
                 "best": {name: (found[0], int(found[1])) for name, found in tree["best"].items()},
                 "loss_history": tuple((t, loss) for t, loss in tree["loss_history"]),
                 "attempts": tuple((int(a), t, int(step)) for a, t, step in tree["attempts"]),
+                "interruptions": tuple(Interruption(**one) for one in tree["interruptions"]),
                 "begun": tuple(tree["begun"]),
                 "unproved": tuple(tree["unproved"]),
                 "deleting": tuple(tree["deleting"]),

@@ -157,7 +157,7 @@ def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) ->
         if found is not None and found.usd is not None:
             context = f"{runpace.money_between(found.usd)} at the end"
     elif facts.rented and not view.over:
-        charged = view.usd_at > 0
+        charged = bool(view.machine.get("created") or (view.unproved and view.usd_per_hour))
         context = f"{figures.money(rate)} an hour" if charged else "free while it waits"
     elif facts.rented and usd and not view.settled:
         context = "until the TPU is proved gone"

@@ -17,6 +17,7 @@ from tpu_studio.viewmodels import (
     runprofile,
     runrented,
     runstages,
+    runstory,
     runwords,
 )
 from tpu_studio.viewmodels.runfacts import RunFacts
@@ -55,6 +56,11 @@ class RunPageState:
         if self.plan is None or not self.facts.rented or self.strangers:
             return None
         return runrented.waiting_of(self.plan, self.view, self.now)
+
+    @property
+    def story(self) -> runstory.Story | None:
+        """How it went on after its machine was taken back."""
+        return runstory.story_of(self.facts.place, self.view, copy=self.strangers)
 
     @property
     def removal(self) -> runrented.Removal | None:

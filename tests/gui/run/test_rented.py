@@ -126,6 +126,26 @@ TRAINS = (
 BUSY = {"worker": 0, "duty_cycle": 0.52, "hbm_used_bytes": 9.1e9, "hbm_total_bytes": 1.6e10}
 
 
+def test_a_preemption_is_told_as_a_story_over_the_figures(show: Any):
+    one = show("practice", view_of(*TRAINS), T + 25)
+    assert not one.page.story.isVisible()
+    warned = (26.0, "notice", {"id": "preempted", "level": "warning"})
+    one.see(view_of(*TRAINS, warned), T + 27)
+    assert one.page.story.isVisible() and one.page.story.headline.text() == "The practice cloud takes the TPU back"
+    gone = (40.0, "deleted", {"name": NAME, "zone": "us-west4-a", "made": True, "created": T + 9})
+    over = (41.0, "attempt-over", {"attempt": 1, "reason": "preempted"})
+    goes_on = (
+        (45.0, "phase", {"phase": "setting-up", "detail": "claimed", "attempt": 2}),
+        (50.0, "resume", {"step": 30, "attempt": 2}),
+        (51.0, "phase", {"phase": "training", "detail": "", "attempt": 2}),
+    )
+    one.see(view_of(*TRAINS, warned, gone, over, *goes_on), T + 52)
+    told = [label.text() for label in one.page.story.findChildren(Text)]
+    assert "The practice cloud took the TPU back, and the run went on from step 30" in told
+    assert "10" in told and "after 25 s" in told  # steps lost; since the warning
+    assert "Steps lost: 10" in one.page.story.accessibleName()
+
+
 def test_how_busy_the_tpu_is_stands_with_the_speed_and_bears_out_that_it_waits(show: Any):
     one = show("cloud", view_of(*TRAINS), T + 25)
     speed = one.page.numbers.tile("second")

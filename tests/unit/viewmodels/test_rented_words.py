@@ -155,6 +155,19 @@ def test_the_cost_runs_on_between_reports_and_stands_still_while_it_waits(place:
     assert running.value == "$1.21"
 
 
+def test_a_machine_that_is_set_up_is_not_free_and_the_wait_for_the_next_one_is():
+    facts = runfacts.facts_of(plan_at("cloud"))
+    set_up = runnumbers.numbers(facts, view_of(*THERE[:-2]), T + 15)[2]
+    assert set_up.context == f"{figures.money(facts.usd_per_hour)} an hour"
+    gone = (
+        (60.0, "deleted", {"name": NAME, "zone": "us-west4-a", "made": True, "created": T + 9}),
+        (60.0, "money", {"usd": 0.05, "usd_per_hour": 0.0}),
+        (61.0, "attempt-over", {"attempt": 1, "reason": "preempted"}),
+        (62.0, "phase", {"phase": "queued", "detail": "submitted", "attempt": 2}),
+    )
+    assert runnumbers.numbers(facts, view_of(*THERE, *gone), T + 70)[2].context == "free while it waits"
+
+
 @pytest.mark.parametrize(("status", "shown"), [("failed", "failed"), ("stopped", "stopped")])
 def test_a_rented_run_that_ends_in_compiling_is_shown_to_have_ended_there_and_not_in_saving(status: str, shown: str):
     facts = runfacts.facts_of(plan_at("cloud"))

@@ -29,6 +29,7 @@ from tpu_studio.gui.run.charts import Charts
 from tpu_studio.gui.run.events import EventCard
 from tpu_studio.gui.run.profile import ProfileCard
 from tpu_studio.gui.run.rented import PracticeStrip, RemovalCard, WaitingCard
+from tpu_studio.gui.run.story import StoryCard
 from tpu_studio.gui.run.trying import TryPanel, panel_for
 from tpu_studio.viewmodels import runprofile, runrented
 from tpu_studio.viewmodels.review import Fact
@@ -97,6 +98,7 @@ class RunPage(QWidget):
         self.practice.setVisible(facts.practice)
         self.trouble = Note("", "", "warn")
         self.waiting = WaitingCard(model)
+        self.story = StoryCard()
         self.removal = RemovalCard()
         self.removal.receipt.connect(self._open_receipt)
         self.stale = Note("", "", "warn")
@@ -132,6 +134,7 @@ class RunPage(QWidget):
             self.removal,
             timeline_card,
             self.waiting,
+            self.story,
             self.numbers,
             self.profile,
         ):
@@ -232,6 +235,10 @@ class RunPage(QWidget):
         self.waiting.setVisible(waiting is not None)
         if waiting is not None:
             self.waiting.show_waiting(waiting)
+        story = state.story
+        self.story.setVisible(story is not None)
+        if story is not None:
+            self.story.show_story(story)
         self.removal.setVisible(removal is not None)
         if removal is not None:
             self.removal.show_removal(removal)
