@@ -31,11 +31,14 @@ from tpu_studio.store.follower import Follower
 from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import is_guarded, this_machine
+from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import RunError, StudioError
+from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN, events_names
 from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.ports import UNREADABLE, RunSummary
 
 _LOSSES = 60
@@ -213,7 +216,18 @@ def summarise(follower: Follower) -> RunSummary:
         usd_per_hour=plan.price.usd_per_hour if plan.price else None,
         seen=view.seen_t,
         unread=follower.unread,
+        usd_limit=_usd_limit(follower),
     )
+
+
+def _usd_limit(follower: Follower) -> float | None:
+    """What the run may cost, as it was raised since; None: over, or no limit."""
+    folder, plan = follower.folder, follower.plan
+    if follower.view.over or not plan.limits.money_usd:
+        return None
+    rents = places.by_id(plan.place).rents
+    now = believed.limits(folder, plan) if rents else limits_of(plan, Controls(folder).read())
+    return now.money_usd
 
 
 def _damaged(folder: Path, problem: str) -> RunSummary:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tpu_studio.domain import figures
+
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.runrows import RunRow
 
@@ -14,6 +16,10 @@ KINDS = {
     "failed": ("A run has failed", "Its page says why."),
     "granted": ("The wait for a TPU is over", "From then on a rented one is charged."),
     "taken-back": ("A TPU was taken back, and the run goes on", "With the next one, from its last checkpoint."),
+    "near-cap": (
+        "A run is near its spending limit",
+        "At 80% of it. At the limit it is stopped, and its model is kept.",
+    ),
     "unproved": ("A machine is not proved gone", "It may go on to cost: look at the run's page."),
 }
 """Kind → its title and what it means, on the Settings page."""
@@ -50,7 +56,15 @@ def news(before: Mapping[str, RunRow], rows: Iterable[RunRow]) -> tuple[News, ..
             told.append(
                 News("taken-back", row.run, f"{row.name} goes on", "Its TPU was taken back; the next one carries on.")
             )
+        if row.near_cap and not then.near_cap:
+            told.append(News("near-cap", row.run, f"{row.name} is near its spending limit", near_words(row)))
         if row.unproved and not then.unproved:
             text = "Nothing proves yet that its machine is gone, so it may still cost."
             told.append(News("unproved", row.run, f"Look at {row.name}", text))
     return tuple(told)
+
+
+def near_words(row: RunRow) -> str:
+    """What a run near its spending limit has cost, and what happens at it."""
+    so_far = f"{row.cost} of {figures.money(row.usd_limit)}"
+    return f"{so_far} so far. At the limit it is stopped, and its model is kept."

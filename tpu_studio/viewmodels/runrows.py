@@ -31,6 +31,7 @@ _PHASES = {
 }
 FROM_COLAB = "Waiting for Colab"
 BEING_READ = "Being read"
+NEAR_CAP = 0.8
 _BY_LIMIT = ("time-limit", "money-limit")
 _MAY_EXTEND = ("completed", "early-stopped", "stopped-by-user")
 
@@ -89,10 +90,16 @@ class RunRow:
     usd_most: float = 0.0
     finished: bool = False  # over, and as it should end
     resumed: bool = False  # a later attempt has gone on training where an earlier one was ended
+    usd_limit: float | None = None  # while it goes on
 
     @property
     def rented(self) -> bool:
         return places.by_id(self.place_id).rents
+
+    @property
+    def near_cap(self) -> bool:
+        """It goes on, and has cost the better part of what it may."""
+        return self.live and bool(self.usd_limit) and self.most >= NEAR_CAP * (self.usd_limit or 0.0)
 
     @property
     def most(self) -> float:
@@ -203,6 +210,7 @@ def row_of(known: RunSummary) -> RunRow:
         ended=known.ended,
         usd_per_hour=known.usd_per_hour,
         finished=known.over and not known.problem and known.status == "finished",
+        usd_limit=known.usd_limit,
         resumed=known.attempt > 1 and known.status in ("training", "saving", "finished"),
     )
 

@@ -212,6 +212,7 @@ class RunSummary:
             the model is.
         losses: Up to 60 values for the small curve, oldest first.
         usd: Cost so far; 0 on this computer unless a price is pretended.
+        usd_limit: What it may cost, while it goes on; None: no limit.
         usd_most: What it may have cost at most, where no record tells when a machine went; else as *usd*.
         problem: Id of an error when the folder cannot be read as a run, else "".
         alive: A guardian guards it now; of a rented machine: not settled yet.
@@ -249,6 +250,7 @@ class RunSummary:
     seen: float = 0.0
     unread: int = 0
     learned: Mapping[str, object] | None = None
+    usd_limit: float | None = None
 
     @property
     def progress(self) -> float:

@@ -16,6 +16,7 @@ from tpu_studio.store.index import Index
 from tpu_studio.wire.claims import create_claim
 from tpu_studio.wire.plan import dumps
 from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.workflow.cloudruns import believed
 
 
 def test_the_time_of_a_run_that_was_carried_on_is_without_the_pause(index: Index, folder: Path, write: Write) -> None:
@@ -87,3 +88,15 @@ def test_who_asks_for_one_run_is_told_all_of_it(
     assert (row.unread, row.step) == (0, 100)
     write(b'{"t": 200.0, "kind": "met')  # a line that is being written is not left over
     assert index.glance(folder).unread == 0
+
+
+def test_the_cost_limit_of_a_run_is_the_one_that_holds_now(index: Index, folder: Path, write: Write) -> None:
+    plan = cloud_plan().launched(folder.name, time.time(), "0.1.0")
+    write_atomically(folder / "plan.json", dumps(plan))
+    write({"t": time.time(), "kind": "phase", "phase": "training", "attempt": 1})
+    assert plan.limits.money_usd and index.summary(folder).usd_limit == plan.limits.money_usd
+    believed.ask(folder, {"verb": "limits", "money_usd": 2 * plan.limits.money_usd})
+    write({"t": time.time(), "kind": "control", "verb": "limits"})
+    assert index.summary(folder).usd_limit == 2 * plan.limits.money_usd
+    write({"t": time.time(), "kind": "end", "attempt": 1, "status": "stopped", "reason": "money-limit", "steps": 5})
+    assert index.summary(folder).usd_limit is None

@@ -22,6 +22,9 @@ WAITING = replace(GOING, live=False, waiting=True)
         (WAITING, GOING, ["granted"]),
         (GOING, replace(GOING, resumed=True), ["taken-back"]),
         (GOING, replace(GOING, over=True, live=False, tone="ok", unproved=True), ["ended", "unproved"]),
+        (replace(GOING, usd=7.9, usd_limit=10.0), replace(GOING, usd=8.0, usd_limit=10.0), ["near-cap"]),
+        (replace(GOING, usd=8.0, usd_limit=10.0), replace(GOING, usd=9.0, usd_limit=10.0), []),
+        (replace(GOING, usd=8.0, usd_limit=10.0), replace(GOING, usd=8.1, usd_limit=20.0), []),  # it was raised
         (GOING, GOING, []),
         (replace(WAITING, place_id="computer"), replace(GOING, place_id="computer"), []),
     ],
