@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
     from tpu_studio.app.studio import Studio
     from tpu_studio.viewmodels.run import RunViewModel
+    from tpu_studio.viewmodels.runs import RunsView
     from tpu_studio.wire.plan import Plan
 
 
@@ -83,16 +84,18 @@ class RunHolder(Holder):
         super().__init__()
         self._studio, self._run = studio, run
         self._closed = False
+        self._forget: Callable[[], None] = lambda: None
         studio.with_services(self._read)
 
     def close_run(self) -> None:
         """Stop watching; the run goes on."""
         self._closed = True
+        self._forget()
         self.ask("close_run")
 
     def _read(self, services: Services) -> None:
         def work() -> tuple[Path, Plan]:
-            return services.runs.folder(self._run), services.runs.plan(self._run)
+            return services.runs.folder(self._run), services.runs.shown_plan(self._run)
 
         self._studio.tasks.submit(
             work,
@@ -111,6 +114,12 @@ class RunHolder(Holder):
         model.planned_elsewhere = self._studio.shell.plan_again
         model.planned_refused = lambda job, regions: self._studio.shell.plan_again(job, unstoppable=regions)
         self.put(RunPage(model))
+
+        def named(view: RunsView) -> None:
+            if (row := view.row(self._run)) is not None and not row.problem:
+                model.call(row.name)
+
+        self._forget = self._studio.runs.state.subscribe(named)
 
 
 class CompareHolder(Holder):

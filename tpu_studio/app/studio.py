@@ -74,6 +74,7 @@ class Studio:
         self.runs.tell, self.runs.tell_problem = self.shell.notify, self.shell.tell_problem
         self.runs.opened = self._open_run
         self.runs.compared = self.compare
+        self.runs.planned_again = self.shell.plan_again
         self.runs.watched = lambda: view.run if (view := self.shell.state.value).page == "run" else ""
         self.runs.engine_needed = self._ask_for_engine
         self.window = MainWindow(

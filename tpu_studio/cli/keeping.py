@@ -224,6 +224,15 @@ def _agree_to_rent(services: Studio, arguments: Arguments, output: Output) -> No
         raise BadInput("needs-yes", usd=usd)
 
 
+def rename(arguments: Arguments, output: Output) -> int:
+    with studio() as services:
+        name = services.runs.rename(arguments.run, arguments.name)
+        run_id = services.runs.folder(arguments.run).name
+    output.say(f"{run_id} is shown as “{visible(name)}”.")
+    output.answer({"run": run_id, "name": name})
+    return 0
+
+
 def delete(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         run_id = _deleting(services.reading, arguments, output)
@@ -454,6 +463,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     view = following.view
     lines = [
         ["Run", row.run],
+        ["Name", visible(row.name)],
         ["State", _state(row)],
         *_age(row),
         ["Model", f"{row.model}, {row.framework}"],

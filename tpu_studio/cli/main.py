@@ -30,6 +30,7 @@ VERBS = {
     "stop": "keeping",
     "extend": "keeping",
     "resume": "keeping",
+    "rename": "keeping",
     "profile": "profiling",
     "delete": "keeping",
     "export": "keeping",

@@ -170,6 +170,14 @@ def parser() -> argparse.ArgumentParser:
     _yes(resume)
     _trust(resume)
 
+    rename = verb(
+        "rename",
+        "Show a run under another name on this computer. Its folder, and what it is called by here, stay.",
+        'tpu-studio rename digits-k3f7 "digits with warm-up"',
+    )
+    _run(rename)
+    rename.add_argument("name", metavar="NAME", help='"" for the one that its job gave it')
+
     profile = verb(
         "profile",
         "Profile 20 steps of a run while it trains, and tell in three sentences where their time goes.",

@@ -118,6 +118,24 @@ def clock(t: float, *, seconds: bool = False) -> str:
     return f"{told} {local.tm_zone}" if twice else told
 
 
+def moment(t: float, now: float) -> str:
+    """Local day of *t*, and how late while that is near *now*: today 15:13, yesterday 22:10, 24 Nov, 24 Nov 2025."""
+    if not is_time(t):
+        return "an unknown time"
+    day, today = time.localtime(t), time.localtime(now)
+    midnight = time.mktime((*today[:3], 0, 0, 0, 0, 0, -1))
+    if day[:3] == today[:3]:
+        return f"today {clock(t)}"
+    if day[:3] == time.localtime(midnight - 1)[:3]:
+        return f"yesterday {clock(t)}"
+    return time.strftime("%d %b" if day[0] == today[0] else "%d %b %Y", day).lstrip("0")
+
+
+def date(t: float) -> str:
+    """27 Nov 2026, 15:13."""
+    return f"{time.strftime('%d %b %Y', time.localtime(t)).lstrip('0')}, {clock(t)}" if is_time(t) else clock(t)
+
+
 def metric(name: str, value: float | None) -> str:
     """A metric's value the way its kind is read: shares as percent, the rest as a figure."""
     return share(value) if metrics.by_id(name).percent else figure(value)

@@ -34,6 +34,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.consent import is_imported
+from tpu_studio.workflow.marks import called
 from tpu_studio.workflow.ports import Curve, Following, Tasks
 
 if TYPE_CHECKING:
@@ -173,6 +174,12 @@ class RunViewModel:
     def extend(self, epochs: float) -> None:
         run = self.state.value.run
         self._do("extending", lambda: self._verbs.extend(run, epochs))
+
+    def call(self, name: str) -> None:
+        """The run is shown as *name* from now on."""
+        if name != self.state.value.facts.name:
+            self.plan = called(self.plan, name)
+            self._change(plan=self.plan, facts=replace(self.state.value.facts, name=name))
 
     def plan_again(self) -> None:
         """Open a new plan with this run's settings; this run stays as it is."""

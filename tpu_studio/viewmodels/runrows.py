@@ -5,6 +5,7 @@ Reads no more than whose a rented run is.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +92,7 @@ class RunRow:
     finished: bool = False  # over, and as it should end
     resumed: bool = False  # a later attempt has gone on training where an earlier one was ended
     usd_limit: float | None = None  # while it goes on
+    when: str = ""  # it was started
 
     @property
     def rented(self) -> bool:
@@ -137,7 +139,7 @@ class RunRow:
         told = [self.name, self.subtitle, self.status, self.place]
         if self.metric:
             told.append(f"{self.metric_name} {self.metric}")
-        return ", ".join([*told, f"time {self.time}", f"cost {self.cost}"])
+        return ", ".join([*told, f"time {self.time}", f"cost {self.cost}", f"started {self.when}"])
 
     def sort_key(self, column: str) -> tuple[int, object]:
         """What *column* sorts by; unknown values come last, ascending."""
@@ -160,12 +162,12 @@ class RunRow:
                 return 0, self.created
 
 
-def rows_of(summaries: Iterable[RunSummary]) -> tuple[RunRow, ...]:
-    return tuple(sorted((row_of(summary) for summary in summaries), key=lambda row: -row.created))
+def rows_of(summaries: Iterable[RunSummary], now: float | None = None) -> tuple[RunRow, ...]:
+    return tuple(sorted((row_of(summary, now) for summary in summaries), key=lambda row: -row.created))
 
 
-def row_of(known: RunSummary) -> RunRow:
-    """A summary in words."""
+def row_of(known: RunSummary, now: float | None = None) -> RunRow:
+    """A summary in words. *now*: seconds since 1970, for "today"; None: by this computer's clock."""
     status, tone = status_of(known)
     at = places.by_id(known.place)
     icon, place = (at.icon, at.title) if not known.problem else ("monitor", "Unknown")
@@ -211,6 +213,7 @@ def row_of(known: RunSummary) -> RunRow:
         usd_per_hour=known.usd_per_hour,
         finished=known.over and not known.problem and known.status == "finished",
         usd_limit=known.usd_limit,
+        when=figures.moment(known.created, time.time() if now is None else now),
         resumed=known.attempt > 1 and known.status in ("training", "saving", "finished"),
     )
 

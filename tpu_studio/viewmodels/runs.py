@@ -22,6 +22,8 @@ from tpu_studio.wire.visible import visible
 
 if TYPE_CHECKING:
     from tpu_studio.planner.own import OwnRuns
+    from tpu_studio.wire.job import Job
+    from tpu_studio.wire.plan import Plan
     from tpu_studio.workflow.ports import RunSummary, Tasks
     from tpu_studio.workflow.trash import Deleted
 
@@ -41,6 +43,8 @@ class RunsLike(Protocol):
     def stop(self, run: str, keep: bool = True) -> Any: ...
     def extend(self, run: str, epochs: float) -> object: ...
     def resume(self, run: str) -> Any: ...
+    def rename(self, run: str, name: str) -> str: ...
+    def shown_plan(self, run: str) -> Plan: ...
     def delete(self, run: str) -> object: ...
     def undo_delete(self, run: str) -> object: ...
     def deleted(self) -> Sequence[Deleted]: ...
@@ -102,11 +106,7 @@ class RunsView:
     def shown(self, text: str = "", column: str = "created", descending: bool = True) -> tuple[RunRow, ...]:
         """The rows that have every word of *text* in them, sorted; unknown values last in either direction."""
         words = text.casefold().split()
-        kept = [
-            row
-            for row in self.rows or ()
-            if all(word in f"{row.name} {row.subtitle} {row.status} {row.place} {row.run}".casefold() for word in words)
-        ]
+        kept = [row for row in self.rows or () if all(word in _searched(row) for word in words)]
         kept.sort(key=lambda row: -row.created)
         keys = [(row.sort_key(column), row) for row in kept]
         known = [(key, row) for key, row in keys if column == "status" or key[0] == 0]
@@ -115,8 +115,16 @@ class RunsView:
         return (*(row for _, row in known), *unknown)
 
 
+def _searched(row: RunRow) -> str:
+    """What a search finds a run by, its day in words and as 2026-11-27 too."""
+    day = time.strftime("%Y-%m-%d", time.localtime(row.created))
+    told = (row.name, row.subtitle, row.status, row.place, row.run, row.when, figures.date(row.created), day)
+    return " ".join(told).casefold()
+
+
 class RunsViewModel:
-    """Commands: `look`, `tick`, `stop`, `extend`, `resume`, `delete`, `undo`, `open_folder`, `export`."""
+    """Commands: `look`, `tick`, `stop`, `extend`, `resume`, `rename`, `plan_again`, `delete`, `undo`, `open_folder`,
+    `export`."""
 
     def __init__(self, tasks: Tasks, clock: Callable[[], float] = time.time) -> None:
         self.state = Observable(RunsView())
@@ -124,6 +132,7 @@ class RunsViewModel:
         self.tell_problem: Callable[[Problem], None] = lambda problem: None
         self.opened: Callable[[str], None] = lambda run: None
         self.compared: Callable[[tuple[str, ...]], None] = lambda runs: None
+        self.planned_again: Callable[[Job], None] = lambda job: None
         self.watched: Callable[[], str] = lambda: ""  # the run whose page is shown: its end needs no notice
         self.engine_needed: Callable[[Callable[[], None]], None] | None = (
             None  # called with what to do once it is there
@@ -179,7 +188,7 @@ class RunsViewModel:
                 self._settled_at = now
                 runs.reconcile()  # a run that nobody guards any more is given its end
                 found = runs.list(self._take)
-            return rows_of(found), tuple(runs.deleted()), own_runs(found)
+            return rows_of(found, now), tuple(runs.deleted()), own_runs(found)
 
         self._tasks.submit(work, done=self._seen, failed=self._unread)
 
@@ -191,6 +200,23 @@ class RunsViewModel:
 
     def resume(self, run: str) -> None:
         self._do("resuming", lambda runs: runs.resume(run), lambda _: self.opened(run))
+
+    def rename(self, run: str, name: str) -> None:
+        """Show it as *name*; "" as its job called it."""
+        self._do("renaming", lambda runs: runs.rename(run, name))
+
+    def plan_again(self, run: str) -> None:
+        """Open a new plan with this run's settings; the run stays as it is."""
+        row = self.state.value.row(run)
+        if row is None:
+            return
+
+        def work(runs: RunsLike) -> Job:
+            from tpu_studio.viewmodels.draft import of_plan
+
+            return of_plan(runs.shown_plan(run), row.folder)
+
+        self._do("planning", work, self.planned_again)
 
     def extend(self, run: str, epochs: float) -> None:
         """Train *epochs* more; the run's page opens once it was taken."""

@@ -113,11 +113,19 @@ class RunFolders:
 
     def new_id(self, name: str) -> str:
         """An id for a run of a job of that name; nothing is made."""
+        return f"{self.slug(name)}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
+
+    def alike(self, name: str) -> list[Path]:
+        """The folders of runs of jobs of that name, and of some others of which the name begins so."""
+        return [path for path in self.all() if path.name.startswith(self.slug(name)) and has_plan(path)]
+
+    @staticmethod
+    def slug(name: str) -> str:
         plain = unicodedata.normalize("NFKD", name.lower()).replace("ß", "ss")  # an accent is a letter of its own now
         plain = "".join(c for c in plain if not unicodedata.combining(c))
         letters = "".join(c if c.isascii() and c.isalnum() else " " for c in plain)
         slug = "-".join(letters.split())[:40].strip("-")
-        return f"{slug or 'run'}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
+        return slug or "run"
 
     def make(self, name: str) -> Path:
         make_private(self.root)

@@ -67,7 +67,7 @@ class ReadingRuns(Runs):
     def _refuse(self, *arguments: object, **more: object) -> NoReturn:
         raise self.error
 
-    launch = stop = extend = resume = import_folder = take_over = take_over_from = forget_taught = _refuse
+    launch = rename = stop = extend = resume = import_folder = take_over = take_over_from = forget_taught = _refuse
 
     def delete(self, run: str) -> str:
         self._needs_only_names()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from tpu_studio import __version__
@@ -18,7 +19,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import PLAN, create_once, has_plan, is_run_id, is_torn
-from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, trash
+from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, marks, trash
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import any_plan, is_damaged
@@ -70,6 +71,7 @@ class Runs:
 
     def launch(self, plan: Plan, *, beside: bool = False, notebook: bool = False) -> str:
         """Freeze *plan* in a new run folder, begin it as its place does (`workflow.places`), and return the run's id.
+        Where a run is called so already, it gets the next number.
 
         Args:
             beside: Run beside others at once, instead of waiting for one's turn.
@@ -86,6 +88,7 @@ class Runs:
             raise BadInput("plan-has-errors", checks=[check.title for check in plan.blocking])
         consent.check_model_file(plan, self._agreed)
         now = there.ready(plan, notebook=notebook)
+        plan = marks.called(plan, self._free_name(plan.job.name))
         try:
             folder = self._folders.make(plan.job.name)
             (self.home / "trash").mkdir(exist_ok=True)  # on a full disk there is no room to make it
@@ -158,6 +161,27 @@ class Runs:
         action = decide.resume(there.seen(folder), hours=hours, money_usd=money_usd)
         self._new_attempt(folder, there, action, "resume")
 
+    def rename(self, run: str, name: str) -> str:
+        """Show the run as *name* on this computer; "" as its job called it. What it is called now.
+
+        Raises:
+            RunError: ``run-unknown``, ``folder-unwritable``, ``disk-full``; BadInput ``run-lies-elsewhere``.
+        """
+        folder = self._folders.own(run)
+        try:
+            marks.rename(self.home, folder.name, name)
+        except OSError as error:
+            raise desk.disk_error(error, self.home) from error
+        return self.summary(folder.name).name
+
+    def _free_name(self, name: str) -> str:
+        """*name*, with a number where a run in the list is called so. The folders of those begin alike, but for those
+        that were renamed."""
+        given = marks.names(self.home)
+        alike = self._folders.alike(name)
+        own = (marks.named(self._index.summary(folder), given).name for folder in alike)
+        return marks.numbered(name, [*own, *given.values()])
+
     # -------------------------------------------------------------------------------------------- delete and bring in
 
     def delete(self, run: str) -> str:
@@ -179,7 +203,8 @@ class Runs:
 
     def deleted(self) -> Sequence[trash.Deleted]:
         """What `undo_delete` can bring back, deleted last first."""
-        return self._deleting.deleted()
+        given = marks.names(self.home)
+        return [replace(one, name=given.get(one.run, one.name)) for one in self._deleting.deleted()]
 
     def empty_trash(self, older_than_s: float = 0.0) -> int:
         """Delete for good what has been in the trash for so long; how many runs that were. Raises RunError."""
@@ -231,11 +256,11 @@ class Runs:
         """A row for each run folder, newest first; damaged ones with their ``problem``. *told* hears how many are read:
         without its index, after an update for instance, many runs take a while."""
         folders = [path for path in self._folders.all() if has_plan(path) or is_torn(path)]
-        names = forgetting.forgotten(self.home)
+        names, given = forgetting.forgotten(self.home), marks.names(self.home)
         rows: list[RunSummary] = []
         for path in folders:
             told(len(rows), len(folders))
-            rows.append(forgetting.without(self._index.glance(path), names))
+            rows.append(marks.named(forgetting.without(self._index.glance(path), names), given))
         return sorted(rows, key=lambda row: row.created, reverse=True)
 
     def forget_taught(self) -> None:
@@ -246,7 +271,7 @@ class Runs:
             raise desk.disk_error(error, self.home) from error
 
     def summary(self, run: str) -> RunSummary:
-        return self._index.summary(self.folder(run))
+        return marks.named(self._index.summary(self.folder(run)), marks.names(self.home))
 
     def folder(self, run: str, *, damaged: bool = False) -> Path:
         """The folder of a run: see `RunFolders.find`."""
@@ -262,6 +287,12 @@ class Runs:
 
     def plan(self, run: str) -> Plan:
         return plans.read(self.folder(run))
+
+    def shown_plan(self, run: str) -> Plan:
+        """As it was frozen, but called what the run is called now: for looking at, and for the next one."""
+        folder = self.folder(run)
+        plan = plans.read(folder)
+        return marks.called(plan, marks.names(self.home).get(folder.name, plan.job.name))
 
     # --------------------------------------------------------------------------------------------------- after a crash
 

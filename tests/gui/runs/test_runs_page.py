@@ -11,11 +11,12 @@ from PySide6.QtWidgets import QApplication
 from tests.unit.viewmodels.test_runs import DONE
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.fields import LineEdit
 from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.paint import text_width
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import controller
-from tpu_studio.gui.runs.model import CHOOSE, COST, LOSS, METRIC, NAME, TIME
+from tpu_studio.gui.runs.model import CHOOSE, COST, LOSS, METRIC, NAME, TIME, WHEN
 from tpu_studio.gui.runs.rowpainter import GAP
 from tpu_studio.gui.runs.spark import paint_spark
 from tpu_studio.gui.runs.table import RunTable
@@ -268,3 +269,62 @@ def test_a_long_first_reading_says_how_far_it_is(studio, page):
     assert page.skeleton.isVisible() and "340 of 1,000 runs are read" in page.reading.text()
     page._draw(studio.runs.state.value)
     assert not page.reading.isVisible()
+
+
+def pressed(menu, words):
+    action = next(one for one in menu.actions() if one.text().partition("\t")[0] == words)
+    assert action.isEnabled()
+    action.trigger()
+
+
+def test_a_run_is_renamed_by_f2_and_shown_so_everywhere_until_the_name_is_taken_out(studio, page, qtbot):
+    run = page.table.runs.rows[1].run
+    studio.window.activateWindow()
+    page.table.setFocus(Qt.FocusReason.TabFocusReason)
+    page.table.setCurrentIndex(page.table.runs.index(1, NAME))
+    qtbot.keyClick(page.table, Qt.Key.Key_F2)
+    sheet = next(one for one in studio.window.findChildren(Sheet) if one.isVisible())
+    field = sheet.findChild(LineEdit)
+    assert (field.text(), field.selectedText()) == ("apple", "apple")
+    qtbot.keyClicks(field, "  pear   tree ")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(run).name == "pear tree")
+    page._open(run)
+    qtbot.waitUntil(lambda: studio.window.run_page.page is not None)
+    shown = studio.window.run_page.page
+    assert shown.header.title.text() == "pear tree"
+    studio.runs.rename(run, "")
+    qtbot.waitUntil(lambda: shown.header.title.text() == "apple")
+
+
+def test_any_run_is_the_start_of_the_next_one_from_its_menu_and_by_ctrl_d(studio, page, qtbot):
+    pressed(page.menu_of(page.table.runs.rows[0]), "Duplicate and edit")
+    qtbot.waitUntil(lambda: studio.shell.state.value.page == "plan")
+    holder = studio.window.page("plan")
+    qtbot.waitUntil(lambda: holder.page is not None and holder.model.state.value.job.name == "birch")
+    studio.shell.go("runs")
+    page.table.setFocus(Qt.FocusReason.TabFocusReason)
+    page.table.setCurrentIndex(page.table.runs.index(1, NAME))
+    qtbot.keyClick(page.table, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: studio.shell.state.value.page == "plan")
+    qtbot.waitUntil(lambda: holder.model.state.value.job.name == "apple")
+
+
+def test_the_menu_renames_too(studio, page):
+    pressed(page.menu_of(page.table.runs.rows[0]), "Rename…")
+    sheet = next(one for one in studio.window.findChildren(Sheet) if one.isVisible())
+    assert sheet.title.text() == "Rename birch"
+    sheet.close()
+
+
+def test_each_run_says_when_it_was_started_also_where_the_column_has_no_room(page):
+    table = page.table
+    table.resize(1300, 300)
+    assert table.has_dates and table.runs.index(0, WHEN).data().startswith("today ")
+    assert "today" in table.runs.index(0, NAME).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "Started" in table.runs.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
+    narrow = table.grab(table.visualRect(table.runs.index(0, NAME))).toImage()
+    table.resize(560, 300)
+    assert not table.has_dates
+    dated = table.grab(table.visualRect(table.runs.index(0, NAME))).toImage()
+    assert dated != narrow

@@ -1,11 +1,14 @@
 """The list of runs: rows in words, sorting and finding, deleting with undo, and what is told when a run ends."""
 
+import datetime
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.plans import plan
 from tests.fakes.tasks import LaterTasks
+from tpu_studio.domain import figures
 from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
 from tpu_studio.wire.errors import NotReady, RunError
@@ -93,6 +96,13 @@ class FakeRuns:
     def stop(self, run, keep=True):
         self.calls.append(("stop", run, keep))
 
+    def rename(self, run, name):
+        self.rows = [replace(row, name=name) if row.run == run else row for row in self.rows]
+        return name
+
+    def shown_plan(self, run):
+        return plan(name=next(row.name for row in self.rows if row.run == run))
+
     def resume(self, run):
         self.calls.append(("resume", run))
 
@@ -136,7 +146,7 @@ def test_the_status_of_a_run_is_a_word_and_a_tone(known, status, tone):
 
 
 def test_a_row_says_model_framework_place_figure_time_and_cost():
-    row = row_of(DONE)
+    row = row_of(DONE, now=DONE.created + 60.0)
     assert (row.subtitle, row.place, row.metric, row.metric_name, row.time, row.cost) == (
         "Small picture network, JAX",
         "This computer",
@@ -145,9 +155,10 @@ def test_a_row_says_model_framework_place_figure_time_and_cost():
         "29 s",
         "$0.00",
     )
-    assert (
-        row.spoken
-        == "digits, Small picture network, JAX, Finished, This computer, accuracy 98.6%, time 29 s, cost $0.00"
+    assert row.when == f"today {figures.clock(DONE.created)}"
+    assert row.spoken == (
+        "digits, Small picture network, JAX, Finished, This computer, accuracy 98.6%, time 29 s, cost $0.00, "
+        f"started {row.when}"
     )
 
 
@@ -376,3 +387,24 @@ def test_a_run_that_is_still_being_read_is_told_as_that_and_its_old_end_is_no_no
     model.look()
     assert model.state.value.rows[0].status == "Finished" and told == []
     assert row_of(replace(LIVE, unread=1000)).live  # a guardian guards it
+
+
+def test_runs_are_found_by_the_day_they_were_started():
+    now = datetime.datetime(2026, 11, 27, 15, 0).timestamp()
+    older = replace(DONE, run="plays-old", created=datetime.datetime(2025, 3, 9, 8, 0).timestamp())
+    before = replace(DONE, run="plays-day", created=now - 86_400)
+    model, _ = watched(FakeRuns(replace(DONE, created=now - 60), before, older), clock=lambda: now)
+    view = model.state.value
+    assert [row.when for row in view.rows] == ["today 14:59", "yesterday 15:00", "9 Mar 2025"]
+    assert [row.run for row in view.shown("yesterday")] == ["plays-day"]
+    assert [row.run for row in view.shown("2025-03-09")] == [row.run for row in view.shown("9 Mar")] == ["plays-old"]
+
+
+def test_a_run_is_renamed_and_begins_the_next_one_from_its_row():
+    model, _ = watched(FakeRuns(DONE, LIVE))
+    model.rename("digits-k3f7", "with warm-up")
+    assert model.state.value.row("digits-k3f7").name == "with warm-up"
+    begun = []
+    model.planned_again = begun.append
+    model.plan_again("hands-2222")  # it goes on
+    assert [job.name for job in begun] == ["hands"]

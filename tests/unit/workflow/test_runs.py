@@ -410,7 +410,7 @@ def test_what_was_deleted_stands_in_a_list_newest_first_until_it_is_brought_back
         when = time.time() - days_ago * 86_400
         os.utime(studio.home / "trash" / run, (when, when))
     assert [one.run for one in studio.runs.deleted()] == [second, first]
-    assert {one.name for one in studio.runs.deleted()} == {plan().job.name}
+    assert [one.name for one in studio.runs.deleted()] == [f"{plan().job.name} (2)", plan().job.name]
     studio.runs.undo_delete(second)
     assert [one.run for one in studio.runs.deleted()] == [first]
 
@@ -438,3 +438,21 @@ def test_the_claim_names_the_install_that_drives_the_run(studio: Studio) -> None
 )
 def test_an_id_keeps_the_letters_of_a_name(studio: Studio, name: str, id: str) -> None:
     assert studio.runs.new_id(name).rpartition("-")[0] == id
+
+
+def test_runs_of_one_name_are_told_apart_and_one_is_renamed(studio: Studio) -> None:
+    first, second = (studio.runs.launch(plan(), beside=True) for _ in range(2))
+    name = plan().job.name
+    assert [studio.runs.summary(run).name for run in (first, second)] == [name, f"{name} (2)"]
+    assert studio.runs.plan(second).job.name == f"{name} (2)"
+    assert studio.runs.rename(first[:-1], "the first") == "the first"
+    assert {row.run: row.name for row in studio.runs.list()} == {first: "the first", second: f"{name} (2)"}
+    assert studio.runs.plan(first).job.name == name and studio.runs.shown_plan(first).job.name == "the first"
+    for run in (first, second):
+        studio.wait(run)
+    third = studio.runs.launch(plan(), beside=True)
+    assert studio.runs.summary(third).name == name  # free again
+    studio.wait(third)
+    studio.runs.delete(first)
+    assert [one.name for one in studio.runs.deleted()] == ["the first"]
+    assert studio.runs.rename(second, "") == f"{name} (2)"

@@ -159,6 +159,7 @@ class RunPage(QWidget):
 
     def _draw(self, state: RunPageState) -> None:
         held = next((button for button in self._commands if button.hasFocus()), None)
+        self.header.set_title(state.facts.name)
         text, tone = state.pill
         live = not state.over and not state.loading and not state.strangers
         self.pill.set_pill("Opening" if state.loading else text, "neutral" if state.loading else tone, dot=live)

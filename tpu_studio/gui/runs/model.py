@@ -8,14 +8,15 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
+from tpu_studio.domain import figures
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.runrows import RunRow
 
 Index = QModelIndex | QPersistentModelIndex
 ROW = Qt.ItemDataRole.UserRole
-CHOOSE, NAME, STATUS, PLACE, LOSS, METRIC, TIME, COST, OPEN = range(9)
-TITLES = ("", "Run", "Status", "Where", "Loss over time", "Key figure", "Time", "Cost", "")
-KEYS = ("", "name", "status", "place", "loss", "metric", "time", "cost", "")
+CHOOSE, NAME, STATUS, PLACE, LOSS, METRIC, TIME, COST, WHEN, OPEN = range(10)
+TITLES = ("", "Run", "Status", "Where", "Loss over time", "Key figure", "Time", "Cost", "Started", "")
+KEYS = ("", "name", "status", "place", "loss", "metric", "time", "cost", "created", "")
 
 
 class RunModel(QAbstractTableModel):
@@ -90,7 +91,7 @@ class RunModel(QAbstractTableModel):
         if role == ROW:
             return row
         if role == Qt.ItemDataRole.DisplayRole:
-            return ("", row.name, row.status, row.place, "", row.metric, row.time, row.cost, "")[column]
+            return ("", row.name, row.status, row.place, "", row.metric, row.time, row.cost, row.when, "")[column]
         if role == Qt.ItemDataRole.CheckStateRole and column == CHOOSE:
             return Qt.CheckState.Checked if row.run in self.chosen else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -103,16 +104,17 @@ class RunModel(QAbstractTableModel):
                 f"{row.metric_name} {row.metric}",
                 row.time,
                 row.cost,
+                f"Started {figures.date(row.created)}",
                 f"Open {row.name}",
             )[column]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain({NAME: row.run, METRIC: row.metric_name, LOSS: _spoken_curve(row)}.get(column, "")) or None
+            started = f"Started {figures.date(row.created)}"
+            told = {NAME: f"{row.run}\n{started}", METRIC: row.metric_name, LOSS: _spoken_curve(row), WHEN: started}
+            return plain(told.get(column, "")) or None
         return None
 
 
 def _spoken_curve(row: RunRow) -> str:
     if len(row.losses) < 2:
         return "No loss yet"
-    from tpu_studio.domain.figures import figure
-
-    return f"Loss from {figure(row.losses[0])} to {figure(row.losses[-1])}"
+    return f"Loss from {figures.figure(row.losses[0])} to {figures.figure(row.losses[-1])}"

@@ -50,7 +50,7 @@ class RunsPage(QWidget):
             self._folder_button,
         )
 
-        self.filter = LineEdit(placeholder="Find by name, model or status", name="Find a run", icon="search")
+        self.filter = LineEdit(placeholder="Find by name, model, status or day", name="Find a run", icon="search")
         self.filter.setClearButtonEnabled(False)
         self.filter.textChanged.connect(lambda _: self._draw(model.state.value))
         self.filter.installEventFilter(self)
@@ -83,6 +83,8 @@ class RunsPage(QWidget):
         self.table.sorting_changed.connect(lambda *_: self._draw(model.state.value))
         self.table.menu_asked.connect(self._menu)
         self.table.delete_asked.connect(self._delete)
+        self.table.rename_asked.connect(self._rename)
+        self.table.again_asked.connect(self._again)
         self.table.runs.chosen_changed.connect(self._draw_chosen)
         self._card = Card(margins=1, spacing=0)
         self._card.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
@@ -157,7 +159,7 @@ class RunsPage(QWidget):
         self._card.setVisible(bool(everything))
         self.table.setVisible(bool(rows))
         self._nothing.setVisible(not rows)
-        self._nothing.setText(f"No run has “{self.filter.text()}” in its name, model, place or status.")
+        self._nothing.setText(f"No run has “{self.filter.text()}” in its name, model, place, status or day.")
         self.count.setText(_counted(len(rows), everything, view.going_on))
         self._draw_chosen()
 
@@ -213,6 +215,24 @@ class RunsPage(QWidget):
             sheet.ask(epochs, go)
         sheet.open()
 
+    def _again(self, run: str) -> None:
+        row = self._model.state.value.row(run)
+        if row is not None and not row.problem:
+            self._model.plan_again(run)
+
+    def _rename(self, run: str) -> None:
+        row = self._model.state.value.row(run)
+        if row is None or row.problem:
+            return
+        words = "Shown on this computer. Its folder and its id stay; without a name it is called as its job says."
+        sheet = Sheet(self, f"Rename {row.name}", words, width=460)
+        name = LineEdit(row.name, name="Name")
+        sheet.body.addWidget(Field("Name", name, help=f"Its id is {row.run}."))
+        sheet.answer("Cancel", safe=True)
+        go = sheet.answer("Rename", lambda: self._model.rename(run, name.text()), kind="primary")
+        sheet.ask(name, go)
+        sheet.open()
+
     def _export(self, run: str) -> None:
         dialog = QFileDialog(self, "Where shall the copy go?")
         dialog.setFileMode(QFileDialog.FileMode.Directory)
@@ -231,10 +251,13 @@ class RunsPage(QWidget):
             self._shell.open_job(first.path)
 
     def _menu(self, run: str, at: QPoint) -> None:
-        """What can be done to one run, from the right mouse button or the menu key."""
         row = self._model.state.value.row(run)
-        if row is None:
-            return
+        if row is not None:
+            self.menu_of(row).popup(at)
+
+    def menu_of(self, row: RunRow) -> QMenu:
+        """What can be done to one run, from the right mouse button or the menu key."""
+        run = row.run
         menu = QMenu(self)
         menu.aboutToHide.connect(menu.deleteLater)
 
@@ -254,8 +277,11 @@ class RunsPage(QWidget):
         add("Train longer…", lambda: self._extend(run), row.may_extend or row.live)
         add("Export…", lambda: self._export(run), row.over and not row.problem)
         menu.addSeparator()
-        add("Delete", lambda: self._model.delete([run]), not row.may_stop)
-        menu.popup(at)
+        add("Duplicate and edit\tCtrl+D", lambda: self._again(run), not row.problem)
+        add("Rename…\tF2", lambda: self._rename(run), not row.problem)
+        menu.addSeparator()
+        add("Delete\tDel", lambda: self._model.delete([run]), not row.may_stop)
+        return menu
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Down leads from the field to what was found, Esc shows all again."""

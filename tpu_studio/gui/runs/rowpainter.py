@@ -28,6 +28,8 @@ class Painted(Protocol):
     sorted_by: str
     descending: bool
 
+    @property
+    def has_dates(self) -> bool: ...
     def is_lit(self, row: int) -> bool: ...
     def is_chosen(self, run: str) -> bool: ...
     def edge_of(self, column: int) -> int: ...
@@ -110,13 +112,16 @@ class RowPainter(QStyledItemDelegate):
             case 7:
                 self._cost(painter, inner, row)
             case 8:
+                paint.draw_text(painter, inner, row.when, fonts.font("secondary", numbers=True), ink("text_2"))
+            case 9:
                 side = px(16)
                 icons.paint(painter, "chevron-right", box, "text_2", side)
         painter.restore()
 
     def _name(self, painter: QPainter, box: QRectF, row: RunRow) -> None:
         name, below = fonts.font("row-title"), fonts.font("caption")
-        if not row.subtitle:
+        told = row.subtitle if self._table.has_dates or row.problem else f"{row.when} · {row.subtitle}".rstrip(" ·")
+        if not told:
             paint.draw_text(painter, box, row.name, name, ink("text"))
             return
         middle = box.center().y()
@@ -124,7 +129,7 @@ class RowPainter(QStyledItemDelegate):
         paint.draw_text(
             painter,
             QRectF(box.x(), middle, box.width(), px(17)),
-            row.subtitle,
+            told,
             below,
             ink("bad" if row.problem else "text_3"),
         )

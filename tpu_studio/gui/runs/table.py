@@ -16,17 +16,18 @@ from PySide6.QtWidgets import QAbstractItemView, QScrollArea, QTableView, QWidge
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.theme import Themed, ink, px, soft_px
 from tpu_studio.gui.kit.tokens import Radius
-from tpu_studio.gui.runs.model import CHOOSE, COST, KEYS, LOSS, METRIC, NAME, OPEN, PLACE, STATUS, TIME, RunModel
+from tpu_studio.gui.runs.model import CHOOSE, COST, KEYS, LOSS, METRIC, NAME, OPEN, PLACE, STATUS, TIME, WHEN, RunModel
 from tpu_studio.gui.runs.rowpainter import EDGE, RIGHT, Header, RowPainter, cost_width, row_height
 from tpu_studio.viewmodels.runrows import RunRow
 
-_WIDTHS = {CHOOSE: 44, STATUS: 152, PLACE: 160, LOSS: 132, METRIC: 128, TIME: 92, COST: 78, OPEN: 40}
+_WIDTHS = {CHOOSE: 44, STATUS: 152, PLACE: 146, LOSS: 118, METRIC: 108, TIME: 92, COST: 78, WHEN: 118, OPEN: 40}
 _NAME_AT_LEAST = 170
-_GIVE_UP_FIRST = (LOSS, PLACE, TIME, COST)
+_GIVE_UP_FIRST = (LOSS, WHEN, PLACE, TIME, COST)  # a date that has no column stands under the name
 
 
 class RunTable(Themed, QTableView):
-    """`opened` carries a run's id; `sorting_changed` the column and its direction; `menu_asked` a run and where.
+    """`opened`, `rename_asked` (F2) and `again_asked` (Ctrl+D) carry a run's id; `sorting_changed` the column and its
+    direction; `menu_asked` a run and where.
 
     Args:
         sortable: Heads can be clicked. choosing: A box before each row. fit: As high as its rows, never scrolls (Home).
@@ -36,6 +37,8 @@ class RunTable(Themed, QTableView):
     sorting_changed = Signal(str, bool)
     menu_asked = Signal(str, QPoint)
     delete_asked = Signal()
+    rename_asked = Signal(str)
+    again_asked = Signal(str)
 
     def __init__(
         self, *, sortable: bool = False, choosing: bool = False, fit: bool = False, parent: QWidget | None = None
@@ -45,6 +48,7 @@ class RunTable(Themed, QTableView):
         self.by_keyboard = False
         self.sorted_by, self.descending = ("created", True)
         self._sortable, self._choosing, self._fit = sortable, choosing, fit
+        self._asks = {QKeySequence("F2"): self.rename_asked, QKeySequence("Ctrl+D"): self.again_asked}
         self.runs = RunModel(self)
         self.setModel(self.runs)
         self.setItemDelegate(RowPainter(self, self))
@@ -92,6 +96,10 @@ class RunTable(Themed, QTableView):
     def current_run(self) -> str:
         row = self.currentIndex().row()
         return self.runs.rows[row].run if 0 <= row < len(self.runs.rows) else ""
+
+    @property
+    def has_dates(self) -> bool:
+        return not self.isColumnHidden(WHEN)
 
     def is_lit(self, row: int) -> bool:
         """Pointed at, or where the keyboard is."""
@@ -196,6 +204,8 @@ class RunTable(Themed, QTableView):
             self.runs.choose({row.run for row in self.runs.rows})
         elif key == Qt.Key.Key_Delete and self._choosing:
             self.delete_asked.emit()
+        elif run and self._choosing and QKeySequence(event.keyCombination()) in self._asks:
+            self._asks[QKeySequence(event.keyCombination())].emit(run)
         elif key == Qt.Key.Key_Menu and run:
             self.menu_asked.emit(run, self.viewport().mapToGlobal(self.visualRect(self.currentIndex()).bottomLeft()))
         else:

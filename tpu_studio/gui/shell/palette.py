@@ -208,7 +208,7 @@ def commands(window: MainWindow) -> Iterator[Command]:
     for row in window.runs.state.value.rows or ():
         yield Command(
             row.name,
-            f"Run, {row.status.lower()}",
+            f"Run, {row.status.lower()}, {row.when}",
             "activity",
             partial(window.open_run, row.run, row.name),
             "",

@@ -23,6 +23,7 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.comparing import Readable
 from tpu_studio.workflow.consent import is_imported
+from tpu_studio.workflow.marks import called
 from tpu_studio.workflow.ports import Curve
 
 LEFT_OUT = (
@@ -60,7 +61,8 @@ def page_of(runs: Readable, run: str, clock: Callable[[], float] = time.time) ->
     following = runs.follow(row.run)
     try:
         following.poll()
-        plan, facts = following.plan, facts_of(following.plan)
+        plan = called(following.plan, row.name)
+        facts = facts_of(plan)
         copied = facts.rented and is_imported(row.folder)
         state = RunPageState(
             row.run, facts, row.folder, following.view, clock(), loading=False, plan=plan, strangers=copied
