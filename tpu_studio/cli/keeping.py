@@ -190,7 +190,7 @@ def resume(arguments: Arguments, output: Output) -> int:
         services.runs.resume(arguments.run, hours=arguments.hours, money_usd=arguments.money)
         carry(services, arguments.run, output)
         run_id = services.runs.folder(arguments.run).name
-    begins = "goes on from its last saved copy" if copied else "has no saved copy, so it starts from the beginning"
+    begins = "goes on from its last checkpoint" if copied else "has no checkpoint, so it starts from the beginning"
     output.say(f"{run_id} {begins}. Watch it: tpu-studio watch {run_id}")
     output.answer({"run": run_id, "from_copy": copied})
     return 0

@@ -162,7 +162,7 @@ def parser() -> argparse.ArgumentParser:
 
     resume = verb(
         "resume",
-        "Go on with a run that was stopped or has failed, from its last saved copy, or without one from the beginning.",
+        "Go on with a run that was stopped or has failed, from its last checkpoint, or without one from the beginning.",
         "tpu-studio resume digits-k3f7",
     )
     _run(resume)
@@ -378,7 +378,7 @@ def parser() -> argparse.ArgumentParser:
     )
     practice.add_argument("--as-server", action="store_true", help=argparse.SUPPRESS)
 
-    predict = verb("predict", "Ask the model of a run.", "tpu-studio predict sign-digits-k3f7 hand.jpg")
+    predict = verb("predict", "Predict with the model of a run.", "tpu-studio predict sign-digits-k3f7 hand.jpg")
     _run(predict)
     _trust(predict)
     predict.add_argument("items", nargs="*", metavar="ITEM", help="pictures, folders of pictures, tables, text files")

@@ -311,7 +311,7 @@ def as_text(made: Plan) -> str:
     if price:
         cost += " (practice dollars)" if places.by_id(made.place).rehearses else "" if rents else " (simulated)"
     batch = made.job.training.global_batch
-    noun = figures.noun(made.job.data.kind)
+    noun = figures.noun(made.job.data.kind, made.task)
     rows = [
         ["Model", f"{made.job.model.id}, {made.framework}, {runs_on(made)}"],
         ["Steps", f"{made.steps:,} of {batch:,} {noun}"],

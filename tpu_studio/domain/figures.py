@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 import time
 
-from tpu_studio.wire import kinds, metrics
+from tpu_studio.wire import kinds, metrics, tasks
 from tpu_studio.wire.events import is_time
 
 
-def noun(kind: str) -> str:
-    """What the examples of that kind of data are called."""
+def noun(kind: str, task: str = "") -> str:
+    """What the examples of that kind of data are called; of *task*, where it is known already."""
+    if task in tasks.IDS and (items := tasks.by_id(task).items):
+        return items
     known = kinds.find(kind)
     return known.items if known else "examples"
 

@@ -211,7 +211,7 @@ def _augment(r: Resolved, facts: DataFacts, size: int) -> None:
         r.put(
             "data.augment",
             True,
-            f"{facts.train:,} pictures are not many; small changes to each keep the model from learning them by heart.",
+            f"{facts.train:,} pictures are not many; small changes to each keep it from memorising them (overfitting).",
         )
 
 
@@ -288,7 +288,7 @@ def _length(r: Resolved, facts: DataFacts, params: int) -> None:
             by_text = rules.GPT_TIMES_THROUGH * r.steps_per_epoch
             by_weights = by_weights or by_text  # of a size that nobody knows yet
             steps = two_figures(max(rules.GPT_LEAST_STEPS, min(by_weights, by_text)))
-            why = f"About {rules.GPT_TIMES_THROUGH} epochs of the text; beyond that it would learn it by heart."
+            why = f"About {rules.GPT_TIMES_THROUGH} epochs of the text; beyond that it would memorise it (overfit)."
             if params and by_weights <= by_text:
                 why = f"About {rules.GPT_TOKENS_PER_WEIGHT} tokens for each weight of the model."
             r.set("training.steps", steps, why)
@@ -330,7 +330,7 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
         r.put(
             "training.label_smoothing",
             rule.label_smoothing,
-            f"With {facts.answers} kinds, a little doubt makes the model more careful.",
+            f"With {facts.answers} classes, a little doubt makes the model more careful.",
         )
     else:
         r.put("training.label_smoothing", 0.0, "Not useful for this kind of answer.")

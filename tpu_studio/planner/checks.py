@@ -89,7 +89,7 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
         yield Check(
             "near-empty-class",
             "warning",
-            f"One kind has only {facts.class_least} {facts.noun}",
+            f"One class has only {facts.class_least} {facts.noun}",
             None,
             {"least": facts.class_least, "usual": FEW_OF_A_KIND},
         )

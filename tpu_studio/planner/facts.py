@@ -48,7 +48,7 @@ class DataFacts:
     @property
     def noun(self) -> str:
         """Plural: "pictures"."""
-        return figures.noun(self.kind)
+        return figures.noun(self.kind, self.task)
 
 
 def facts_of(look: Look, job: Job) -> DataFacts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 GPT_RATE = 6e-4
 GPT_RATE_WIDTH = 768
 GPT_TOKENS_PER_WEIGHT = 50  # small models gain from far more text than the 20 of Hoffmann et al. 2022
-GPT_TIMES_THROUGH = 40  # beyond this, even a small model mostly learns by heart
+GPT_TIMES_THROUGH = 40  # beyond this, even a small model mostly memorises
 GPT_LEAST_STEPS = 300
 GPT_LONG_CONTEXT = 256  # above it, a step holds few sequences
 

@@ -2,7 +2,7 @@
 
 The run folder is guarded as everywhere (`trainer.guardian`), on the runtime's own disk; this here starts the guardian,
 draws its events, and carries the folder to where a lost runtime cannot take it: the person's Drive, or a zip that the
-browser saves. Started again, in the same runtime or a new one, it goes on from the last saved copy.
+browser saves. Started again, in the same runtime or a new one, it goes on from the last checkpoint.
 
     ROOT/code/…           the bundle, unpacked by the notebook's own cell
     ROOT/runs/<run>/      the run folder
@@ -194,7 +194,7 @@ class Notebook:
         if course.reason == "":
             raise Problem(
                 "The training program has vanished, often because memory ran out. Run this cell again: it goes on from "
-                "the last saved copy."
+                "the last checkpoint."
             )
         _say(f"{course.ending()} The zip for TPU Studio: {path.name}")
         self._hand_over(path)

@@ -27,7 +27,7 @@ class Explained:
 
 def explained(plan: Plan, parts: Estimate, today: date) -> dict[str, Explained]:
     """By the label of the row; ``headline`` and ``Memory`` besides."""
-    noun, batch = figures.noun(plan.job.data.kind), plan.job.training.global_batch
+    noun, batch = figures.noun(plan.job.data.kind, plan.task), plan.job.training.global_batch
     by = parts.why or plan.reasons.get("estimate", "")
     told = {
         "Each chip gets": Explained(

@@ -11,7 +11,6 @@ from typing import Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.learning import glossary
-from tpu_studio.viewmodels.planwords import noun_of
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import JobError
@@ -238,7 +237,7 @@ def _hint(path: str, job: Job, plan: Plan | None) -> str:
     """A line under the field that says what the number means here."""
     if plan is None:
         return ""
-    batch, noun = plan.job.training.global_batch, noun_of(job)
+    batch, noun = plan.job.training.global_batch, figures.noun(plan.job.data.kind, plan.task)
     match path:
         case "training.global_batch":
             steps = "1 step" if plan.steps_per_epoch == 1 else f"{figures.count(plan.steps_per_epoch)} steps"

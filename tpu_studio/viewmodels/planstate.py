@@ -251,7 +251,7 @@ class PlanView:
                 if self.looking:
                     return "Looking at it"
                 if self.look_problem:
-                    return "Needs a look"
+                    return "Needs attention"
                 return planwords.data_title(self.job, None) or "Choose some"
             case "settings":
                 if self.problems:
@@ -355,7 +355,7 @@ class PlanView:
         if not draft.has_model(self.job):
             return "model", "Choose a model first"
         if self.look_problem:
-            return "data", "The data needs a look"
+            return "data", "Fix the data first"
         if self.problems:
             return "settings", "A value needs correcting"
         if self.plan is None or self.stale:

@@ -79,10 +79,6 @@ def hours(value: float) -> str:
     return figures.duration(round(value * 3600 / 60) * 60 if value * 3600 >= 60 else value * 3600)
 
 
-def noun_of(job: Job) -> str:
-    return figures.noun(job.data.kind)
-
-
 def model_title(job: Job) -> str:
     if job.model.file is not None:
         return os.path.basename(str(job.model.file))
@@ -120,7 +116,7 @@ def data_title(job: Job, look: Look | None) -> str:
     for suffix in kind.suffixes:
         name = name.removesuffix(suffix)
     if look and tasks.by_id(look.task).has_classes and look.classes:
-        return f"{name}, {len(look.classes)} kinds"
+        return f"{name}, {len(look.classes)} classes"
     if look and look.target:
         return f"{name}: {look.target}"
     return name
@@ -131,18 +127,18 @@ def data_note(look: Look) -> str:
     if tasks.by_id(look.task).has_tokens:
         characters = look.numbers.get("characters") or look.numbers.get("tokens") or 0
         return f"{figures.count(characters)} characters · {figures.size(look.bytes_on_disk)}"
-    about = "about " if look.sampled else ""
-    return f"{about}{figures.count(look.examples)} {figures.noun(look.kind)} · {figures.size(look.bytes_on_disk)}"
+    about, noun = "about " if look.sampled else "", figures.noun(look.kind, look.task)
+    return f"{about}{figures.count(look.examples)} {noun} · {figures.size(look.bytes_on_disk)}"
 
 
 def learned(look: Look) -> str:
     """What the model will learn, in a sentence."""
     if tasks.by_id(look.task).has_classes and look.classes:
-        target = f"“{look.target}”: " if look.target else ""
-        return f"It learns to tell {target}{len(look.classes)} kinds apart."
+        classes = f"{len(look.classes)} classes"
+        return f"Predicts “{look.target}” ({classes})." if look.target else f"Predicts one of {classes}."
     if tasks.by_id(look.task).has_number:
-        return f"It learns to estimate “{look.target}”."
-    return "It learns to continue text like yours, letter by letter."
+        return f"Predicts “{look.target}” (a number)."
+    return "Predicts the next token: it writes on in the way of your text."
 
 
 def fix_words(fix: Mapping[str, object]) -> str:
@@ -198,7 +194,7 @@ class Row:
 
 
 def estimate_rows(plan: Plan, parts: Estimate) -> tuple[Row, ...]:
-    noun = figures.noun(plan.job.data.kind)
+    noun = figures.noun(plan.job.data.kind, plan.task)
     steps = f"{figures.count(plan.steps)} steps"
     rows = []
     if not places.by_id(plan.place).local:
@@ -286,7 +282,7 @@ def memory_of(plan: Plan) -> MemoryWords:
     memory = plan.memory
     limit = max(1, memory.limit_bytes)
     parts = memory.parts
-    noun = figures.noun(plan.job.data.kind).capitalize()
+    noun = figures.noun(plan.job.data.kind, plan.task).capitalize()
     named: tuple[tuple[str, float], ...] = (
         ("Program", parts.get("framework", 0)),
         ("Model", sum(parts.get(name, 0) for name in ("weights", "gradients", "optimizer"))),

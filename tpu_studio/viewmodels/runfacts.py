@@ -70,7 +70,7 @@ def facts_of(plan: Plan) -> RunFacts:
     return RunFacts(
         name=job.name,
         subtitle=subtitle,
-        noun=figures.noun(kind),
+        noun=figures.noun(kind, plan.task),
         task=plan.task,
         place=plan.place,
         steps=plan.steps,

@@ -13,7 +13,7 @@ from tpu_studio.domain.sentences.profile import not_made
 from tpu_studio.viewmodels import runpace, runrented
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.viewmodels.runstages import detail_words
-from tpu_studio.wire import metrics, tasks
+from tpu_studio.wire import metrics
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.records import number
 
@@ -96,11 +96,10 @@ def _line(facts: RunFacts, item: Happened, view_usd: float, copy: bool) -> Line 
             name = str(told["metric"])
             if name != main_metric(facts)[0]:
                 return None
-            unseen = tasks.by_id(facts.task).unseen or f"on unseen {facts.noun}"
-            said = figures.metric(name, number(told["value"]))
-            if metrics.by_id(name).unit == "nats":  # as the curve tells it
-                said = f"perplexity {figures.figure(metrics.perplexity(number(told['value'])))}"
-            return Line(item.t, "trending-up", f"New best {unseen}: {said}", "ok")
+            metric, value = metrics.by_id(name), number(told["value"])
+            is_nats = metric.unit == "nats"  # told as the curve tells it
+            said = figures.figure(metrics.perplexity(value)) if is_nats else figures.metric(name, value)
+            return Line(item.t, "trending-up", f"New best {metric.best}: {said}", "ok")
         case "checkpoint":
             return Line(item.t, "save", f"Saved a checkpoint (step {figures.count(number(told['step']))})", "ok")
         case "resume":

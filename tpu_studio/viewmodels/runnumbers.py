@@ -76,7 +76,7 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
         more, hover = runchips.NONE_HERE
     counts = (
         f"Counts training steps alone, {'those of the whole run' if view.over else 'the latest ones'}. "
-        "Checks on unseen data and saved copies come on top."
+        "Checks on unseen data and checkpoints come on top."
     )
     waiting = view.waiting_share
     if waiting is not None and waiting >= 0.15 and not view.over:

@@ -76,7 +76,7 @@ def card_of(plan: Plan, view: RunView) -> Card | None:
     if profile is None:
         failed = failure(view)
         return None if failed is None else Card(failed.title, (f"{failed.meaning} {failed.action}".strip(),))
-    noun = figures.noun(plan.job.data.kind)
+    noun = figures.noun(plan.job.data.kind, plan.task)
     parts = tuple((kind, NAMES[kind], profile.shares[kind]) for kind in NAMES if profile.shares[kind] >= 0.005)
     title = f"Where the time of {figures.count(profile.steps)} steps went"
     return Card(title, three(profile, noun), parts, remedy(plan, view, profile), profile.path)
@@ -138,7 +138,7 @@ def _larger_batch(plan: Plan, view: RunView) -> Remedy | None:
     batch = plan.job.training.global_batch
     if fullest is not None and fullest.share > ROOM:
         return Remedy("A larger batch would help, but a chip’s memory has no room for twice as many examples.")
-    noun = figures.noun(plan.job.data.kind)
+    noun = figures.noun(plan.job.data.kind, plan.task)
     text = (
         f"A step of {figures.count(2 * batch)} {noun} instead of {figures.count(batch)} spends more of it multiplying."
     )

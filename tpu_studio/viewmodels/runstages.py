@@ -26,7 +26,7 @@ DETAILS = {
     "data": "opening the data",
     "model": "building the model",
     "training step": "preparing the first step",
-    "checkpoint": "a copy to carry on from",
+    "checkpoint": "a checkpoint",
     "result": "the model and its report",
     "claimed": "the machine reports",
     "proof": "proving that it can delete itself",

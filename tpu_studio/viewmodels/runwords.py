@@ -70,10 +70,11 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
     if task.has_number:
         what = facts.target or "the target"
         error = last_metric(view, task.others[0])
-        off = f" On average it is {figures.figure(error)} off, in the unit of {what}." if error is not None else ""
+        off = f" Typical error ±{figures.figure(error)}, in the unit of {what}." if error is not None else ""
+        r2 = f"R² {figures.figure(value)} on unseen rows after {took}"
         if value < 0:
-            return f"On unseen rows it is worse than always saying the mean of {what}, after {took}.{off}"
-        return f"It explains {figures.share(value)} of the differences in {what} on unseen rows, in {took}.{off}"
+            return f"{r2}: worse than always saying the mean of {what}.{off}"
+        return f"{r2}: it explains {figures.share(value)} of the differences in {what}.{off}"
     between = figures.figure(metrics.perplexity(value), 2)
     return f"Validation perplexity {between}: it hesitates between about {between} next characters, after {took}."
 

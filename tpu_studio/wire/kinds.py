@@ -85,7 +85,7 @@ _KINDS = (
     DataKind(
         "images",
         "Pictures",
-        "A folder for each kind",
+        "One folder per class",
         "images",
         "picture",
         "pictures",
@@ -94,7 +94,7 @@ _KINDS = (
         "folder",
         tasks=("classification",),
         question="image",
-        drop=("Drop a folder of pictures here", "One folder inside it for each kind of thing.", "Choose a folder…"),
+        drop=("Drop a folder of pictures here", "Inside it one folder per class, named after it.", "Choose a folder…"),
         endings=(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm"),
         model="small-cnn",
     ),
@@ -124,7 +124,7 @@ _KINDS = (
     DataKind(
         "text",
         "Text",
-        "To sort by kind, or to write like it",
+        "To classify, or to generate more like it",
         "file-text",
         "text",
         "sequences",
@@ -136,7 +136,7 @@ _KINDS = (
         question="prompt",
         drop=(
             "Drop texts here",
-            "To sort: a folder for each kind, or a table (.csv, .jsonl). To write: a plain .txt file.",
+            "To classify: one folder per class, or a table (.csv, .jsonl). To generate: a plain .txt file.",
             "Choose a file…",
         ),
         endings=(".txt", ".text", ".md", ".jsonl", ".ndjson"),

@@ -22,8 +22,8 @@ class Metric:
         title: The field's term, which heads a curve and stands before a figure: "Accuracy".
         row: The same within a line: "accuracy".
         label: What a big figure of it is called; *report*: the same in the report.
-        unit: ``share`` reads as percent; ``score`` is at most 1 (1 is perfect), percent as well; ``nats`` are natural
-            logarithms of a perplexity; ``number`` is as it is.
+        unit: ``share`` reads as percent; ``score`` is at most 1 (1 is perfect); ``nats`` are natural logarithms of a
+            perplexity; ``number`` is as it is.
         better: Which way is better.
         unseen: Measured on unseen data, at checks, rather than at each step of training.
         course: Tells how training goes, not how good the model is.
@@ -52,7 +52,17 @@ class Metric:
 
     @property
     def percent(self) -> bool:
-        return self.unit in ("share", "score")
+        return self.unit == "share"
+
+    @property
+    def top(self) -> float | None:
+        """What it can be at most; None: there is no such figure."""
+        return 1.0 if self.unit in ("share", "score") else None
+
+    @property
+    def best(self) -> str:
+        """Of unseen data, within a line: "validation accuracy"."""
+        return f"validation {self.row}" if self.unseen and not self.row.startswith("validation") else self.row
 
     def beats(self, new: float, old: float) -> bool:
         """Whether *new* is better than *old*."""
@@ -77,9 +87,9 @@ _METRICS = (
     ),
     Metric(
         "val_r2",
-        "Explained (R²)",
-        "explained (R²)",
-        "Explained (R²)",
+        "R²",
+        "R²",
+        "R² (validation)",
         "score",
         "higher",
         unseen=True,
@@ -96,7 +106,7 @@ _METRICS = (
         beside=("regression",),
         context="mean absolute error, in the column's own unit",
         report="Typical error",
-        said="{value} off on average",
+        said="typical error ±{value}",
         means="Mean absolute error: by how much its answers miss {target} on unseen rows, on average, in the unit of "
         "{target}.",
     ),

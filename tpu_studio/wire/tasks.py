@@ -14,13 +14,13 @@ class Task:
 
     Attributes:
         answers: ``classes`` (one of a few), a ``number``, or the next ``tokens`` of a text.
-        title: The field's term for it; *doing*: what the model learns to do, in plain words.
+        title: The field's term for it; *doing*: the same within a sentence.
         why: The plan's reason for choosing it.
         learned: The report's sentence; fields ``classes`` (how many) and ``target``.
         metrics: Ids of its metrics on unseen data and in training, the one that people look at first.
-        unseen: Where its main metric was measured, when the data's own noun does not say it.
         loss: Id of the loss on unseen data that stands beside the training loss.
         quality: Ids of the curves of the second plot, the one on training data first where there is one.
+        items: What its examples are called, where the kind of data says it too generally; "" else.
     """
 
     id: str
@@ -32,7 +32,7 @@ class Task:
     metrics: tuple[str, ...]
     quality: tuple[str, ...]
     loss: str = "val_loss"
-    unseen: str = ""
+    items: str = ""
 
     @property
     def has_classes(self) -> bool:
@@ -62,8 +62,8 @@ _TASKS = (
         "classification",
         "classes",
         "Classification",
-        "telling kinds apart",
-        "The answers are a few kinds, so the model learns to tell them apart.",
+        "classification",
+        "The answers are a few classes, so the model learns to tell them apart.",
         "Learned to tell {classes} classes apart.",
         ("val_accuracy", "accuracy", "val_loss", "loss"),
         ("accuracy", "val_accuracy"),
@@ -72,34 +72,33 @@ _TASKS = (
         "regression",
         "number",
         "Regression",
-        "estimating a number",
+        "regression",
         "The answers are numbers, so the model learns to estimate them.",
         "Learned to predict {target}.",
         ("val_r2", "val_mae", "val_loss", "loss"),
         ("val_r2",),
-        unseen="on unseen rows",
     ),
     Task(
         "language-model",
         "tokens",
         "Language modelling",
-        "continuing text",
+        "language modelling",
         "Plain text: the model learns to continue it.",
         "Learned to write like the text it was given.",
         ("val_nats_per_token", "val_loss", "loss"),
         ("loss", "val_nats_per_token"),
         loss="val_nats_per_token",
-        unseen="on unseen text",
     ),
     Task(
         "text-classification",
         "classes",
         "Text classification",
-        "telling kinds of text apart",
-        "Each text stands under its kind, so the model learns to tell the kinds apart.",
-        "Learned to tell {classes} kinds of text apart.",
+        "text classification",
+        "Each text has its class, so the model learns to tell the classes apart.",
+        "Learned to tell {classes} classes of text apart.",
         ("val_accuracy", "accuracy", "val_loss", "loss"),
         ("accuracy", "val_accuracy"),
+        items="texts",
     ),
 )
 _BY_ID = {task.id: task for task in _TASKS}

@@ -127,7 +127,7 @@ def test_a_launch_that_fails_is_told_above_the_button(qtbot: QtBot, page: PlanPa
 
 @pytest.mark.parametrize(
     ("trouble", "button"),
-    [(SignedOut("signed-out"), "Sign in"), (NotReady("cloud-not-ready", raw="No project is chosen"), "Open account")],
+    [(SignedOut("signed-out"), "Sign in"), (NotReady("cloud-not-ready", raw="No project is selected"), "Open account")],
 )
 def test_what_the_account_lacks_leads_to_the_account_page_with_one_click(
     qtbot: QtBot, page: PlanPage, world: World, trouble: StudioError, button: str

@@ -53,13 +53,15 @@ def shown(qapp: Any, qtbot: Any) -> Iterator[Callable[..., RunPage]]:
 def test_the_report_says_by_how_much_the_kept_model_is_off_in_the_unit_of_what_it_foretells(shown: Any):
     page = shown(0.97, {"val_r2": 0.982, "val_mae": 312.4})
     tile = page.numbers.tile("third")
-    assert tile.more.text() == "312 off on average" and tile.more.isVisible()
+    assert tile.more.text() == "typical error ±312" and tile.more.isVisible()
     assert "Mean absolute error" in tile.accessibleDescription() and "unit of price" in tile.accessibleDescription()
     told = page.ending.title.text()
-    assert told.startswith("It explains 98.2% of the differences in price on unseen rows")
-    assert told.endswith("On average it is 312 off, in the unit of price.")
+    assert told.startswith("R² 0.982 on unseen rows after ")
+    assert told.endswith("it explains 98.2% of the differences in price. Typical error ±312, in the unit of price.")
 
 
 def test_a_model_worse_than_the_mean_is_not_said_to_explain_less_than_nothing(shown: Any):
     page = shown(-0.2, {"val_r2": -0.2, "val_mae": 4000.0})
-    assert page.ending.title.text().startswith("On unseen rows it is worse than always saying the mean of price")
+    told = page.ending.title.text()
+    assert told.startswith("R² -0.2") or told.startswith("R² −0.2")
+    assert "worse than always saying the mean of price" in told and "explains" not in told

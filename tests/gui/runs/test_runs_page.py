@@ -68,7 +68,7 @@ def test_several_are_chosen_by_their_boxes_deleted_and_brought_back(studio, page
     assert not page.delete.isVisible()
     click(qtbot, page.table, 0, CHOOSE)
     click(qtbot, page.table, 1, CHOOSE)
-    assert page.chosen.text() == "2 chosen" and not page.count.isVisible()  # there is not always room for both
+    assert page.chosen.text() == "2 selected" and not page.count.isVisible()  # there is not always room for both
     qtbot.mouseClick(page.delete, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: studio.runs.state.value.rows == ())
     assert page.empty.isVisible()
@@ -106,7 +106,7 @@ def test_what_was_deleted_is_removed_for_good_only_after_a_second_yes(studio, pa
 
     for answer, left in (("Keep", 2), ("Remove for good", 0)):
         qtbot.mouseClick(page.deleted, Qt.MouseButton.LeftButton)
-        press("Remove all for good…")
+        press("Delete all permanently…")
         press(answer)
         qtbot.waitUntil(lambda left=left: len(studio.runs.state.value.deleted) == left)
         qtbot.waitUntil(lambda left=left: len(list((home / "trash").iterdir())) == left)

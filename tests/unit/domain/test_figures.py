@@ -45,8 +45,14 @@ def test_figures_keep_three_digits(value: float | None, text: str):
     assert figures.figure(value) == text
 
 
-def test_what_share_is_explained_reads_as_beside_its_curve():
-    assert [figures.metric(name, 0.9807) for name in ("val_r2", "val_accuracy", "loss")] == ["98.1%", "98.1%", "0.981"]
+def test_r2_is_a_figure_and_an_accuracy_a_share():
+    assert [figures.metric(name, 0.9807) for name in ("val_r2", "val_accuracy", "loss")] == ["0.981", "98.1%", "0.981"]
+
+
+def test_texts_that_are_classified_are_called_texts():
+    assert figures.noun("text", "text-classification") == "texts"
+    assert [figures.noun("text", "language-model"), figures.noun("text")] == ["sequences", "sequences"]
+    assert figures.noun("images", "classification") == "pictures"
 
 
 def test_values_of_data_are_not_grouped():

@@ -210,9 +210,9 @@ def test_a_rented_run_says_what_it_cost_and_a_practice_run_that_it_was_pretended
 def test_an_end_before_the_first_copy_promises_none(reason: Reason) -> None:
     with_copy, without = say_reason(reason, {"saved_step": 40}), say_reason(reason, {"saved_step": None})
 
-    assert "The last saved copy of the model is safe" in with_copy.meaning
+    assert "The last checkpoint of the model is safe" in with_copy.meaning
     assert "No copy of the model had been saved yet" in without.meaning
-    assert "last saved copy" not in str(without)
+    assert "last checkpoint" not in str(without)
 
 
 def test_words_name_the_button_that_carries_on() -> None:
@@ -244,3 +244,45 @@ def test_nobody_is_told_to_free_space_on_a_rented_machine():
     assert there.title == "The machine's disk is full"
     assert "Free" not in there.action and "start it again" in there.action
     assert "Free some space" in say_reason(Reason.DISK_FULL, {}).action
+
+
+@pytest.mark.parametrize(
+    ("said", "title", "meaning"),
+    [
+        (
+            say_finding("op-padding", {"waste": 10.67, "sizes": [32, 128, 10], "unit": 128}),
+            "91% of a TPU's work would be padding (10.7×)",
+            "Its matrix units are 128 wide, and what does not fill them is filled with zeros; the worst product is "
+            "32 × 128 × 10.",
+        ),
+        (say_finding("op-padding", {}), "Much of a TPU's work would be padding", "Its matrix units are 128 wide"),
+        (
+            say_finding("near-empty-class", {"classes": [["maybe", 1]], "count": 1}),
+            "Only 1 of “maybe”",
+            "With fewer than 10 of a class",
+        ),
+        (
+            say_finding("near-empty-class", {"classes": [["a", 1], ["b", 2]], "count": 2}),
+            "Very few of a and b",
+            "With fewer than 10 of a class",
+        ),
+        (
+            say_finding("mixed-sizes", {"image_size": 64}),
+            "The pictures have different sizes",
+            "All are resized to 64 × 64 pixels.",
+        ),
+        (
+            say_finding("tiny-data", {"examples": 25}),
+            "Only 25 to learn from",
+            "It may memorise them (overfit). Judge it by its figures on unseen data only.",
+        ),
+        (
+            say_finding("broken-items", {"count": 1, "items": [["a/b.jpg", "not-an-image"]]}),
+            "1 broken item is left out",
+            "It is a/b.jpg: it is not an image, or it is damaged.",
+        ),
+    ],
+)
+def test_findings_speak_the_terms_of_the_field(said: Sentence, title: str, meaning: str) -> None:
+    assert said.title == title
+    assert said.meaning.startswith(meaning)

@@ -77,7 +77,7 @@ def test_as_many_runs_as_can_be_compared_make_a_small_page_in_which_each_has_its
     assert [plot["title"] for plot in plots] == [
         "Loss, training",
         "Loss, validation",
-        "Explained (R²), validation",
+        "R², validation",
     ]
     assert all([line["name"] for line in plot["lines"]] == runs.names for plot in plots)
 

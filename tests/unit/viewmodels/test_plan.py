@@ -168,7 +168,7 @@ def test_data_that_cannot_be_read_is_told_and_the_section_stays_open():
     assert one.view.look_problem is not None
     assert one.view.look_problem.title == "“hands” holds nothing to learn from"
     assert one.view.plan is None
-    assert one.view.missing == ("data", "The data needs a look")
+    assert one.view.missing == ("data", "Fix the data first")
     assert next(step for step in one.view.steps if step.id == "data").state == "problem"
     one.trouble = None
     one.model.look_again()

@@ -421,7 +421,7 @@ def test_a_best_of_a_text_is_told_as_its_curve_tells_it():
     nats = ((0.0, 1.9), (1.0, math.log(5.2)))
     view = view_of(*((t, "metric", {"step": [t], "val_nats_per_token": [value]}) for t, value in nats))
     (line,) = what_happened(facts_of(plan), view)
-    assert line.text == "New best on unseen text: perplexity 5.20"
+    assert line.text == "New best validation perplexity: 5.20"
 
 
 def test_a_report_tells_the_loss_at_the_start_not_how_long_ago(page: RunViewModel, watched: Watched):

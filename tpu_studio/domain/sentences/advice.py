@@ -193,7 +193,7 @@ CHECKS: dict[str, Entry] = {
     "advice-smaller-model": lambda f: _advice(
         f"Take {_n(f, 'title')}",
         f"{f.count('params', 'weight', 'weights')} for {f.count('tokens', 'token', 'tokens')} of text: even "
-        f"{_n(f, 'times')} epochs, that is less than one token for each weight, so it would learn the text by heart.",
+        f"{_n(f, 'times')} epochs, that is less than one token for each weight, so it would memorise the text (overfit).",
         f,
     ),
     "advice-learning-rate": lambda f: _advice(
@@ -219,7 +219,7 @@ CHECKS: dict[str, Entry] = {
     ),
     "advice-epochs": lambda f: _advice(
         f"Train {_n(f, 'usual')} epochs instead of {_n(f, 'times')}",
-        "More rarely helps with this much data: the model begins to learn it by heart.",
+        "More rarely helps with this much data: the model begins to memorise it (overfit).",
         f,
     ),
     "advice-warmup": lambda f: _advice(

@@ -18,6 +18,20 @@ def _layer(f: Facts) -> str:
     return f"the layer “{f.text('layer')}”" if "layer" in f else "a layer"
 
 
+def _padding(f: Facts) -> str:
+    """`91% of a TPU's work would be padding (10.7×)`"""
+    waste = f.raw("waste")
+    if not isinstance(waste, (int, float)) or waste <= 1:
+        return "Much of a TPU's work would be padding"
+    return f"{figures.share(1 - 1 / waste, 0)} of a TPU's work would be padding ({figures.figure(waste)}×)"
+
+
+def _product(f: Facts) -> str:
+    """`32 × 128 × 10`"""
+    sizes = f.raw("sizes")
+    return " × ".join(map(str, sizes)) if isinstance(sizes, (list, tuple)) and sizes else "a small one"
+
+
 def _times(f: Facts) -> str:
     count = f.raw("count")
     return f" {count} times" if isinstance(count, int) and count > 1 else ""
@@ -195,13 +209,13 @@ CHECKS: dict[str, Entry] = {
         "Use keras.ops or jax.numpy: the functions have the same names.",
     ),
     "op-padding": lambda f: Sentence(
-        f"A TPU would work {f.text('waste', 'several')} times as much as needed{_in_line(f)}",
-        f"It multiplies blocks of {f.text('unit', '128')} and fills the rest with zeros; the worst product is {f.text('sizes', 'a small one')}. {NOTHING_CHARGED}",
+        f"{_padding(f)}{_in_line(f)}",
+        f"Its matrix units are {f.text('unit', '128')} wide, and what does not fill them is filled with zeros; the worst product is {_product(f)}. {NOTHING_CHARGED}",
         f"Choose widths that are multiples of {f.text('unit', '128')}, and a larger batch.",
     ),
     "batch-can-grow": lambda f: Sentence(
         f"A batch of {f.text('largest_batch', 'more')} fits as well",
-        "A larger batch fills the TPU better; by the TPU compiler's word it has room.",
+        "A larger batch fills the TPU better; the TPU compiler confirms that it fits.",
         "Take it; the learning rate may have to rise with it.",
     ),
     "fit-rematerialize": Sentence(

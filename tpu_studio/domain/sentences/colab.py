@@ -63,7 +63,7 @@ def _plain(name: str) -> str:
 
 
 AFTER = (
-    "Was the runtime lost? Open this notebook again and run all: it goes on from the last saved copy. To stop early, "
+    "Was the runtime lost? Open this notebook again and run all: it goes on from the last checkpoint. To stop early, "
     "choose *Runtime > Interrupt execution* once: the model is kept and the zip made."
 )
 
@@ -72,7 +72,7 @@ CHECKS: dict[str, Entry] = {
         "It may take more than one free session",
         f"People report about {f.text('low_hours', '1.5')} to {f.text('high_hours', '3.5')} hours of free TPU a day "
         f"(2025 and 2026). {NOTHING_CHARGED}",
-        "Keep the run in Drive: the notebook goes on from its last saved copy the next day.",
+        "Keep the run in Drive: the notebook goes on from its last checkpoint the next day.",
     ),
 }
 

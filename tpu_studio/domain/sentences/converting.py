@@ -74,7 +74,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-single-picture": lambda f: Sentence(
         f"{_path(f, 'This')} is a single picture",
-        f"A model learns from many, in one folder for each kind. {DATA_UNTOUCHED}",
-        f"Choose the folder above: {f.file('folder', 'the one with all kinds')}.",
+        f"A model learns from many, in one folder per class. {DATA_UNTOUCHED}",
+        f"Choose the folder above: {f.file('folder', 'the one with all classes')}.",
     ),
 }

@@ -67,7 +67,9 @@ def _too_few(f: Facts) -> Sentence:
 def _target_missing(f: Facts) -> Sentence:
     if "column" not in f:
         return Sentence(
-            "No column can be predicted", f"Not one holds numbers or kinds. {DATA_UNTOUCHED}", "Choose another table."
+            "No column can be predicted",
+            f"Not one holds numbers or categories. {DATA_UNTOUCHED}",
+            "Choose another table.",
         )
     near = f"Did you mean “{f.text('nearest')}”?" if "nearest" in f else "Choose one of the table's columns."
     return Sentence(f"There is no column called “{f.text('column')}”", DATA_UNTOUCHED, near)
@@ -130,7 +132,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-not-a-folder": lambda f: Sentence(
         f"{_path(f)} is not a folder",
-        f"Pictures need a folder with one folder for each kind. {DATA_UNTOUCHED}",
+        f"Pictures need a folder with one folder per class in it. {DATA_UNTOUCHED}",
         "Choose the folder that holds them.",
     ),
     "data-not-a-file": lambda f: Sentence(
@@ -143,28 +145,28 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-no-classes": lambda f: Sentence(
         f"The {_noun(f)} are not sorted into folders",
-        f"There are {f.text('pictures', 'some')}, but the folder that one lies in tells its kind. {DATA_UNTOUCHED}",
-        f"Make one folder for each kind and move the {_noun(f)} in.",
+        f"There are {f.text('pictures', 'some')}, but the folder that one lies in tells its class. {DATA_UNTOUCHED}",
+        f"Make one folder per class and move the {_noun(f)} in.",
     ),
     "data-one-class": lambda f: Sentence(
-        f"All {_noun(f)} are of one kind: {f.text('name', 'one folder')}",
-        f"To tell kinds apart there must be at least two. {DATA_UNTOUCHED}",
+        f"All {_noun(f)} are of one class: {f.text('name', 'one folder')}",
+        f"To tell classes apart there must be at least two. {DATA_UNTOUCHED}",
         f"Add a folder with {_noun(f)} of something else.",
     ),
     "data-too-few": _too_few,
     "data-not-sorted": lambda f: Sentence(
-        f"{_path(f)} does not tell which text is of which kind",
-        f"To tell kinds apart, texts lie in a folder for each kind, or in a table with a column for the kind. {DATA_UNTOUCHED}",
+        f"{_path(f)} does not tell which text is of which class",
+        f"To be classified, texts lie in one folder per class, or in a table with a column for the class. {DATA_UNTOUCHED}",
         "Choose such a folder or table, or a model that learns to write like the text.",
     ),
     "data-no-text-column": lambda f: Sentence(
         f"No column of {_path(f)} holds text",
         f"Beside {_column(f)} there are: {_named(f.raw('columns'))}. {DATA_UNTOUCHED}",
-        "Choose another column to predict, or “Table”, which learns from numbers and kinds.",
+        "Choose another column to predict, or “Table”, which learns from numbers and categories.",
     ),
     "data-nested": lambda f: Sentence(
         f"Line {f.text('line', '1')} of {_path(f)} holds a list or an object in {_column(f)}",
-        f"Text and kind must be plain values. {DATA_UNTOUCHED}",
+        f"Text and class must be plain values. {DATA_UNTOUCHED}",
         "Write what is inside under a name of its own, or choose another column.",
     ),
     "data-parquet": lambda f: Sentence(
@@ -182,7 +184,7 @@ ERRORS: dict[str, Entry] = {
     "data-task-unfit": _task_unfit,
     "data-not-text": lambda f: Sentence(
         f"{_path(f)} is not text",
-        f"It holds bytes that no text has. {DATA_UNTOUCHED}",
+        f"It has bytes that are no letters in any encoding we know. {DATA_UNTOUCHED}",
         "Choose a plain text or CSV file.",
     ),
     "data-one-column": lambda f: Sentence(
@@ -228,7 +230,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-too-many-classes": lambda f: Sentence(
         f"{_column(f)} has {f.text('count', 'too many')} different values",
-        f"At most {f.text('allowed', 'a few hundred')} kinds can be told apart in {f.text('rows', 'these')} rows. {DATA_UNTOUCHED}",
+        f"At most {f.text('allowed', 'a few hundred')} classes can be told apart in {f.text('rows', 'these')} rows. {DATA_UNTOUCHED}",
         "Choose another column, or one that holds a number.",
     ),
     "data-disk-full": lambda f: Sentence(
@@ -248,9 +250,23 @@ ERRORS: dict[str, Entry] = {
 def _tiny(f: Facts) -> Sentence:
     return Sentence(
         f"Only {f.text('examples', 'a few')} to learn from",
-        "The model may learn them by heart. Trust the figure on unseen data only.",
+        "It may memorise them (overfit). Judge it by its figures on unseen data only.",
         "Add more if you can.",
     )
+
+
+def _few_of(f: Facts) -> str:
+    """`Only 1 of “maybe”`; of several classes only which."""
+    classes = f.raw("classes") or []
+    if len(classes) == 1 and isinstance(classes[0], (list, tuple)) and len(classes[0]) == 2:
+        return f"Only {figures.count(classes[0][1])} of “{_named(classes)}”"
+    return f"Very few of {_named(classes, count=f.raw('count'))}"
+
+
+def _side(f: Facts) -> str:
+    """`64 × 64`; `as many` where that is not fixed yet."""
+    side = f.raw("image_size")
+    return f"{side} × {side}" if isinstance(side, int) else "as many"
 
 
 FINDINGS: dict[str, Entry] = {
@@ -258,39 +274,39 @@ FINDINGS: dict[str, Entry] = {
     "broken-items": lambda f: Sentence(
         f"{f.count('count', 'broken item is', 'broken items are')} left out",
         f"{broken_words(f)}Your data is untouched.",
-        "Repair what matters.",
+        "Fix them if they matter.",
     ),
     "class-imbalance": lambda f: Sentence(
-        f"“{f.text('most', 'One kind')}” is {_ratio(f)} times as frequent as “{f.text('least', 'another')}”",
-        f"{f.text('most_count', 'Many')} against {f.text('least_count', 'few')}. The model will lean towards the frequent kind.",
-        "Add more of the rare kind if you can.",
+        f"“{f.text('most', 'One class')}” is {_ratio(f)} times as frequent as “{f.text('least', 'another')}”",
+        f"{f.text('most_count', 'Many')} against {f.text('least_count', 'few')}. The model will lean towards the frequent class.",
+        "Add more of the rare class if you can.",
     ),
     "near-empty-class": lambda f: Sentence(
-        f"Very few of {_named(f.raw('classes'))}",
-        "With fewer than 10 of a kind, the model rarely learns to see it.",
-        "Add more of that kind, or leave it out.",
+        _few_of(f),
+        "With fewer than 10 of a class, the model rarely learns to see it.",
+        "Add more of that class, or leave it out.",
     ),
     "alike-classes": lambda f: Sentence(
         f"{_named([f'“{name}”' for name in f.raw('classes') or ()])} look alike",
-        "They are told apart as different kinds: they differ only in capitals, spaces, or how an accent is written.",
+        "They are different classes as they stand: they differ only in capitals, spaces, or how an accent is written.",
         "Put them together if they mean the same.",
     ),
     "tiny-data": _tiny,
     "empty-class": lambda f: Sentence(
-        f"Nothing in {_named(f.raw('classes'))}", "Empty folders are not counted as a kind.", "Fill or remove them."
+        f"Nothing in {_named(f.raw('classes'))}", "Empty folders are not counted as a class.", "Fill or remove them."
     ),
     "unreadable-folder": lambda f: Sentence(
         f"{f.count('count', 'folder', 'folders')} cannot be read: {_named(f.raw('folders'))}",
-        "The system does not let us in. What is in there is left out, and the model does not learn that kind.",
-        "Give yourself the right to read it, and look again; or remove it if that kind is not wanted.",
+        "The system does not let us in. What is in there is left out, and the model does not learn that class.",
+        "Give yourself the right to read it, and look again; or remove it if that class is not wanted.",
     ),
     "loose-pictures": lambda f: Sentence(
-        f"{f.count('count', 'picture lies', 'pictures lie')} outside the kinds' folders",
+        f"{f.count('count', 'picture lies', 'pictures lie')} outside the classes' folders",
         "Their folder does not tell what they show, so they are left out.",
-        "Move them into the folder of their kind.",
+        "Move them into the folder of their class.",
     ),
     "other-files": lambda f: Sentence(
-        f"{f.count('count', 'file is', 'files are')} no picture", "They are left alone.", ""
+        f.count("count", "file is not an image", "files are not images"), "They are left alone.", ""
     ),
     "unused-folder": lambda f: Sentence(
         f"Not used: {_named(f.raw('folders'))}", "Training and testing pictures have their own folders here.", ""
@@ -306,7 +322,7 @@ FINDINGS: dict[str, Entry] = {
         "Remove them if you can.",
     ),
     "mixed-sizes": lambda f: Sentence(
-        "The pictures have different sizes", f"All are brought to {f.text('image_size', 'the same')} pixels.", ""
+        "The pictures have different sizes", f"All are resized to {_side(f)} pixels.", ""
     ),
     "edges-cut": lambda f: Sentence(
         f"{f.share('share')} of the pictures are long and lose their edges",
@@ -339,7 +355,7 @@ FINDINGS: dict[str, Entry] = {
         "Remove the copies.",
     ),
     "duplicates-in-two-classes": lambda f: Sentence(
-        f"{f.count('count', 'picture stands', 'pictures stand')} under two kinds",
+        f"{f.count('count', 'picture stands', 'pictures stand')} under two classes",
         "The model is told two answers for the same picture.",
         "Decide which one is right.",
     ),
@@ -396,11 +412,11 @@ FINDINGS: dict[str, Entry] = {
 WHY_BROKEN: dict[str, str] = {
     "empty-file": "it is empty",
     "truncated": "it is cut short",
-    "not-an-image": "it is no picture",
+    "not-an-image": "it is not an image, or it is damaged",
     "too-many-pixels": "it is far too large",
     "unreadable": "it cannot be read",
     "unreadable-folder": "the folder cannot be read",
-    "special-file": "it is no ordinary file",
+    "special-file": "it is not an ordinary file",
     "link-loop": "the link leads back to itself",
     "link-outside": "the link leads out of the folder: copy what you want of it into the folder",
     "unreadable-row": "the row cannot be read",
@@ -408,8 +424,8 @@ WHY_BROKEN: dict[str, str] = {
     "fields": "it has more or fewer fields than the others",
     "cell-too-long": "a field is far too long",
     "empty-text": "there is no text",
-    "not-json": "it is no JSON object",
-    "not-text": "it holds bytes that no text has",
+    "not-json": "it is not a JSON object",
+    "not-text": "it is not a text file",
     "empty": "there is no text",
     "too-deep": "it lies too many folders deep",
     "read-already": "the link leads to a folder that was read already",

@@ -181,7 +181,7 @@ def _tight(f: Facts) -> str:
     """What that means on a computer, on a TPU as estimated, and by the TPU compiler's word."""
     known = {
         "estimate": "The estimate may be off by a seventh; the TPU compiler knows it exactly.",
-        "tpu-compiler": "By the TPU compiler's word that is enough.",
+        "tpu-compiler": "The TPU compiler confirms that it fits.",
     }
     return known.get(f.text("by"), "Other programs may slow down.")
 
@@ -200,17 +200,17 @@ CHECKS: dict[str, Entry] = {
     "data-too-small": Sentence(
         "There is too little data",
         "Some of it must be kept aside to see how well the model does on unseen data. " + NOTHING_CHARGED,
-        "Add more, at least two of each kind.",
+        "Add more, at least two of each class.",
     ),
     "data-few": lambda f: Sentence(
         "There is little data to learn from",
-        f"About {f.text('usual', '100')} or more are usual. The model may learn them by heart.",
-        "Add more if you can, and trust the figure on unseen data only.",
+        f"About {f.text('usual', '100')} or more are usual. The model may memorise them (overfit).",
+        "Add more if you can, and judge it by its figures on unseen data only.",
     ),
     "data-few-of-a-kind": lambda f: Sentence(
-        "One kind has very few examples",
+        "One class has very few examples",
         f"With fewer than {f.text('usual', '10')}, the model rarely learns to see it.",
-        "Add more of that kind if you can.",
+        "Add more of that class if you can.",
     ),
     "batch-above-data": lambda f: Sentence(
         "A step takes more than there is",

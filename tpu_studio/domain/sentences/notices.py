@@ -62,7 +62,7 @@ NOTICES: dict[str, Entry] = {
         "Free some space.",
     ),
     "trainer-restarted": lambda f: Sentence(
-        "Training was started again from the last saved copy",
+        "Training was started again from the last checkpoint",
         "Something had ended the program. Nothing was charged.",
         "",
     ),
@@ -74,7 +74,7 @@ NOTICES: dict[str, Entry] = {
     "broken-items": lambda f: Sentence(
         f"{f.count('count', 'broken item is', 'broken items are')} left out",
         f"{broken_words(f)}Your data is untouched.",
-        "Repair what matters before the next run.",
+        "Fix them before the next run if they matter.",
     ),
     "rolled-back": lambda f: Sentence(
         f"The loss stopped being a number; training went back to step {f.text('to_step', 'of the last copy')}",
@@ -86,7 +86,7 @@ NOTICES: dict[str, Entry] = {
         "A profile is being made already", "The second request gets the same one. Training goes on meanwhile.", ""
     ),
     "checkpoint-damaged": lambda f: Sentence(
-        "A saved copy is damaged and was not used",
+        "A checkpoint is damaged and was not used",
         f"The copy of step {f.text('step', 'one step')} does not match its checksum. It goes on from an older one, or "
         "from the beginning where there is none.",
         "Check the disk if this happens again.",

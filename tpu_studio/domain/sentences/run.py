@@ -7,7 +7,7 @@ from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 from tpu_studio.wire import places
 from tpu_studio.wire.reasons import Reason
 
-_AS_IT_WAS = "Nothing was changed by this, or charged for it, and the last saved copy of the model is safe."
+_AS_IT_WAS = "Nothing was changed by this, or charged for it, and the last checkpoint of the model is safe."
 _RESUME = "“Resume” (tpu-studio resume)"
 
 
@@ -16,14 +16,14 @@ def _kept(f: Facts) -> str:
     copy = (
         "No copy of the model had been saved yet"
         if f.none("saved_step")
-        else "The last saved copy of the model is safe"
+        else "The last checkpoint of the model is safe"
     )
     return f"Nothing was charged. {copy}."
 
 
 def _carry_on(f: Facts) -> str:
     return (
-        f"{_RESUME} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last saved copy'}."
+        f"{_RESUME} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last checkpoint'}."
     )
 
 
@@ -299,7 +299,7 @@ ERRORS: dict[str, Entry] = {
         "Go on with the version of TPU Studio that began it, or start the job anew.",
     ),
     "no-checkpoint": lambda f: Sentence(
-        f"{_run(f)} has no saved copy to go on from",
+        f"{_run(f)} has no checkpoint to go on from",
         f"It ended before the first one. {_UNCHANGED}",
         "Train it again from the start.",
     ),

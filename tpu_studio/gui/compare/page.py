@@ -295,5 +295,5 @@ def _spoken(name: str, goes_on: bool) -> str:
 def _scale(measure: str) -> tuple[Scale, float | None]:
     if measure in _COURSE:
         return _COURSE[measure], None
-    percent = metrics.by_id(measure).percent
-    return (PERCENT, 1.0) if percent else (PLAIN, None)
+    metric = metrics.by_id(measure)
+    return PERCENT if metric.percent else PLAIN, metric.top

@@ -92,7 +92,7 @@ def run_page() -> QWidget:
         [
             EventLine("14:39", "save", "Saved a checkpoint (step 4,000)", "ok"),
             EventLine("14:36", "hourglass", "TPU is waiting for pictures", "warn"),
-            EventLine("14:34", "trending-up", "New best on unseen pictures: 84%", "ok"),
+            EventLine("14:34", "trending-up", "New best validation accuracy: 84%", "ok"),
             EventLine("14:29", "save", "Saved a checkpoint (step 2,000)", "ok"),
             EventLine("14:21", "play", "First training step", "accent"),
             EventLine("14:20", "cpu", "Model built for the TPU in 48 s"),

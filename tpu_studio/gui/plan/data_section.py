@@ -111,9 +111,8 @@ class DataSection(FoldingSection):
         self._learned.setVisible(shown)
         self._target.setVisible(shown and bool(look and look.columns))
         if look is not None and shown:
-            self._learned.setText(
-                f"{planwords.data_note(look)}. {planwords.learned(look)} {_kept(look.validation, look.kind)}"
-            )
+            kept = _kept(look.validation, figures.noun(look.kind, look.task))
+            self._learned.setText(f"{planwords.data_note(look)}. {planwords.learned(look)} {kept}")
             self.preview.draw(look, view.thumbnails)
             if look.columns:
                 self.target.set_options([(column.name, column.name) for column in look.columns])
@@ -170,7 +169,7 @@ def _both_read(job: Job, kind: str) -> bool:
     return alike and str(job.data.path or "").lower().endswith(kinds.first(lambda kind: kind.has_rows).endings)
 
 
-def _kept(count: int, kind: str) -> str:
+def _kept(count: int, noun: str) -> str:
     if count == 1:
         return "One of them is kept aside for validation."
-    return f"{count:,} {figures.noun(kind)} are kept aside for validation." if count else ""
+    return f"{count:,} {noun} are kept aside for validation." if count else ""

@@ -49,7 +49,7 @@ class StartBox(QWidget):
     def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = model
-        self.engine = TallNote("", "", "accent", "Create it & start")
+        self.engine = TallNote("", "", "accent", "Install and start")
         self.engine.acted.connect(model.create_engine)
         self.bar = ProgressBar(name="Training engine")
         self.bar_words = Text("", "caption", "text_2", numbers=True)
@@ -83,7 +83,7 @@ class StartBox(QWidget):
             title = "The engine needs repair" if broken else "Training needs its engine"
             self.engine.set_words(title, engine.sentence)
             if self.engine.button is not None:
-                self.engine.button.setText("Repair it & start" if broken else "Create it & start")
+                self.engine.button.setText("Repair it & start" if broken else "Install and start")
         self.bar.setVisible(engine.bar is not None)
         self.bar_words.setVisible(engine.bar is not None)
         self.cancel.setVisible(engine.bar is not None)
@@ -261,7 +261,7 @@ class EstimateBar(Card):
         self.problem = TallNote("", "", "bad", "Close")
         self.problem.acted.connect(model.answer_problem)
         self.problem.hide()
-        self.engine = TallNote("", "", "accent", "Create it & start")
+        self.engine = TallNote("", "", "accent", "Install and start")
         self.engine.acted.connect(self._make_or_cancel)
         self.headline = Line("–", "medium-number", numbers=True)
         self.note = Text("", "caption", "text_2")
@@ -302,7 +302,7 @@ class EstimateBar(Card):
             self.engine.set_words("Training needs its engine", engine.sentence)
         if self.engine.button is not None:
             if engine.bar is None:
-                self.engine.button.setText("Repair it & start" if engine.status == "broken" else "Create it & start")
+                self.engine.button.setText("Repair it & start" if engine.status == "broken" else "Install and start")
                 self.engine.button.setEnabled(True)
             else:
                 _draw_cancel(self.engine.button, engine)

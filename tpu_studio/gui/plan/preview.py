@@ -22,7 +22,7 @@ from tpu_studio.viewmodels.thumbnails import Thumbnail
 from tpu_studio.wire import tasks
 
 BARS_AT_MOST = 10
-COLUMN_KINDS = [("number", "Number"), ("category", "Kinds"), ("date", "Date"), ("ignore", "Leave out")]
+COLUMN_KINDS = [("number", "Number"), ("category", "Category"), ("date", "Date"), ("ignore", "Leave out")]
 
 
 class Pictures(Themed, QWidget):
@@ -116,7 +116,7 @@ class Balance(Themed, QWidget):
         if len(self._classes) > BARS_AT_MOST:
             rest = len(self._classes) - BARS_AT_MOST
             room = QRectF(0, ((len(shown) + 1) // 2) * high, self.width(), high)
-            paint.draw_text(painter, room, f"and {rest:,} more kinds", font, ink("text_2"))
+            paint.draw_text(painter, room, f"and {rest:,} more classes", font, ink("text_2"))
 
 
 class TablePreview(QWidget):

@@ -130,7 +130,7 @@ def _fill(column: QVBoxLayout, review: Review, sheet: Sheet, lower: Callable[[di
         for line in review.told:
             column.addWidget(Text(line, "caption", "text_2"))
     column.addWidget(Divider())
-    column.addWidget(Text("What ends the bill", "label-strong"))
+    column.addWidget(Text("How billing stops", "label-strong"))
     for net in review.nets:
         column.addLayout(_net(net))
     column.addWidget(Divider())

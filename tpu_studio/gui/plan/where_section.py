@@ -98,7 +98,7 @@ class WhereSection(QWidget):
         )
         checks = job.training.early_stopping
         self.early.setChecked(checks > 0)
-        noun = planwords.noun_of(job)
+        noun = figures.noun(job.data.kind, view.plan.task if view.plan else "")
         self.early.explanation.setText(
             f"Stop after {checks or EARLY_CHECKS} checks on unseen {noun} without a better result."
         )

@@ -85,7 +85,7 @@ class Charts:
         soon = "Appears after the first step."
         later = "Appears after the first validation."
         main = metrics.by_id(task.metric)
-        scale, top = (PERCENT, 1.0) if main.percent else (PLAIN, None)
+        scale, top = PERCENT if main.percent else PLAIN, main.top
         self.loss = Plot(metrics.training_loss().title, TIME, PLAIN, waits_for=soon, log=True, explain=True)
         self.quality = Plot(main.title, TIME, scale, waits_for=later, y_top=top, log=top is None, explain=True)
         _explained(self.loss, metrics.training_loss())

@@ -23,7 +23,7 @@ def ask_stop(over: QWidget, model: RunViewModel) -> Sheet:
     if state.view.step:
         steps = figures.count(state.view.step)
         kept = f"The model as it is then, after {steps} steps or a few more, is saved, with its curves and report."
-        sheet.facts([kept, "You can carry on from there later.", *gone])
+        sheet.facts([kept, "You can resume from there later.", *gone])
         sheet.answer("Discard the model", lambda: model.stop(keep=False), kind="quiet", left=True)
     else:
         sheet.facts(["It has not trained a step yet, so there is no model to keep."], "info", "text_2")
@@ -60,7 +60,7 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
     done = facts.steps / facts.steps_per_epoch if facts.steps_per_epoch else 1.0
     if state.over:
         title = "Train longer?"
-        words = "It goes on from the last saved copy. One run, one curve; the saved model is replaced at the end."
+        words = "It goes on from the last checkpoint. One run, one curve; the saved model is replaced at the end."
     else:
         title, words = "Add to this run?", "It trains on where it would have ended. One run, one curve, one model."
     sheet = Sheet(over, title, words)

@@ -409,7 +409,7 @@ class PassagePanel(TryPanel):
     def __init__(self, model: RunViewModel) -> None:
         known = passages_of(model.plan)
         kept = " Those below were kept aside: the model has never seen them." if known and known[0].kept else ""
-        super().__init__(model, f"Type or paste a text and see of which kind the model takes it to be.{kept}")
+        super().__init__(model, f"Type or paste a text and see which class the model predicts.{kept}")
         self.prompt = Prompt()
         self.prompt.setAccessibleName("The text")
         self.prompt.setTabChangesFocus(True)

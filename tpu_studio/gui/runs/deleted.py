@@ -33,7 +33,7 @@ class DeletedSheet(Sheet):
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setAccessibleName("Deleted runs")
         self.body.addWidget(self._area)
-        self.empty = self.answer("Remove all for good…", self._ask_to_empty, left=True)
+        self.empty = self.answer("Delete all permanently…", self._ask_to_empty, left=True)
         self.answer("Close", safe=True)
         self.closed = model.state.subscribe(self._draw)
 

@@ -15,7 +15,7 @@ from tpu_studio.viewmodels.runrows import RunRow
 Index = QModelIndex | QPersistentModelIndex
 ROW = Qt.ItemDataRole.UserRole
 CHOOSE, NAME, STATUS, PLACE, LOSS, METRIC, TIME, COST, WHEN, OPEN = range(10)
-TITLES = ("", "Run", "Status", "Where", "Loss over time", "Key figure", "Time", "Cost", "Started", "")
+TITLES = ("", "Run", "Status", "Where", "Loss over time", "Result", "Time", "Cost", "Started", "")
 KEYS = ("", "name", "status", "place", "loss", "metric", "time", "cost", "created", "")
 
 

@@ -165,7 +165,7 @@ class RunsPage(QWidget):
 
     def _draw_chosen(self) -> None:
         chosen = self._chosen_rows()
-        self.chosen.setText(f"{len(chosen)} chosen")
+        self.chosen.setText(f"{len(chosen)} selected")
         self.chosen.setVisible(bool(chosen))
         self.count.setVisible(not chosen)  # at 150 % text there is no room for both
         self.delete.setVisible(bool(chosen))
@@ -204,7 +204,7 @@ class RunsPage(QWidget):
         if row is None:
             return
         sheet = Sheet(
-            self, f"Train {row.name} longer?", "It goes on from its last saved copy: one run, one curve.", width=460
+            self, f"Train {row.name} longer?", "It goes on from its last checkpoint: one run, one curve.", width=460
         )
         epochs = DecimalBox(1, 0.01, 10_000, step=1, decimals=2, name="More epochs", suffix="passes")
         sheet.body.addWidget(Field("More epochs", epochs, help=row.extension_price))

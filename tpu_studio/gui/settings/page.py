@@ -31,7 +31,7 @@ from tpu_studio.viewmodels.shell import ShellViewModel
 
 WIDTH = 760
 PRIVACY = (
-    "Apache License 2.0. Nobody is told anything about you. Your data leaves this computer only for a TPU that you "
+    "Apache License 2.0. No telemetry. Your data leaves this computer only for a TPU that you "
     "rent or a notebook that you take to Colab, and then to your own account at Google."
 )
 
@@ -52,21 +52,17 @@ class SettingsPage(QWidget):
         self.problem = Note("", "", "bad")
         self.note = Note("About your settings file", "", "warn")
 
-        self.theme = Segmented(
-            [("system", "As the system"), ("light", "Light"), ("dark", "Dark")], name="Light or dark"
-        )
+        self.theme = Segmented([("system", "Match system"), ("light", "Light"), ("dark", "Dark")], name="Light or dark")
         self.theme.changed.connect(lambda key: model.set(theme=key))
         self.text_size = Segmented([(str(size), f"{size}%") for size in TEXT_SIZES], "100", name="Text size")
         self.text_size.changed.connect(lambda key: model.set(text_size=int(key)))
-        self.motion = Segmented(
-            [("system", "As the system"), ("full", "Show it"), ("reduced", "Leave it out")], name="Movement"
-        )
+        self.motion = Segmented([("system", "Match system"), ("full", "On"), ("reduced", "Off")], name="Animations")
         self.motion.changed.connect(lambda key: model.set(motion=key))
         look = _section("Appearance")
         for title, help, control in (
             ("Light or dark", "Some Linux desktops do not say; then it is light.", self.theme),
             ("Text size", "Everything grows with it. Ctrl++, Ctrl+- and Ctrl+0 work anywhere.", self.text_size),
-            ("Movement", "Fades and gliding bars.", self.motion),
+            ("Animations", "Fades and gliding bars.", self.motion),
         ):
             look.body.addLayout(_line(title, help, control))
 

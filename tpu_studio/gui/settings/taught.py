@@ -17,7 +17,7 @@ class TaughtCard(Card):
     def __init__(self, model: RunsViewModel, parent: QWidget | None = None) -> None:
         super().__init__(margins=(20, 16, 20, 18), spacing=Space.gap, parent=parent)
         self._model = model
-        self.title("What your runs taught the estimate")
+        self.title("Estimates learned from your runs")
         self.count = Text("", "label-strong")
         self.forget = Button("Forget…", size="small", name="Forget what my runs taught the estimate")
         self.forget.clicked.connect(self.ask)

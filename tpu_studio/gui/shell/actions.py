@@ -32,7 +32,7 @@ _COMMANDS = (
     ("smaller", "Smaller text", "Ctrl+-", "View"),
     ("usual-size", "Usual text size", "Ctrl+0", "View"),
     ("dark", "Switch light and dark", "Ctrl+Shift+D", "View"),
-    ("what-is-this", "Explain what has the focus", "F1", "Help"),
+    ("what-is-this", "Help on this control", "F1", "Help"),
     ("paste-error", "Explain a copied error text", "Ctrl+V", "Help"),
     ("settings", "Settings…", "Ctrl+,", ""),
     ("menu", "Open this menu", "F10", "Help"),

@@ -322,7 +322,7 @@ class MainWindow(QMainWindow):
                 return
             widget = widget.parentWidget()
         self.shell.notify(
-            "Moving about",
+            "Keyboard",
             "Tab goes from one control to the next. Ctrl+K finds any page, run or command; "
             "the menu beside Settings lists all keys.",
         )

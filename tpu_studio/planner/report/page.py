@@ -122,7 +122,7 @@ def numbers(plan: Plan) -> list[tuple[str, str, str]]:
     else:
         told.append(("Cost", "free" if places.by_id(plan.place).free else "not known", ""))
     if plan.examples_per_s:
-        noun = figures.noun(plan.job.data.kind)
+        noun = figures.noun(plan.job.data.kind, plan.task)
         speed = f"{figures.figure(plan.examples_per_s.expected)} {noun}/s"
         told.append(("Speed", speed, _range(plan.examples_per_s, figures.figure)))
     need, limit = plan.memory.device_bytes, plan.memory.limit_bytes
@@ -199,7 +199,7 @@ def run_rows(plan: Plan) -> list[tuple[str, str]]:
     told = [
         ("Model", _model(plan)),
         ("Data", _data(plan)),
-        ("Steps", f"{plan.steps:,} of {batch:,} {figures.noun(job.data.kind)}"),
+        ("Steps", f"{plan.steps:,} of {batch:,} {figures.noun(job.data.kind, plan.task)}"),
         ("Framework", plan.framework),
         ("Runs on", _machine(plan)),
     ]
@@ -261,7 +261,7 @@ def _data(plan: Plan) -> str:
     kind = plan.job.data.kind
     name = (plan.job.data.path or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     examples = whole(plan.data.get("examples"))
-    count = f"{examples:,} {figures.noun(kind)}" if examples else figures.noun(kind)
+    count = f"{examples:,} {figures.noun(kind, plan.task)}" if examples else figures.noun(kind, plan.task)
     return f"{name} ({count})" if name else count
 
 

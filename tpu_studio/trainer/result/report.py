@@ -41,7 +41,7 @@ _NOTICES = {
     "rolled-back": "The loss was no longer a number; training went back to a good copy, with half the learning rate.",
     "recompiling": "The training step had to be compiled again.",
     "extended": "More training was asked for.",
-    "checkpoint-damaged": "A saved copy was damaged; an older one was used.",
+    "checkpoint-damaged": "A checkpoint was damaged; an older one was used.",
     "trainer-restarted": "The training program died and was started again.",
     "events-lost": "Some reports could not be written down.",
     "savedmodel-failed": "TensorFlow's SavedModel could not be written; model.keras holds the same model.",
