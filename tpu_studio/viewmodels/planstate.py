@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 WHERE_CHECKS = ("place-", "accelerator-", "price-", "wait-")
 Section = Literal["model", "data", "settings", "where"]
-SECTIONS: tuple[Section, ...] = ("model", "data", "settings", "where")
+SECTIONS: tuple[Section, ...] = ("data", "model", "settings", "where")
 TITLES = {"model": "Model", "data": "Data", "settings": "Settings", "where": "Where"}
 
 

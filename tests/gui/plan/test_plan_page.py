@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.planning import World
-from tests.gui.plan.pages import as_wide_as, shown_notes
+from tests.gui.plan.pages import as_wide_as, shown_notes, words_in
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.explainer import Explainer
@@ -240,14 +240,33 @@ def test_ctrl_z_takes_an_edit_back(qtbot: QtBot, page: PlanPage, world: World):
     assert world.view.job["training.epochs"] is None
 
 
-def test_pressing_a_step_goes_to_its_section(qtbot: QtBot, page: PlanPage, world: World):
+@pytest.mark.parametrize("section", ["data", "model", "settings", "where"])
+def test_pressing_a_step_puts_the_heading_of_its_section_at_the_top(
+    qtbot: QtBot, page: PlanPage, world: World, section: str
+):
     as_wide_as(page, 1300, 600)
     world.model.choose_data("digits", None)
-    qtbot.mouseClick(page.rail._rows[3], Qt.MouseButton.LeftButton)
-    where = page.where_section.card
-    top = where.mapTo(page.scroller.viewport(), QPoint(0, 0)).y()
-    assert 0 <= top < page.scroller.viewport().height()
-    assert page.where_section.isAncestorOf(page.focusWidget())
+    page.settings_section.more.unfold(True)
+    bar, wanted = page.scroller.verticalScrollBar(), page.sections[section]
+
+    def is_at_the_top() -> bool:
+        top = wanted.mapTo(page.scroller.viewport(), QPoint(0, 0)).y()
+        return 0 <= top <= 4 or (bar.value() == bar.maximum() and 0 <= top < page.scroller.viewport().height() / 2)
+
+    for start in (bar.minimum(), bar.maximum()):
+        bar.setValue(start)
+        row = next(row for row in page.rail._rows if row.step.key == section)
+        qtbot.mouseClick(row, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(is_at_the_top)
+        assert wanted.isAncestorOf(page.focusWidget())
+
+
+def test_data_comes_before_the_model_because_it_decides_which_fit(page: PlanPage, world: World):
+    world.model.new()
+    assert [row.step.title for row in page.rail._rows] == ["Data", "Model", "Settings", "Where"]
+    assert page.data_section.y() < page.model_section.y()
+    assert page.rail._rows[0].step.state == "current"
+    assert "Choose the data first" in words_in(page.model_section)
 
 
 def test_every_control_has_a_name_for_screen_readers(page: PlanPage, world: World):

@@ -53,7 +53,7 @@ class ModelSection(FoldingSection):
         self.closed.connect(lambda: model.close_section("model"))
 
     def draw(self, view: PlanView) -> None:
-        is_open, chosen = view.is_open("model"), view.steps[0].state in ("done", "problem")
+        is_open, chosen = view.is_open("model"), view.steps[1].state in ("done", "problem")
         self.show_open(is_open, chosen)
         icon = "file-code" if view.own else _icon(str(view.job.model.name))
         self.row.set_summary(planwords.model_title(view.job), planwords.model_note(view.job, view.plan), icon)
@@ -61,9 +61,7 @@ class ModelSection(FoldingSection):
             return
         kind = view.job.data.kind
         self._hint.setText(
-            "These can learn from your data."
-            if kind
-            else "What would you like to train? The data decides which of them fit."
+            "These can learn from your data." if kind else "Choose the data first: it decides which of these fit."
         )
         if view.choices != self._choices:
             self._show(view.choices)

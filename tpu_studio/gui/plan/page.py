@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -20,6 +20,7 @@ from tpu_studio.gui.bridge import Drain
 from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button, IconButton
 from tpu_studio.gui.kit.card import PageHeader, Scroll
+from tpu_studio.gui.kit.motion import CHANGE_MS, Glide
 from tpu_studio.gui.kit.rail import Step as RailStep
 from tpu_studio.gui.kit.rail import StepRail
 from tpu_studio.gui.kit.rows import Note
@@ -82,8 +83,8 @@ class PlanPage(QWidget):
         self.settings_section, self.where_section = SettingsSection(model), WhereSection(model)
         self.where_section.rented.open_catalogue = self._open_catalogue
         self.sections: dict[str, QWidget] = {
-            "model": self.model_section,
             "data": self.data_section,
+            "model": self.model_section,
             "settings": self.settings_section,
             "where": self.where_section,
         }
@@ -98,6 +99,7 @@ class PlanPage(QWidget):
             sheet.addWidget(section)
         sheet.addStretch(1)
         self.scroller = Scroll(inside)
+        self._glide = Glide(self.scroller, CHANGE_MS, moved=self._glided)
 
         self.card, self.bar = EstimateCard(model), EstimateBar(model)
         self.bar.toggled.connect(lambda: self._draw(model.state.value))
@@ -141,6 +143,9 @@ class PlanPage(QWidget):
         place = places.by_id(self._model.state.value.where.place)
         self.open_sheet(f"catalogue-{place.id}" if place.rehearses else "catalogue")
 
+    def _glided(self) -> None:
+        self.scroller.verticalScrollBar().setValue(round(self._glide.value))
+
     def _by_key(self, act: Callable[[], None]) -> None:
         if not covered(self.window()):
             act()
@@ -180,21 +185,22 @@ class PlanPage(QWidget):
         return False
 
     def go_to(self, section: str) -> None:
-        """Open *section* and bring it into view."""
+        """Open *section*, put its heading at the top of the view, and the focus into it."""
         if section in ("model", "data"):
             self._model.open_section(section)
         widget = self.sections[section]
         widget.layout().activate()  # type: ignore[union-attr]
-        self.scroller.ensureWidgetVisible(widget, 0, Space.l)
         first = widget.nextInFocusChain()
-        while (
-            first is not None
-            and first is not widget
-            and not (widget.isAncestorOf(first) and first.isVisible() and first.focusPolicy() & Qt.FocusPolicy.TabFocus)
-        ):
+        while first is not None and first is not widget and not _takes_focus(widget, first):
             first = first.nextInFocusChain()
         if first is not None and widget.isAncestorOf(first):
             first.setFocus(Qt.FocusReason.OtherFocusReason)
+        QTimer.singleShot(0, widget, lambda: self._scroll_to(widget))  # once what was opened has its height
+
+    def _scroll_to(self, section: QWidget) -> None:
+        bar = self.scroller.verticalScrollBar()
+        self._glide.value = float(bar.value())
+        self._glide.to(float(max(0, min(section.y() - 2, bar.maximum()))))
 
     def save_file(self) -> None:
         """Ctrl+S: into its file if it has one, else ask where."""
@@ -351,6 +357,11 @@ class PlanPage(QWidget):
         self.scroller.setMaximumWidth(soft_px(SHEET_MOST) if with_card else 16_777_215)
         if changed:
             self._draw(self._model.state.value)
+
+
+def _takes_focus(within: QWidget, widget: QWidget) -> bool:
+    usable = widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+    return usable and within.isAncestorOf(widget)
 
 
 def rail_step(step: Step) -> RailStep:
