@@ -11,6 +11,7 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, Range
 
 NEAR_S = 5.0  # so near its end the pace of a run is no news any more
+MOVES_S, MOVES_SHARE = 120.0, 0.25  # an end that moves by less is no news either
 
 
 def seconds(value: float, digits: int = 2) -> str:
@@ -52,23 +53,20 @@ def epochs_between(found: Range) -> str:
 
 
 def notice(plan: Plan, view: RunView, found: Forecast | None) -> Sentence | None:
-    """A pace outside the planned range while it trains: what it means for money and time, and what to do."""
+    """A pace outside the planned range while it trains, where it moves the end by much or a limit comes first: what it
+    means for money and time, and what to do."""
     if view.phase is not Phase.TRAINING:
         return None
     if found is None or found.compared == "as-planned" or found.left_s is None or found.left_s.high < NEAR_S:
         return None
-    ratio = found.ratio
-    times = f"{figures.figure(ratio if ratio > 1 else 1 / ratio, 2)} times as {'slow' if ratio > 1 else 'fast'}"
+    moved_s = found.left_s.expected * (1.0 - 1.0 / found.ratio)
+    if not found.capped and (abs(moved_s) < MOVES_S or abs(moved_s) < MOVES_SHARE * found.left_s.expected):
+        return None
     title = f"Training is {found.compared} than planned"
-    step = f"A usual step takes {seconds(found.step_s.expected)}; the plan said {_planned(found)}"
-    step = f"{step}. It is {times} as expected."
-    left = f"It has {time_between(found.left_s)} to go{_money(plan, found)}."
-    if found.compared == "faster":
-        return Sentence(title, f"{step} {left}", "There is nothing to do; the next plan counts on it.")
-    longer = "it takes longer"
-    if found.usd and places.by_id(plan.place).charges:
-        longer = "it takes longer and costs more, within the limits"
-    meaning, action = f"{step} {left}", f"There is nothing to do: {longer}. The next plan counts on it."
+    later = f"about {figures.duration(abs(moved_s))} {'more' if moved_s > 0 else 'less'} than planned"
+    meaning = f"A step takes {seconds(found.step_s.expected)} instead of {_planned(found)}. It has "
+    meaning += f"{time_between(found.left_s)} to go, {later}{_money(plan, found)}."
+    action = "Future estimates use this."
     if found.capped and found.epochs is not None:
         cap = _cap(plan, found)
         planned = figures.figure(view.steps_planned / plan.steps_per_epoch, 3)

@@ -67,5 +67,5 @@ def test_a_pace_as_planned_is_told_beside_the_speed_and_needs_no_notice(shown: A
 def test_steps_slower_than_the_plan_said_are_told_with_what_it_means(shown: Any):
     page = shown(200)  # far beyond the time limit
     assert page.pace.isVisible() and page.pace.title.text() == "Training is slower than planned"
-    assert "the plan said" in page.pace.text.text() and "The time limit of" in page.pace.text.text()
+    assert "instead of" in page.pace.text.text() and "The time limit of" in page.pace.text.text()
     assert page.model.state.value.numbers[1].tone == "warn"
