@@ -205,20 +205,26 @@ def found(commands: Iterable[Command], typed: str, at_most: int = 12) -> list[Co
         return list(itertools.islice(commands, at_most))
     scored = []
     for place, command in enumerate(commands):
-        scores = [_score(f"{command.title} {command.also} {command.group}".casefold(), word) for word in words]
+        scores = [_score(command, word) for word in words]
         if all(scores):
             scored.append((-sum(scores), place, command))
     scored.sort(key=lambda item: item[:2])
     return [command for _, _, command in scored[:at_most]]
 
 
-def _score(text: str, word: str) -> int:
-    """4 at the start, 3 at the start of a word, 2 inside, 1 when its letters come in order, else 0."""
+def _score(command: Command, word: str) -> int:
+    """4 at the start, 3 at the start of a word, 2 inside, 1 when a word of the title begins like it and has its other
+    letters in order (`sttngs`), else 0."""
+    text = f"{command.title} {command.also} {command.group}".casefold()
     if text.startswith(word):
         return 4
     if f" {word}" in text:
         return 3
     if word in text:
         return 2
-    letters = iter(text.split("  ")[0])
-    return 1 if len(word) > 2 and all(letter in letters for letter in word) else 0
+    return int(len(word) > 2 and any(_has_letters(one, word) for one in command.title.casefold().split()))
+
+
+def _has_letters(text: str, word: str) -> bool:
+    letters = iter(text[1:])
+    return text[0] == word[0] and all(letter in letters for letter in word[1:])

@@ -1,9 +1,11 @@
 """What a column's values are told as."""
 
 import pytest
+from PySide6.QtGui import QColor
 
 from tpu_studio.data.looked import ColumnLook
-from tpu_studio.gui.plan.preview import values_of
+from tpu_studio.gui.plan.preview import Pictures, values_of
+from tpu_studio.viewmodels.thumbnails import Thumbnail
 
 
 def test_years_and_codes_are_told_as_they_stand_in_the_data():
@@ -19,3 +21,22 @@ def test_years_and_codes_are_told_as_they_stand_in_the_data():
 def test_a_column_of_whole_numbers_has_whole_ends(low, high, told):
     column = ColumnLook(name="n", kind="number", missing=2, distinct=9, minimum=low, maximum=high)
     assert values_of(column) == f"{told} · 2 missing"
+
+
+def test_ten_classes_have_ten_pictures_each_with_its_name(qapp, qtbot):
+    row = Pictures()
+    qtbot.addWidget(row)
+    row.resize(560, row.height())
+    row.show()
+    red = bytes((255, 0, 0)) * 64
+    row.set_pictures(tuple(Thumbnail(f"class {n}", 8, 8, red) for n in range(12)))
+    assert 10 * row.side + 9 * 6 <= row.width()
+    seen = row.grab().toImage()
+    ratio = seen.devicePixelRatio()
+    colours = [QColor(seen.pixel(round(x * ratio), round(20 * ratio))) for x in range(row.width())]
+    red_at = [one.red() > 200 and one.green() < 60 for one in colours]
+    assert sum(now and not then for then, now in zip([False, *red_at], red_at, strict=False)) == 10
+    under = [seen.pixel(x, y) for x in range(seen.width()) for y in range(round((row.side + 3) * ratio), seen.height())]
+    assert len(set(under)) > 2  # words stand there
+    row.resize(120, row.height())  # as many as fit, and not smaller than can be seen
+    assert row.side == 36

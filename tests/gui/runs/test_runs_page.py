@@ -53,6 +53,10 @@ def test_typing_finds_runs_and_says_when_there_is_none(page, qtbot):
     assert [row.name for row in page.table.runs.rows] == ["apple"]
     qtbot.keyClicks(page.filter, "xyz")
     assert page._nothing.isVisible() and "appxyz" in page._nothing.text()
+    QApplication.processEvents()
+    assert page._card.height() >= page._nothing.heightForWidth(page._nothing.width()) + 40  # not squeezed
+    qtbot.mouseClick(page.show_all, Qt.MouseButton.LeftButton)
+    assert [row.name for row in page.table.runs.rows] == ["birch", "apple"]
 
 
 def test_a_head_sorts_and_sorts_the_other_way_when_pressed_again(page, qtbot):

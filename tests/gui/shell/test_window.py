@@ -208,6 +208,33 @@ def test_escape_closes_the_palette_and_nothing_happens(studio, qtbot):
     assert studio.shell.state.value.page == "home"
 
 
+def test_the_palette_says_when_nothing_is_called_so(studio, qtbot):
+    studio.window.act("find")
+    palette = studio.window.findChild(Palette)
+    assert not palette.nothing.isVisible()
+    qtbot.keyClicks(palette.field, "xyzzy")
+    assert palette.nothing.isVisible() and "“xyzzy”" in palette.nothing.text() and not palette.list.isVisible()
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    palette.field.clear()
+    assert palette.list.isVisible() and not palette.nothing.isVisible()
+    palette.close()
+
+
+def test_the_palette_has_what_the_open_run_offers(studio, qtbot):
+    run = studio.launch(steps=3)
+    studio.wait_over(run)
+    studio.window.open_run(run, "digits")
+    qtbot.waitUntil(
+        lambda: studio.window.run_page.page is not None and studio.window.run_page.page.again_button.isVisible()
+    )
+    studio.window.act("find")
+    palette = studio.window.findChild(Palette)
+    qtbot.keyClicks(palette.field, "duplicate")
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: studio.shell.state.value.page == "plan")
+
+
 def test_arrows_walk_the_palette_round(studio, qtbot):
     studio.window.act("find")
     palette = studio.window.findChild(Palette)

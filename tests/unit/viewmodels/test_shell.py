@@ -133,3 +133,14 @@ def test_a_few_letters_find_the_page_run_or_command(typed, best):
     assert found(commands, typed)[0].title == best
     assert found(commands, "zebra") == []
     assert len(found(commands, "", 3)) == 3
+
+
+def test_letters_count_within_a_word_of_the_title_only() -> None:
+    def nothing() -> None: ...
+
+    also = "a long hint with dark and all the letters of help in it"
+    names = ("gedicht", "shapes", "digits", "Batch size")
+    commands = [Command(name, "Run, finished", "activity", nothing, also=also[:6]) for name in names]
+    assert found(commands, "help") == [] and found(commands, "drk") == []
+    assert [one.title for one in found(commands, "dgts")] == ["digits"]
+    assert [one.title for one in found(commands, "btch")] == ["Batch size"]

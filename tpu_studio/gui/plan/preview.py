@@ -22,11 +22,14 @@ from tpu_studio.viewmodels.thumbnails import Thumbnail
 from tpu_studio.wire import tasks
 
 BARS_AT_MOST = 10
+COLUMNS_APART = 44  # more than a count lies from its bar, so that nobody reads across
+SIDE, SMALLEST, NAME_HEIGHT = 52, 36, 18
+PICTURES_APART = 6.0
 COLUMN_KINDS = [("number", "Number"), ("category", "Category"), ("date", "Date"), ("ignore", "Leave out")]
 
 
 class Pictures(Themed, QWidget):
-    """A row of small square pictures, as many as there is room for."""
+    """A row of small square pictures, each with its class below, smaller where ten would not fit."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,10 +39,17 @@ class Pictures(Themed, QWidget):
         self.follow_theme()
 
     def restyle(self) -> None:
-        self.setFixedHeight(px(52))
+        self.setFixedHeight(px(SIDE) + px(NAME_HEIGHT))
 
     def sizeHint(self) -> QSize:
-        return QSize(px(300), px(52))
+        return QSize(px(300), px(SIDE) + px(NAME_HEIGHT))
+
+    @property
+    def side(self) -> float:
+        """Of a picture: so that ten, or all if they are fewer, stand beside each other."""
+        wanted = min(len(self._pictures), BARS_AT_MOST)
+        fitting = (self.width() - (wanted - 1) * PICTURES_APART) / wanted if wanted else px(SIDE)
+        return max(px(SMALLEST), min(px(SIDE), fitting))
 
     def set_pictures(self, thumbnails: tuple[Thumbnail, ...]) -> None:
         if thumbnails is self._shown:
@@ -59,9 +69,9 @@ class Pictures(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = paint.open_painter(self)
         painter.setRenderHint(painter.RenderHint.SmoothPixmapTransform)
-        side, gap, x = float(self.height()), 6.0, 0.0
-        for _, pixmap in self._pictures:
-            if x + side > self.width():
+        side, x, font = self.side, 0.0, fonts.font("caption")
+        for name, pixmap in self._pictures:
+            if x + side > self.width() + 0.5:
                 break
             box = QRectF(x, 0, side, side)
             path = QPainterPath()
@@ -71,11 +81,13 @@ class Pictures(Themed, QWidget):
             painter.drawPixmap(box, pixmap, QRectF(pixmap.rect()))
             painter.restore()
             paint.outlined(painter, box, 6, None, ink("border"))
-            x += side + gap
+            below = QRectF(x, side + 2, side, px(NAME_HEIGHT) - 2)
+            paint.draw_text(painter, below, name, font, ink("text_2"), Qt.AlignmentFlag.AlignHCenter)
+            x += side + PICTURES_APART
 
 
 class Balance(Themed, QWidget):
-    """How many of each kind: a small bar each, at most ten, the rest counted in words."""
+    """How many of each class: a small bar each, at most ten, the rest counted in words."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,7 +99,7 @@ class Balance(Themed, QWidget):
         if classes == self._classes:
             return
         self._classes = classes
-        self.setAccessibleName("Kinds: " + ", ".join(f"{name} {count:,}" for name, count in classes[:30]))
+        self.setAccessibleName("Classes: " + ", ".join(f"{name} {count:,}" for name, count in classes[:30]))
         self.setToolTip(plain("\n".join(f"{name}: {count:,}" for name, count in classes[:40])))
         self.restyle()
         self.update()
@@ -101,15 +113,17 @@ class Balance(Themed, QWidget):
         painter = paint.open_painter(self)
         shown = self._classes[:BARS_AT_MOST]
         most = max((count for _, count in self._classes), default=1) or 1
-        font, high, half = fonts.font("caption", numbers=True), px(22), self.width() / 2
+        font, high = fonts.font("caption", numbers=True), px(22)
+        between = float(px(COLUMNS_APART))
+        width = (self.width() - between) / 2
+        named = max((paint.text_width(font, name) for name, _ in shown), default=0.0) + 2
         for place, (name, count) in enumerate(shown):
-            x, y = (place % 2) * (half + Space.m), (place // 2) * high
-            width = half - Space.m
+            x, y = (place % 2) * (width + between), (place // 2) * high
             counted = f"{count:,}"
             right = paint.text_width(font, counted) + 4
-            label = QRectF(x, y, min(px(96), width * 0.36), high)
+            label = QRectF(x, y, min(named, px(96), width * 0.36), high)
             paint.draw_text(painter, label, name, font, ink("text_2"))
-            track = QRectF(label.right() + 6, y + high / 2 - 3, max(10, width - label.width() - right - 14), 6)
+            track = QRectF(label.right() + 10, y + high / 2 - 3, max(10, width - label.width() - right - 18), 6)
             paint.bar(painter, track, count / most, ink("accent"), ink("track"))
             room = QRectF(x + width - right, y, right, high)
             paint.draw_text(painter, room, counted, font, ink("text_2"), Qt.AlignmentFlag.AlignRight)

@@ -279,6 +279,20 @@ class RunPage(QWidget):
 
     # ------------------------------------------------------------------------------------------------------- commands
 
+    def offers(self) -> list[tuple[Button, str]]:
+        """What the head of the page offers now, each with its icon: for the palette."""
+        known = (
+            (self.stop_button, "square"),
+            (self.resume_button, "rotate-cw"),
+            (self.again_button, "copy-plus"),
+            (self.extend_button, "plus"),
+            (self.export_button, "download"),
+            (self.page_button, "share"),
+            (self.profile_button, "gauge"),
+            (self.folder_button, "folder-open"),
+        )
+        return [(button, icon) for button, icon in known if button.isVisible() and button.isEnabled()]
+
     def stop_asked(self) -> None:
         """Ask what is to be stopped and kept; called by the button and by Ctrl+."""
         if self.model.state.value.may_stop:

@@ -15,6 +15,7 @@ from tpu_studio.domain.learning.glossary import glossary
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.fields import LineEdit
+from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import controller, ink, px, soft_px
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.gui.shell.sheet import Veil
@@ -96,6 +97,8 @@ class Palette(Veil):
         self.list.entered.connect(self.list.setCurrentIndex)
         self.card.body.addWidget(self.field)
         self.card.body.addWidget(self.list)
+        self.nothing = Text("", "secondary", "text_2", align=Qt.AlignmentFlag.AlignCenter)
+        self.card.body.addWidget(self.nothing)
         self._commands = list(commands(window))
         self.field.textChanged.connect(self._find)
         self.field.installEventFilter(self)
@@ -123,8 +126,14 @@ class Palette(Veil):
             item.setData(f"{command.title}, {command.keys or command.group}", Qt.ItemDataRole.AccessibleTextRole)
             item.setEditable(False)
             self._model.appendRow(item)
-        if self._model.rowCount():
+        any_found = self._model.rowCount() > 0
+        if any_found:
             self.list.setCurrentIndex(self._model.index(0, 0))
+        self.list.setVisible(any_found)
+        self.nothing.setVisible(not any_found)
+        self.nothing.setText(
+            f"Nothing is called “{typed.strip()}”. Pages, runs, examples, commands and terms are searched."
+        )
         self._place()
 
     def _place(self) -> None:
@@ -133,6 +142,7 @@ class Palette(Veil):
             return
         self.setGeometry(parent.rect())
         width = min(soft_px(600), parent.width() - 2 * Space.page)
+        self.nothing.setFixedHeight(px(56))
         rows, top = max(self._model.rowCount(), 1), max(parent.height() // 8, 40)
         self.list.setFixedHeight(rows * px(40) + 2)
         beyond = top + self.card.sizeHint().height() + Space.l - parent.height()
@@ -189,6 +199,14 @@ class Palette(Veil):
         paint.open_painter(self).fillRect(self.rect(), ink("#000000", 0.28 if not controller().theme.dark else 0.5))
 
 
+def _of_this_run(window: MainWindow) -> Iterator[Command]:
+    """What the Run page offers, while it is shown."""
+    offers = getattr(getattr(window.run_page, "page", None), "offers", None)
+    if window.shell.state.value.page == "run" and callable(offers):
+        for button, icon in offers():
+            yield Command(button.text().replace("&&", "&"), "This run", icon, button.click)
+
+
 def commands(window: MainWindow) -> Iterator[Command]:
     """Everything that can be found, what is used most first."""
     yield Command("New run", "Run", "plus", window.shell.new_run, "Ctrl+N", "train start plan")
@@ -205,6 +223,7 @@ def commands(window: MainWindow) -> Iterator[Command]:
     yield Command(
         "Settings", "Page", "settings", lambda: window.act("settings"), "Ctrl+,", "options preferences engine theme"
     )
+    yield from _of_this_run(window)
     for row in window.runs.state.value.rows or ():
         yield Command(
             row.name,
