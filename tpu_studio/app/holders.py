@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from tpu_studio.app import warming
+from tpu_studio.app.opening import open_path
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.runs.skeleton import SkeletonRows
@@ -162,6 +163,8 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
     model.tell = studio.shell.notify
     model.ask_explain = studio.explain_text
+    model.open_path = open_path
+    model.bring = studio.shell.open_path
     studio.with_lessons(lambda one: one.watch_run(run, model))
     if not places.by_id(plan.place).local:
         model.ask_faults = lambda: studio.open_sheet("faults")
@@ -253,7 +256,9 @@ class PlanHolder(Holder):
         self.model.left_queue = self._left_queue
 
         def reported(path: Path) -> None:
-            studio.shell.notify("The report is written", str(path), tone="ok")
+            studio.shell.notify(
+                "The report is written", str(path), tone="ok", action="Open", act=lambda: open_path(path)
+            )
 
         self.model.reported = reported
         self.model.open_weights = lambda then: self._ask_for_weights(services, then)

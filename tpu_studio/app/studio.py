@@ -16,6 +16,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tpu_studio.app import renewal, trouble, warming
+from tpu_studio.app.opening import open_path
 from tpu_studio.app.signedout import SignedOutWatch
 from tpu_studio.gui.bridge import QtTasks
 from tpu_studio.gui.home.page import HomePage
@@ -75,6 +76,7 @@ class Studio:
         self.runs.opened = self._open_run
         self.runs.compared = self.compare
         self.runs.planned_again = self.shell.plan_again
+        self.runs.open_path = open_path
         self.runs.watched = lambda: view.run if (view := self.shell.state.value).page == "run" else ""
         self.runs.engine_needed = self._ask_for_engine
         self.window = MainWindow(

@@ -20,7 +20,7 @@ def to_show(labels: Array, kept: Bools, without: Collection[int] = (), at_most: 
         if len(lane) < at_most:
             lane.append(index)
     turn = sorted(
-        (number > 0 and number >= len(aside), number, number >= len(aside), label, index)
+        (number > 0 and number >= len(aside), number, label, index)
         for label, (aside, others) in lanes.items()
         for number, index in enumerate([*aside, *others][:at_most])
     )

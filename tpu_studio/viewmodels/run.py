@@ -71,6 +71,8 @@ class RunViewModel:
         self.ask_explain: Callable[[str], None] = lambda text: None  # show what a log means
         self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
         self.changed: Callable[[], None] = lambda: None  # a command was given
+        self.bring: Callable[[Path], object] = lambda path: None  # take in the zip that a notebook made
+        self.open_path: Callable[[Path], None] = lambda path: None  # with the system's own program
         self.receipt_read: Callable[[], None] = lambda: None
         self.tell: Callable[..., Any] = lambda title, text="", **more: None  # shown over the window for a while
         self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached
@@ -215,7 +217,11 @@ class RunViewModel:
             "exporting",
             lambda: self._verbs.export(run, destination),
             lambda where: self.tell(
-                f"A copy of {name} is saved", f"The model and its curves are in {where}.", tone="ok"
+                f"A copy of {name} is saved",
+                f"The model and its curves are in {where}.",
+                tone="ok",
+                action="Show in folder",
+                act=lambda: self.open_path(Path(where)),
             ),
         )
 
@@ -238,7 +244,13 @@ class RunViewModel:
         self._do(
             "saving a page",
             lambda: save(page, file, replace=True),
-            lambda where: self.tell(title, f"It opens in any browser: {where}.", tone="ok"),
+            lambda where: self.tell(
+                title,
+                f"It opens in any browser: {where}.",
+                tone="ok",
+                action="Open",
+                act=lambda: self.open_path(Path(where)),
+            ),
         )
 
     def read_log(self, shown: Callable[[str], None]) -> Callable[[], None]:

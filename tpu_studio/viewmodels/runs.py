@@ -132,6 +132,7 @@ class RunsViewModel:
         self.tell_problem: Callable[[Problem], None] = lambda problem: None
         self.opened: Callable[[str], None] = lambda run: None
         self.compared: Callable[[tuple[str, ...]], None] = lambda runs: None
+        self.open_path: Callable[[Path], None] = lambda path: None  # with the system's own program
         self.planned_again: Callable[[Job], None] = lambda job: None
         self.watched: Callable[[], str] = lambda: ""  # the run whose page is shown: its end needs no notice
         self.engine_needed: Callable[[Callable[[], None]], None] | None = (
@@ -293,7 +294,11 @@ class RunsViewModel:
             "exporting",
             lambda runs: runs.export(run, destination),
             lambda where: self.tell(
-                f"A copy of {name} is saved", f"The model and its curves are in {where or destination}.", tone="ok"
+                f"A copy of {name} is saved",
+                f"The model and its curves are in {where or destination}.",
+                tone="ok",
+                action="Show in folder",
+                act=lambda: self.open_path(Path(where or destination)),
             ),
         )
 

@@ -22,6 +22,7 @@ from tpu_studio.viewmodels import (
 )
 from tpu_studio.viewmodels.runfacts import RunFacts
 from tpu_studio.viewmodels.runports import Trial
+from tpu_studio.wire import places
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
@@ -72,6 +73,22 @@ class RunPageState:
     @property
     def over(self) -> bool:
         return self.view.over
+
+    @property
+    def waits_for_colab(self) -> bool:
+        """It trains in a notebook, and nothing of it has come here yet."""
+        return places.by_id(self.facts.place).notebook and not self.view.over and not self.view.step
+
+    @property
+    def is_bare(self) -> bool:
+        """No step of it is known, and none will come by itself: there is nothing to draw."""
+        return not self.loading and not self.view.step and not self.view.last and (self.over or self.waits_for_colab)
+
+    @property
+    def report(self) -> Path | None:
+        """The page that the run wrote of itself; None: there is none, or somebody else wrote it."""
+        page = self.folder / "result" / "report.html"
+        return page if self.over and not self.strangers and page.is_file() else None
 
     @property
     def may_stop(self) -> bool:

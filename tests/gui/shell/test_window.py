@@ -235,6 +235,23 @@ def test_the_palette_has_what_the_open_run_offers(studio, qtbot):
     qtbot.waitUntil(lambda: studio.shell.state.value.page == "plan")
 
 
+@pytest.mark.parametrize("width", [1440, 1100])
+def test_no_notice_lies_over_the_button_that_starts(studio, qtbot, width):
+    studio.window.resize(width, 800)
+    studio.shell.new_run()
+    holder = studio.window.page("plan")
+    qtbot.waitUntil(lambda: holder.page is not None and holder.page.kept_clear.isVisible())
+    studio.shell.notify("The report is written", "/somewhere", action="Open", act=lambda: None)
+    (card,) = studio.window.notices.cards
+    clear = holder.page.kept_clear
+    ground = card.parentWidget()
+    top = clear.mapTo(ground, QPoint(0, 0)).y()
+    assert card.geometry().bottom() < top and card.geometry().top() > 0
+    studio.shell.go("home")
+    studio.window.notices.place()
+    assert card.geometry().bottom() > top  # elsewhere it lies where it always did
+
+
 def test_arrows_walk_the_palette_round(studio, qtbot):
     studio.window.act("find")
     palette = studio.window.findChild(Palette)

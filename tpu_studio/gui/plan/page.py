@@ -139,6 +139,11 @@ class PlanPage(QWidget):
         end = self._end
         self.destroyed.connect(lambda: end())
 
+    @property
+    def kept_clear(self) -> QWidget:
+        """The button that starts, which no notice may cover."""
+        return self.card.start if not self.card.isHidden() else self.bar
+
     def _open_catalogue(self) -> None:
         place = places.by_id(self._model.state.value.where.place)
         self.open_sheet(f"catalogue-{place.id}" if place.rehearses else "catalogue")

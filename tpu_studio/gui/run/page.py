@@ -26,6 +26,7 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.run import dialogs
 from tpu_studio.gui.run.charts import Charts
+from tpu_studio.gui.run.colab import ColabCard
 from tpu_studio.gui.run.events import EventCard
 from tpu_studio.gui.run.profile import ProfileCard
 from tpu_studio.gui.run.rented import PracticeStrip, RemovalCard, WaitingCard
@@ -103,7 +104,11 @@ class RunPage(QWidget):
         self.removal.receipt.connect(self._open_receipt)
         self.stale = Note("", "", "warn")
         self.pace = Note("", "", "warn")
-        self.ending = Note("", "", "neutral")
+        self.ending = Note("", "", "neutral", action="Open the report")
+        self.ending.acted.connect(self._open_report)
+        self.colab = ColabCard(model.state.value.run)
+        self.colab.brought.connect(lambda path: model.bring(path))
+        self._bare = False
         self.timeline = StageTimeline()
         timeline_card = Card(margins=(22, 14, 22, 14))
         timeline_card.body.addWidget(self.timeline)
@@ -134,6 +139,7 @@ class RunPage(QWidget):
             self.removal,
             timeline_card,
             self.waiting,
+            self.colab,
             self.story,
             self.numbers,
             self.profile,
@@ -209,6 +215,7 @@ class RunPage(QWidget):
                 hover=number.hover,
                 counts=number.counts,
             )
+        self._show_plots(state)
         self.charts.draw(state)
         self.happened.show_lines(state.happened)
         if state.may_try and self._try is None:
@@ -220,6 +227,17 @@ class RunPage(QWidget):
             self._try.show_trial(state.trial)
         if held is not None and not (held.isVisible() and held.isEnabled()):
             self.setFocus(Qt.FocusReason.OtherFocusReason)  # else it falls on whatever comes next
+
+    def _show_plots(self, state: RunPageState) -> None:
+        """What will never show anything is left out."""
+        self.colab.setVisible(state.waits_for_colab and not state.strangers)
+        self.numbers.setVisible(not state.waits_for_colab)
+        if state.is_bare != self._bare:
+            self._bare = state.is_bare
+            for card in self.charts.cards:
+                card.setVisible(not self._bare)
+            self._columns = 0
+            self._arrange()
 
     def _tab_through(self, panel: QWidget) -> None:
         """Tab follows the eye: what came late stands after the head of the page, before the curves."""
@@ -272,6 +290,8 @@ class RunPage(QWidget):
             self.ending.set_kind("ok" if seen else "bad" if bad else "neutral")
             title = state.finding if good else ending.title
             self.ending.set_words(title, f"{ending.meaning} {ending.action}".strip())
+            if self.ending.button is not None:
+                self.ending.button.setVisible(state.report is not None)
 
     def _second(self) -> None:
         """Times go on while nothing happens; and a run that is over may be carried on by another window or command."""
@@ -306,6 +326,10 @@ class RunPage(QWidget):
 
     def _open_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.model.state.value.folder)))
+
+    def _open_report(self) -> None:
+        if (report := self.model.state.value.report) is not None:
+            self.model.open_path(report)
 
     def _open_receipt(self) -> None:
         from tpu_studio.gui.run.receipt import show_receipt
@@ -354,10 +378,10 @@ class RunPage(QWidget):
         if columns == self._columns:
             return
         self._columns = columns
-        cards = [*self.charts.cards, self.happened]
-        for card in cards:
+        for card in (*self.charts.cards, self.happened):
             self.grid.removeWidget(card)
-        spans = {1: [6] * 6, 2: [3] * 6, 3: [3, 3, 2, 2, 2, 6]}[columns][: len(cards)]
+        cards = [*([] if self._bare else self.charts.cards), self.happened]
+        spans = [6] if self._bare else {1: [6] * 6, 2: [3] * 6, 3: [3, 3, 2, 2, 2, 6]}[columns][: len(cards)]
         if columns == 2 and len(cards) == 5:
             spans[-1] = 6
         at = 0

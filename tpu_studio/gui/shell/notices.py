@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -92,11 +94,14 @@ class NoticeCard(Card):
 
 
 class Notices(QObject):
-    """Keeps the cards of `ShellView.notices` over the bottom right corner of *ground*, newest lowest."""
+    """Keeps the cards of `ShellView.notices` over the bottom right corner of *ground*, newest lowest, and above what
+    *clear* names, such as the button that starts a run."""
 
-    def __init__(self, ground: QWidget, shell: ShellViewModel) -> None:
+    def __init__(
+        self, ground: QWidget, shell: ShellViewModel, clear: Callable[[], QWidget | None] = lambda: None
+    ) -> None:
         super().__init__(ground)
-        self._ground, self._shell = ground, shell
+        self._ground, self._shell, self._clear = ground, shell, clear
         self._cards: dict[int, NoticeCard] = {}
         self._end = shell.state.subscribe(self._draw)
         ground.destroyed.connect(lambda: self._end())
@@ -108,6 +113,9 @@ class Notices(QObject):
     def place(self) -> None:
         width = min(soft_px(WIDTH), self._ground.width() - 2 * Space.xl)
         bottom = self._ground.height() - Space.xxl
+        clear = self._clear()
+        if clear is not None and clear.isVisible():
+            bottom = min(bottom, clear.mapTo(self._ground, QPoint(0, 0)).y() - Space.m)
         for card in reversed(self._cards.values()):
             layout = card.layout()
             height = (

@@ -109,7 +109,7 @@ class MainWindow(QMainWindow):
         self._beside.addWidget(self.stack, 1)
         row.addLayout(self._beside, 1)
         self.setCentralWidget(ground)
-        self.notices = Notices(ground, shell)
+        self.notices = Notices(ground, shell, self._kept_clear)
         self.drops = DropArea(self, ground, shell)
 
         self._ends = [
@@ -142,6 +142,12 @@ class MainWindow(QMainWindow):
         if name not in kept:
             kept[name] = getattr(self._pages, name)()
         return kept[name]
+
+    def _kept_clear(self) -> QWidget | None:
+        """What of the page no notice may lie over."""
+        page = self.stack.currentWidget()
+        found = getattr(getattr(page, "page", page), "kept_clear", None)
+        return found if isinstance(found, QWidget) else None
 
     @property
     def run_page(self) -> QWidget | None:

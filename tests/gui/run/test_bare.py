@@ -1,0 +1,94 @@
+"""A Run page without anything to draw: it failed early, or trains in Colab; and the report of one that is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from tests.fakes.tasks import InlineTasks
+from tests.unit.viewmodels.test_run import Oracle, Verbs, Watched, training
+from tpu_studio.gui.kit import theme
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.run.page import RunPage
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.wire import places
+from tpu_studio.wire.events import event
+
+
+@pytest.fixture
+def shown(qapp: Any, qtbot: Any, tmp_path: Path) -> Iterator[Callable[..., RunPage]]:
+    theme.install(qapp)
+    pages: list[RunPage] = []
+
+    def show(*told: dict[str, Any], place: str = "computer") -> RunPage:
+        watched = Watched()
+        watched.plan = replace(watched.plan, place=place)
+        watched.tell(*told)
+        made: Any = (lambda: watched, Verbs(), InlineTasks(), Oracle)
+        model = RunViewModel("hands-ab12", tmp_path, watched.plan, *made, clock=lambda: 200.0)
+        pages.append(RunPage(model))
+        qtbot.addWidget(pages[-1])
+        pages[-1].resize(1200, 900)
+        pages[-1].show()
+        QApplication.processEvents()
+        return pages[-1]
+
+    yield show
+    for page in pages:
+        page.close_run()
+
+
+FAILED = event("end", t=20, status="failed", reason="trainer-failed", steps=0, facts={"raw": "boom"})
+
+
+def test_a_run_that_failed_before_its_first_step_shows_no_empty_plots(shown: Callable[..., RunPage]) -> None:
+    page = shown(event("phase", t=10, phase="setting-up", attempt=1), FAILED)
+    assert not any(card.isVisible() for card in page.charts.cards)
+    assert page.happened.isVisible() and page.happened.width() > 1000  # over the whole width
+    assert page.ending.isVisible()
+
+
+def test_a_run_that_trains_shows_them_also_when_it_ends_badly(shown: Callable[..., RunPage]) -> None:
+    page = shown(*training())
+    assert all(card.isVisible() for card in page.charts.cards) and not page.colab.isVisible()
+    page.model._follower.tell(event("end", t=300, status="failed", reason="trainer-failed", steps=40))  # type: ignore[union-attr]
+    page.model.refresh()
+    assert all(card.isVisible() for card in page.charts.cards)
+
+
+def test_a_run_in_colab_says_what_to_do_and_takes_its_zip(qtbot: Any, shown: Callable[..., RunPage]) -> None:
+    colab = next(one.id for one in map(places.by_id, places.IDS) if one.notebook)
+    page = shown(event("phase", t=10, phase="queued", detail="waiting-for-colab", attempt=1), place=colab)
+    assert page.colab.isVisible() and not page.numbers.isVisible()
+    assert not any(card.isVisible() for card in page.charts.cards)
+    told = " ".join(one.text() for one in page.colab.findChildren(Text))
+    assert "hands-ab12.ipynb" in told and "Run all" in told and page.colab.open.isVisible()
+    brought: list[Path] = []
+    page.model.bring = brought.append
+    page.colab.brought.emit(Path("/x.zip"))
+    assert brought == [Path("/x.zip")]
+    page.model._follower.tell(*training(), event("end", t=300, status="finished", reason="completed", steps=100))  # type: ignore[union-attr]
+    page.model.refresh()
+    assert not page.colab.isVisible() and page.numbers.isVisible()
+    assert all(card.isVisible() for card in page.charts.cards)
+
+
+def test_the_report_of_a_run_that_is_over_is_one_press_away(
+    qtbot: Any, shown: Callable[..., RunPage], tmp_path: Path
+) -> None:
+    end = event("end", t=300, status="finished", reason="completed", steps=100)
+    without = shown(*training(), end)
+    assert without.ending.button is not None and not without.ending.button.isVisible()
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "report.html").write_text("<p>")
+    page = shown(*training(), end)
+    opened: list[Path] = []
+    page.model.open_path = opened.append
+    qtbot.mouseClick(page.ending.button, Qt.MouseButton.LeftButton)
+    assert opened == [tmp_path / "result" / "report.html"]
