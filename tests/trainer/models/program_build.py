@@ -17,6 +17,7 @@ import numpy as np
 from programs_plans import DIGITS, PICTURES, ROWS, TEXT, plan
 
 from tpu_studio.trainer.models import build, count_params
+from tpu_studio.trainer.result.writing import _without_tensorflow
 
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "mlp rows": ("mlp", ROWS, {"options": {"dropout": 0.1}}),
@@ -74,4 +75,5 @@ def example(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
     return (drawn * 200).astype(dtype) if "int" in dtype else drawn.astype(dtype)
 
 
-main()
+with _without_tensorflow():
+    main()
