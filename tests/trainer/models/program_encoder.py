@@ -49,11 +49,12 @@ def meaning(tensors: Tensors, ids: list[int]) -> Any:
 
 
 def built(vocabulary: int, tokens: int) -> Any:
-    from tpu_studio.trainer.models import encoder
+    from tpu_studio.trainer.models import encoder, initial
     from tpu_studio.trainer.models.shapes import Shapes
 
     task = "text-classification"
-    return encoder._built(Shapes("text", task, (tokens,), "int32", 3, vocabulary=vocabulary), encoder.MINILM, 0.1, 0)
+    with initial.to_fill():
+        return encoder._built(Shapes("text", task, (tokens,), "int32", 3, vocabulary=vocabulary), encoder.MINILM, 0.1, 0)
 
 
 def fill(model: Any, tensors: Tensors) -> list[str]:
