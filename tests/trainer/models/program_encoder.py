@@ -54,7 +54,8 @@ def built(vocabulary: int, tokens: int) -> Any:
 
     task = "text-classification"
     with initial.to_fill():
-        return encoder._built(Shapes("text", task, (tokens,), "int32", 3, vocabulary=vocabulary), encoder.MINILM, 0.1, 0)
+        shapes = Shapes("text", task, (tokens,), "int32", 3, vocabulary=vocabulary)
+        return encoder._built(shapes, encoder.MINILM, 0.1, 0)
 
 
 def fill(model: Any, tensors: Tensors) -> list[str]:

@@ -15,8 +15,8 @@ def test_a_new_page_says_what_to_choose_first():
     view = World().view
     assert view.missing == ("data", "Choose data first")
     assert [(step.id, step.state) for step in view.steps] == [
-        ("model", "todo"),
         ("data", "current"),
+        ("model", "todo"),
         ("settings", "todo"),
         ("where", "todo"),
     ]
