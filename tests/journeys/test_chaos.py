@@ -20,11 +20,11 @@ CELLS = (
     "killed four times around create",
     "create carried out and called failed, laptop off from there",
     "connection-cut at saving",
-    "preempted, killed after call tpu.create#2",
     "laptop off, vm-hung at boot",
-    "extension killed after call stops.set l",
 )
 MORE = (
+    "extension killed after call stops.set l",
+    "preempted, killed after call tpu.create#2",
     "killed after say intent/create",
     "killed before say intent-closed/create",
     "killed after say cloud/ready",

@@ -21,7 +21,7 @@ __all__ = ["desk", "practice"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux")
 Start = Callable[..., Practice]
 Sit = Callable[[Practice], Desk]
-SPEED = 60.0  # the ten minutes for which it asks take ten seconds
+SPEED = 120.0  # the ten minutes for which it asks take five seconds
 
 
 def is_over_untrained(here: Desk, run: str) -> None:

@@ -1,7 +1,8 @@
 """Run in the engine with 8 processors that stand for chips: programs as they would be traced on a TPU.
 
-Prints, for steps cut into parts, FLOPs (of one part: a loop's inside is counted once), temporary bytes of a device and
-what the steps gave; how wide evaluation and training are; what attention layers come to.
+With `few` or `more` of the variants. Prints, for steps cut into parts, FLOPs (of one part: a loop's inside is counted
+once), temporary bytes of a device and what the steps gave; how wide evaluation and training are; what attention layers
+come to.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,7 @@ def made_by(jaxpr: Any) -> Iterator[Any]:
 
 
 WORDS, POSITIONS = 16, 128
+MORE = ("causal", "masked")
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "plain": ({}, {}),
     "causal": ({}, {"use_causal_mask": True}),
@@ -161,17 +163,18 @@ def attending(embedding: dict[str, Any], calling: dict[str, Any]) -> keras.Model
     return keras.Model(ids, keras.layers.Dense(LABELS)(x[:, 0]))
 
 
-def attended() -> dict[str, Any]:
+def attended(variants: Iterable[str]) -> dict[str, Any]:
     """Each variant on a processor as Keras has it, then as it is traced on a TPU, on one device and on eight."""
     ids = np.random.default_rng(2).integers(0, WORDS, (8, POSITIONS)).astype(np.int32)
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("batch",))
     spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("batch"))
     found: dict[str, Any] = {}
     wanted = {}
-    for name, (embedding, calling) in VARIANTS.items():
+    for name in {"plain", *variants}:
+        embedding, calling = VARIANTS[name]
         plain = {key: value for key, value in calling.items() if key != "flash_attention"}
         wanted[name] = np.asarray(attending(embedding, plain)(ids))
-    makers = {name: functools.partial(attending, *each) for name, each in VARIANTS.items()}
+    makers = {name: functools.partial(attending, *each) for name, each in VARIANTS.items() if name in variants}
     makers["own layer"] = functools.partial(attending_by_own, True)
     wanted["own layer"] = np.asarray(attending_by_own(True)(ids))
     unlike = {"own layer": np.asarray(attending_by_own(False)(ids))}
@@ -238,13 +241,16 @@ def on_the_first_chip() -> int:
     return sum({shard.data.unsafe_buffer_pointer(): shard.data.nbytes for shard in shards}.values())
 
 
-asked = [(1, 1), (1, 8), (4, 1), (4, 8)]
 assert len(jax.devices()) == 8
-answer: dict[str, Any] = {"attention": attended(), "unseen": unseen()}
-answer["held"], answer["held sharded"] = held(), held(sharded=True)
-answer["copied"] = copied()
-answer["parts"] = {f"{parts} parts, {devices} chips": told(parts, devices) for parts, devices in asked}
-answer["parts"]["sharded over 8 chips"] = told(1, 8, sharded=True)
-answer["parts"]["4 parts, sharded over 8 chips"] = told(4, 8, sharded=True)
+few = sys.argv[1] == "few"
+answer: dict[str, Any] = {"attention": attended(("plain", "masked and causal", "asks for the kernel") if few else MORE)}
+if few:
+    answer["unseen"], answer["copied"] = unseen(), copied()
+    answer["held"], answer["held sharded"] = held(), held(sharded=True)
+    cases = {"1 parts, 8 chips": told(1, 8), "4 parts, 8 chips": told(4, 8)}
+    cases["4 parts, sharded over 8 chips"] = told(4, 8, sharded=True)
+else:
+    cases = {"4 parts, 1 chips": told(4, 1), "sharded over 8 chips": told(1, 8, sharded=True)}
+answer["parts"] = {"1 parts, 1 chips": told(1, 1), **cases}
 json.dump(answer, sys.stdout)
 print()

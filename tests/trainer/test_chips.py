@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,21 @@ HERE = Path(__file__).parent
 pytestmark = pytest.mark.engine
 
 
+Asked = Callable[[str], dict[str, Any]]
+FEW_AND_MORE = pytest.mark.parametrize(
+    ("which", "count"), [("few", 4), pytest.param("more", 3, marks=pytest.mark.thorough)]
+)
+
+
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
-    told: dict[str, Any] = run_in_engine(HERE / "program_chips.py", backend="jax")
-    return told
+def asked() -> Asked:
+    """``asked("few")`` or ``asked("more")`` of the variants."""
+    return functools.cache(lambda which: run_in_engine(HERE / "program_chips.py", which, backend="jax"))
+
+
+@pytest.fixture(scope="module")
+def told(asked: Asked) -> dict[str, Any]:
+    return asked("few")
 
 
 @pytest.fixture
@@ -34,16 +47,19 @@ def test_parts_over_several_chips_save_memory(chips: dict[str, Any]) -> None:
     assert chips["4 parts, 8 chips"]["temporary_bytes"] < 0.45 * chips["1 parts, 8 chips"]["temporary_bytes"]
 
 
-def test_parts_and_chips_together_learn_as_one_step_on_one_chip(chips: dict[str, Any]) -> None:
+@FEW_AND_MORE
+def test_parts_and_chips_together_learn_as_one_step_on_one_chip(asked: Asked, which: str, count: int) -> None:
+    chips = asked(which)["parts"]
     alone = chips["1 parts, 1 chips"]["loss"]
     assert alone[0] != alone[-1]
-    assert len(chips) == 6  # two of them with their state sharded
+    assert len(chips) == count  # one of them with its state sharded
     for told in chips.values():
         assert told["loss"] == pytest.approx(alone, rel=1e-5)
 
 
-def test_parts_and_chips_together_resume_bit_for_bit(chips: dict[str, Any]) -> None:
-    assert all(told["same_when_resumed"] for told in chips.values())
+@FEW_AND_MORE
+def test_parts_and_chips_together_resume_bit_for_bit(asked: Asked, which: str, count: int) -> None:
+    assert [told["same_when_resumed"] for told in asked(which)["parts"].values()] == [True] * count
 
 
 def test_evaluation_makes_nothing_wider_than_training_does(told: dict[str, Any]) -> None:
@@ -67,10 +83,15 @@ def test_keras_alone_puts_its_kernel_in_on_a_tpu(told: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "variant", ["plain", "causal", "masked", "masked and causal", "asks for the kernel", "own layer"]
+    ("which", "variant"),
+    [
+        *(("few", variant) for variant in ("plain", "masked and causal", "asks for the kernel", "own layer")),
+        pytest.param("more", "causal", marks=pytest.mark.thorough),
+        pytest.param("more", "masked", marks=pytest.mark.thorough),
+    ],
 )
-def test_attention_is_on_a_tpu_what_it_is_on_a_processor(told: dict[str, Any], variant: str) -> None:
-    found = told["attention"][variant]
+def test_attention_is_on_a_tpu_what_it_is_on_a_processor(asked: Asked, which: str, variant: str) -> None:
+    found = asked(which)["attention"][variant]
     assert found["kernels"] == 0
     assert found["one"] < 1e-5
     assert found["eight"] < 1e-5

@@ -52,10 +52,9 @@ def built(vocabulary: int, tokens: int) -> Any:
     from tpu_studio.trainer.models import encoder, initial
     from tpu_studio.trainer.models.shapes import Shapes
 
-    task = "text-classification"
+    told = Shapes("text", "text-classification", (tokens,), "int32", 3, vocabulary=vocabulary)
     with initial.to_fill():
-        shapes = Shapes("text", task, (tokens,), "int32", 3, vocabulary=vocabulary)
-        return encoder._built(shapes, encoder.MINILM, 0.1, 0)
+        return encoder._built(told, encoder.MINILM, 0.1, 0)
 
 
 def fill(model: Any, tensors: Tensors) -> list[str]:
