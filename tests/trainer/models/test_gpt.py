@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 PROGRAM = Path(__file__).with_name("program_gpt.py")
 
 
-@pytest.fixture(scope="module", params=["tensorflow", "jax"])
+@pytest.fixture(scope="module", params=["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def found(request: pytest.FixtureRequest) -> Any:
     return run_in_engine(PROGRAM, backend=request.param)
 
