@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpu_studio.gui.plots import ranges
-from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME, log_ticks
+from tpu_studio.gui.plots.scale import COUNT, EPOCHS, MONEY, PERCENT, PLAIN, STEPS, TIME, log_ticks
 from tpu_studio.gui.plots.source import RunCurve
 
 
@@ -28,6 +28,7 @@ from tpu_studio.gui.plots.source import RunCurve
         (COUNT, [0, 500_000, 1_000_000], ["0", "500k", "1.0M"]),
         (PLAIN, [0, 0.5, 1.0], ["0", "0.5", "1.0"]),
         (STEPS, [0, 5000, 10_000], ["0", "5k steps", "10k steps"]),
+        (EPOCHS, [0, 0.5, 1], ["0", "0.5 epochs", "1.0 epochs"]),
     ],
 )
 def test_ticks_are_spelled_as_people_read_them(scale, ticks, words):
@@ -41,11 +42,17 @@ def test_the_far_end_is_the_next_round_place():
     assert high == pytest.approx(1200 * 1.045)
 
 
+def test_what_is_over_is_given_no_room_to_grow():
+    assert ranges.across(TIME, 0, 1.5, None)[2] == [0, 5, 10]
+    assert ranges.across(TIME, 0, 1.5, None, ended=True)[2] == [0, 0.5, 1, 1.5]
+    assert ranges.across(STEPS, 0, 0, None, ended=True)[1] > 0
+
+
 def test_the_axis_reaches_the_planned_end():
     assert ranges.across(TIME, 0, 26 * 60, 40 * 60)[2] == [0, 600, 1200, 1800, 2400]
 
 
-@given(st.floats(1e-3, 1e7), st.sampled_from([TIME, STEPS]))
+@given(st.floats(1e-3, 1e7), st.sampled_from([TIME, STEPS, EPOCHS]))
 def test_three_to_five_ticks_across_and_the_data_is_inside(end, scale):
     low, high, ticks = ranges.across(scale, 0, end, None)
     assert 3 <= len(ticks) <= 5

@@ -20,7 +20,7 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.fields import ComboBox, LineEdit
 from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.plots.scale import TIME
+from tpu_studio.gui.plots.scale import EPOCHS, STEPS, TIME
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.run.trying import Picture, PicturePanel, RowPanel, TextPanel
 from tpu_studio.gui.shell.sheet import Sheet
@@ -252,6 +252,32 @@ def test_a_run_with_a_price_draws_its_cost_up_to_the_limit(qtbot: Any, open_page
         shown.page.resize(width, 900)
         qtbot.waitUntil(lambda columns=columns: shown.page._columns == columns)
         assert len(charts.cards) == 5 and all(card.isVisible() for card in [*charts.cards, shown.page.happened])
+
+
+def test_curves_stand_along_time_steps_or_epochs_and_the_axis_of_a_run_that_is_over_fits(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "40", "--step-s", "0.001"]
+    run = studio.runs.launch(plan(steps=40))
+    studio.wait(run)
+    page = open_page(run).page
+    canvas = page.charts.loss.canvas
+
+    def ends() -> float:
+        canvas.refresh()
+        last = canvas.drawn[0].curve.source.last()
+        assert last is not None and canvas.frame is not None
+        assert last[0] <= canvas.frame.view.x_high <= 2.2 * last[0]  # a plot of ten seconds was nearly empty
+        return last[0]
+
+    assert canvas.x_scale is TIME and ends() < 10
+    page.axis.segment("step").click()
+    assert canvas.x_scale is STEPS and ends() == 40
+    page.axis.segment("epoch").click()
+    each = page.model.plan.steps_per_epoch
+    assert canvas.x_scale is EPOCHS and ends() == pytest.approx(40 / each)
+    page.axis.segment("time").click()
+    assert canvas.x_scale is TIME
 
 
 def test_a_run_without_a_price_has_no_cost_curve(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):

@@ -148,7 +148,8 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         if not ends:
             return None
         planned = (self.forecast.x_end or None) if self.forecast else None
-        low, high, ticks = ranges.across(self.x_scale, min(starts), max(ends), planned)
+        ended = all(drawn.curve.ended for drawn in self.drawn)
+        low, high, ticks = ranges.across(self.x_scale, min(starts), max(ends), planned, ended=ended)
         self._length = max(ends) - min(starts)
         before = self.frame.view if self.frame else None
         y_low, y_high, y_ticks = (before.y_low, before.y_high, before.y_ticks) if before else (0.0, 1.0, ())

@@ -123,6 +123,11 @@ class Plot(QWidget):
         """Points have come (or gone)."""
         self.canvas.touch()
 
+    def set_axis(self, scale: Scale) -> None:
+        """What stands across; the curves that are given next follow it."""
+        self.canvas.x_scale = scale
+        self.canvas.show_all()
+
     def set_waits_for(self, words: str) -> None:
         self.canvas.waits_for = words
         self.touch()

@@ -24,10 +24,13 @@ class View:
     log: bool = False
 
 
-def across(scale: Scale, start: float, end: float, planned: float | None) -> tuple[float, float, list[float]]:
-    """Low, high and ticks for data from *start* to *end*: the far end is the next round place, so it moves in steps."""
+def across(
+    scale: Scale, start: float, end: float, planned: float | None, *, ended: bool = False
+) -> tuple[float, float, list[float]]:
+    """Low, high and ticks for data from *start* to *end*: the far end is the next round place, so it moves in steps.
+    What has *ended* is not given room to grow."""
     low = 0.0 if 0 <= start <= 0.5 * max(end, 1e-300) or start == end else start
-    reach = max(end, planned or end, low + max(scale.smallest, _LEAST))
+    reach = max(end, planned or end, low + max(0.0 if ended and end > start else scale.smallest, _LEAST))
     step = scale.step_for(reach - low)
     first = math.floor(low / step + 1e-9) * step
     high = math.ceil((reach - first) / step - 1e-9) * step + first

@@ -53,6 +53,7 @@ class RunCurve:
     Attributes:
         origin: Subtracted from x (the run's start, for time).
         cuts: (from, to), in order, of what is left out of the axis: times in which nothing was trained.
+        x_factor: Of a step, so that epochs stand along it.
     """
 
     curve: SteppedCurve
@@ -60,6 +61,7 @@ class RunCurve:
     origin: float = 0.0
     y_factor: float = 1.0
     cuts: tuple[tuple[float, float], ...] = ()
+    x_factor: float = 1.0
 
     def window(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats, Floats]:
         x, low, high = self.curve.window(self._outside(x_min), self._outside(x_max), buckets, self.axis)
@@ -67,11 +69,12 @@ class RunCurve:
 
     def along(self, x: Floats | float) -> Floats | float:
         """The place on the axis of the curve's own *x*."""
-        return x - self.origin - sum(np.clip(x - start, 0.0, end - start) for start, end in self.cuts)
+        left_out = sum(np.clip(x - start, 0.0, end - start) for start, end in self.cuts)
+        return (x - self.origin - left_out) * self.x_factor
 
     def _outside(self, x: float) -> float:
         """The curve's own x of a place on the axis."""
-        x += self.origin
+        x = x / self.x_factor + self.origin
         for start, end in self.cuts:
             x += end - start if x >= start else 0.0
         return x

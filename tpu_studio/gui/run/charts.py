@@ -19,7 +19,7 @@ from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.learn.termtext import explain_term
 from tpu_studio.gui.plots.plot import Plot
-from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, TIME
+from tpu_studio.gui.plots.scale import COUNT, EPOCHS, MONEY, PERCENT, PLAIN, STEPS, TIME, Scale
 from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Forecast, Gap, Limit, RunCurve
 from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunViewModel
@@ -74,6 +74,10 @@ def _curve_of(metric: str, unseen: str, *, perplexity: bool = False) -> Wanted:
     return Wanted(metric, "training", "s1", "noisy", perplexity)
 
 
+AXES = (("time", "Time"), ("step", "Steps"), ("epoch", "Epochs"))
+_SCALES: dict[str, Scale] = {"time": TIME, "step": STEPS, "epoch": EPOCHS}
+
+
 class Charts:
     """Owns the plot cards, four or with a price five; `draw` brings them up to date with a state."""
 
@@ -111,6 +115,7 @@ class Charts:
             if facts.usd_limit:
                 stops = f"stops at {figures.money(facts.usd_limit)}"
                 self.cost.set_limits([Limit(facts.usd_limit, stops, "bad", below=True)])
+        self._axis = "time"
         self.cards: list[Card] = []
         for plot in self._wanted:
             card = Card(margins=(18, 12, 18, 12))
@@ -123,6 +128,14 @@ class Charts:
         self._over = False
         self._waits = (soon, later)
         self._gaps: tuple[Gap, ...] = ()
+
+    def set_axis(self, axis: str) -> None:
+        """`time`, `step` or `epoch` along all plots."""
+        self._axis = axis
+        self._shown.clear()
+        for plot in self._wanted:
+            plot.set_axis(_SCALES[axis])
+        self.draw(self._model.state.value)
 
     def draw(self, state: RunPageState) -> None:
         """Only what has changed is touched; a plot paints at most four times a second by itself."""
@@ -169,9 +182,11 @@ class Charts:
             self._versions[plot] = versions
             plot.touch()
 
-    @staticmethod
-    def _curve(one: Wanted, curve: StoredCurve, origin: float, cuts: Cuts, over: bool) -> Curve:
-        along = RunCurve(curve, "time", origin, cuts=cuts)
+    def _curve(self, one: Wanted, curve: StoredCurve, origin: float, cuts: Cuts, over: bool) -> Curve:
+        each = self._model.state.value.facts.steps_per_epoch or 1.0
+        along = RunCurve(curve, "step", x_factor=1.0 / each if self._axis == "epoch" else 1.0)
+        if self._axis == "time":
+            along = RunCurve(curve, "time", origin, cuts=cuts)
         source: CurveSource = Perplexity(along) if one.perplexity else along
         return Curve(one.metric, one.name, source, one.tone, one.kind, fill=one.fill, ended=over)
 
@@ -204,7 +219,7 @@ class Charts:
         middle = view.forecast_usd()
         curve = self._model.curve("usd")
         newest = RunCurve(curve, "time", origin, cuts=cuts).last() if curve is not None and len(curve) else None
-        if state.over or left is None or middle is None or newest is None or left < 1:
+        if state.over or left is None or middle is None or newest is None or left < 1 or self._axis != "time":
             self.cost.set_forecast(None)
             return
         x, y = newest
@@ -219,7 +234,7 @@ class Charts:
         short = "attempt {}" if state.facts.rented else "resumed"
         x = origin
         found = {}  # by their place: of attempts that kept nothing only the last is marked
-        for number, (start, end) in enumerate(cuts, 2):
+        for number, (start, end) in enumerate(cuts if self._axis == "time" else (), 2):
             x += end - start
             found[end - x] = Gap(end - x, why, short.format(number))
         gaps = tuple(found.values())

@@ -11,21 +11,23 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.bridge import Drain
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader, Scroll
+from tpu_studio.gui.kit.choose import Segmented
 from tpu_studio.gui.kit.numbers import BigNumberRow
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.timeline import Stage, StageTimeline
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.run import dialogs
-from tpu_studio.gui.run.charts import Charts
+from tpu_studio.gui.run.charts import AXES, Charts
 from tpu_studio.gui.run.colab import ColabCard
 from tpu_studio.gui.run.events import EventCard
 from tpu_studio.gui.run.profile import ProfileCard
@@ -116,6 +118,14 @@ class RunPage(QWidget):
         self.profile = ProfileCard()
         self.profile.remedied.connect(model.plan_remedy)
         self.charts = Charts(model)
+        self.axis = Segmented(list(AXES), "time", name="Along which axis", small=True)
+        self.axis.changed.connect(self.charts.set_axis)
+        self._axis_row = QWidget()
+        along = QHBoxLayout(self._axis_row)
+        along.setContentsMargins(0, 0, 0, 0)
+        along.setSpacing(Space.l)
+        along.addWidget(Text("Curves", "section"), 1)
+        along.addWidget(self.axis)
         self.happened = EventCard()
         self.happened.log.clicked.connect(lambda: dialogs.show_log(self, self.model))
         self.happened.commands.clicked.connect(lambda: model.ask_commands())
@@ -145,6 +155,7 @@ class RunPage(QWidget):
             self.profile,
         ):
             self.column.addWidget(widget)
+        self.column.addWidget(self._axis_row)
         self.grid = QGridLayout()
         self.grid.setSpacing(Space.m + 6)
         self.column.addLayout(self.grid, 1)
@@ -234,6 +245,7 @@ class RunPage(QWidget):
         self.numbers.setVisible(not state.waits_for_colab)
         if state.is_bare != self._bare:
             self._bare = state.is_bare
+            self._axis_row.setVisible(not self._bare)
             for card in self.charts.cards:
                 card.setVisible(not self._bare)
             self._columns = 0
