@@ -15,7 +15,7 @@ from tpu_studio.gui.kit.rows import SummaryRow
 from tpu_studio.gui.kit.table import Cell, Column, Table
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
-from tpu_studio.gui.kit.tokens import Height
+from tpu_studio.gui.kit.tokens import Height, Space
 from tpu_studio.gui.settings.licences import open_licences
 
 SHEETS = {
@@ -126,6 +126,19 @@ def test_the_word_beside_the_memory_bar_lies_neither_on_the_bar_nor_on_its_legen
     ]
     assert len(bar._legend_lines(bar.width())) > 1 and bar.x() + max(ends) < fits.x()
     assert bar.height() >= bar.heightForWidth(bar.width())
+
+
+def test_the_word_beside_the_memory_bar_stands_in_line_with_its_legend(qtbot, kit):
+    fits = Pill("Fits", "ok", icon="check")
+    bar = MemoryBar(beside=fits)
+    bar.set_memory([MemoryPart(name, 1e9) for name in ("Program", "Model")], 9e9, "2 of 9 GB")
+    both = QWidget()
+    grid = QGridLayout(both)
+    grid.addWidget(bar, 0, 0)
+    grid.addWidget(fits, 0, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
+    qtbot.kept = held(qtbot, both, width=420)
+    legend = bar.y() + Height.bar_memory + Space.m + px(18) / 2
+    assert abs(fits.geometry().center().y() + 0.5 - legend) <= 1
 
 
 def test_numbers_keep_their_names_and_the_words_beside_a_bar_their_room(qtbot, kit):

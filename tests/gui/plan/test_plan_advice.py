@@ -6,6 +6,7 @@ The real planner and widgets; only the compiler's process and the environment it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,13 @@ def test_another_way_is_chosen_from_the_plot_or_with_the_keys(qtbot: QtBot):
     QApplication.processEvents()
     assert world.view.verdict is not None
     way = next(one for one in world.view.verdict.ways if one.key == "cloud/v6e-1/spot")
+    assert not card.choose.isVisible() and "Choose a row or a point" in card.note.text()
+    assert ("Joined by a line" in card.note.text()) == (sum(one.best for one in world.view.verdict.ways) > 1)
+    alone = [replace(one, best=one.planned) for one in world.view.verdict.ways]
+    card._draw_ways(replace(world.view.verdict, ways=tuple(alone)))
+    assert "Joined by a line" not in card.note.text()  # no line is drawn then
     card.select(way.key)
+    assert card.choose.isVisible() and "Choose a row" not in card.note.text()
     assert card.choose.text() == "Plan it for v6e · 1 chip, spot"
     card.choose.click()
     assert world.view.plan is not None

@@ -10,7 +10,8 @@ from PySide6.QtGui import QDragEnterEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
-from tpu_studio.gui.plan.dropzone import DropZone
+from tpu_studio.gui.plan.dropzone import SAMPLE, DropZone
+from tpu_studio.wire.resources import resource_path
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,12 @@ def test_texts_are_chosen_as_a_file_or_as_a_folder(qtbot: QtBot) -> None:
         assert dialog is not None and dialog.fileMode() == mode
         dialog.setParent(None)
         dialog.deleteLater()
+
+
+def test_a_sample_is_called_one_and_no_path_goes_up_and_down_again(qtbot: QtBot) -> None:
+    zone = DropZone()
+    qtbot.addWidget(zone)
+    zone.set_kind("table", str(resource_path("examples") / ".." / "samples" / "diamonds" / "diamonds.csv"))
+    assert (zone._title.text(), zone._text.text()) == ("diamonds.csv", SAMPLE)
+    zone.set_kind("table", "/home/a/jobs/../data/b.csv")
+    assert zone._text.text() == "/home/a/data/b.csv"

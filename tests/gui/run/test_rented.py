@@ -21,6 +21,7 @@ from tpu_studio.gui.kit.states import WayOut
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.dialogs import ask_extend
 from tpu_studio.gui.run.page import RunPage
+from tpu_studio.gui.run.receipt import ReceiptLine
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.run import RunViewModel
@@ -239,6 +240,11 @@ def test_the_receipt_is_read_out_in_the_window(qtbot: QtBot, show: Any, tmp_path
     assert "Would have cost" in told and "$0.02" in told and "Nothing was charged: practice." in told
     assert f"{NAME} in us-west4-a" in told and "that it is not there any more." in told
     assert "All removed" in told and "4.2 MB · would be less than a cent a month" in told
+    lines = one.sheet.findChildren(ReceiptLine)
+    assert len(lines) >= 4 and lines[0].amount.text() == "$0.02"  # the total
+    QApplication.processEvents()
+    rights = {line.amount.mapTo(one.sheet, QPoint(line.amount.width(), 0)).x() for line in lines}
+    assert len(rights) == 1 and all(line.amount.alignment() & Qt.AlignmentFlag.AlignRight for line in lines)
 
 
 RECEIPT = {

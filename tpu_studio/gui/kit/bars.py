@@ -156,8 +156,8 @@ class MemoryBar(Themed, QLabel):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        legend = Space.m + len(self._legend_lines(width)) * px(18)
-        return Height.bar_memory + max(legend, Space.hair + self._taken().height())
+        beyond = max(0, self._taken().height() - px(18))  # so that its middle is that of the last line
+        return Height.bar_memory + Space.m + len(self._legend_lines(width)) * px(18) + (beyond + 1) // 2
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = paint.open_painter(self)

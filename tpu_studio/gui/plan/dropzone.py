@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from PySide6.QtCore import QRectF, Qt, Signal
@@ -17,8 +18,15 @@ from tpu_studio.gui.kit.theme import Themed, ink
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.wire import kinds
+from tpu_studio.wire.resources import resource_path
 
+SAMPLE = "A sample that comes with TPU Studio"
 ANY = ("Drop a folder or file here", "A folder of pictures, a table (.csv) or a text (.txt).", "Choose a folder…")
+
+
+def _told(path: str) -> str:
+    """Where it lies, for a person: nobody looks into the program's own folder for a sample."""
+    return SAMPLE if Path(path).is_relative_to(resource_path("samples")) else path
 
 
 class DropZone(Themed, QWidget):
@@ -59,9 +67,10 @@ class DropZone(Themed, QWidget):
         known = kinds.find(kind)
         title, text, button = known.drop if known and known.drop[0] else ANY
         if path:
+            path = os.path.normpath(path)  # a sample's is written from its job's folder
             self._folder = Path(path).parent
             name = Path(path).name
-            title, text, button = name or path, path, button.replace("Choose a", "Choose another")
+            title, text, button = name or path, _told(path), button.replace("Choose a", "Choose another")
         self._title.setText(title)
         self._title.set_hover_text(path)
         self._text.setText(text)

@@ -51,10 +51,8 @@ class VerdictCard(Card):
         self.table = Table(columns, name="Ways to train this", all_rows=True)
         self.table.chosen.connect(self.select)
         self.table.opened.connect(self._choose)
-        self.note = Text(
-            "Ring: as planned. Joined by a line: nothing else is both quicker and cheaper.", "caption", "text_3"
-        )
-        self.choose = Button("Choose a row or a point", size="small")
+        self.note = Text("", "caption", "text_3")
+        self.choose = Button("", size="small")
         self.choose.clicked.connect(lambda: self._choose(self._selected))
         foot = QHBoxLayout()
         foot.setSpacing(Space.l)
@@ -115,10 +113,13 @@ class VerdictCard(Card):
     def _draw_selected(self, verdict: Verdict) -> None:
         way = next((way for way in verdict.ways if way.key == self._selected), None)
         self.plot.set_ways(verdict.ways, way.key if way else "")
+        joined = sum(one.best for one in verdict.ways) > 1
+        line = " Joined by a line: nothing else is both quicker and cheaper." if joined else ""
+        ask = " Choose a row or a point to plan it so." if way is None else ""
+        self.note.setText(f"Ring: as planned.{line}{ask}")
+        self.choose.setVisible(way is not None)
         self.choose.setEnabled(way is not None and not way.planned)
-        self.choose.setText(
-            "Choose a row or a point" if way is None else "As planned" if way.planned else f"Plan it for {way.name}"
-        )
+        self.choose.setText("As planned" if way is None or way.planned else f"Plan it for {way.name}")
 
     def _choose(self, key: str) -> None:
         way = next((way for way in self._shown.ways if way.key == key), None) if self._shown else None
