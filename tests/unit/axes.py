@@ -86,8 +86,8 @@ AXES = (
     ),
     Axis(
         "family",
-        frozenset({"mlp", "cnn", "efficientnet", "encoder", "gpt", "file"}),
-        ("wire/families.py", "wire/kinds.py", "trainer/models/", "planner/modelwork.py"),
+        frozenset({"mlp", "cnn", "efficientnet", "encoder", "gpt", "kerashub", "file"}),
+        ("wire/families.py", "wire/presets.py", "wire/kinds.py", "trainer/models/", "planner/modelwork.py"),
         ("family", "model"),
         frozenset({"file", "encoder"}),
         foreign={  # names of published throughputs; a key of the job

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.wire import starters
+from tpu_studio.wire import presets, starters
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.models import MODELS
 
@@ -28,6 +28,7 @@ def as_json(model: ModelSpec) -> dict[str, object]:
         "tasks": list(model.tasks),
         "options": [asdict(option) for option in model.options],
         "starter": _starter(model),
+        "begins_from": _networks() if model.from_folder else [],
     }
 
 
@@ -47,10 +48,17 @@ def _starter(model: ModelSpec) -> dict[str, object] | None:
     }
 
 
+def _networks() -> list[str]:
+    """What KerasHub calls the backbones, a folder of which `model.preset` may name."""
+    return list(presets.NETWORKS)
+
+
 def _words(model: ModelSpec) -> str:
     lines = [f"{model.name}: {model.title}", *textwrap.wrap(model.help, 100)]
     lines.append(f"Learns from {', '.join(model.takes)}; options: {', '.join(one.name for one in model.options)}.")
     if model.starter is not None:
         begin = "installed" if not model.starter.problem() else "tpu-studio engine --install --with starter-weights"
         lines.append(f"Begins from {model.starter.learned_from}, {model.starter.licence} ({begin}).")
+    if model.from_folder:
+        lines.append(f"Begins from a KerasHub folder, named by model.preset: {', '.join(_networks())}.")
     return "\n    ".join(lines)

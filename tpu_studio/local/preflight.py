@@ -208,7 +208,7 @@ class Preflight:
             depends,
             plan.framework,
             plan.task,
-            plan.consent,
+            plan.own_sha256,
             plan.data.get("fingerprint"),
             target.to_json() if target else None,
             versions,

@@ -77,7 +77,7 @@ class Stopwatch:
             plan.framework,
             plan.devices,
             plan.task,
-            plan.consent,
+            plan.own_sha256,
             plan.data.get("fingerprint"),
             this_machine()["host"],
             os.cpu_count(),

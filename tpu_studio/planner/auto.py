@@ -20,7 +20,9 @@ from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME, check_length, image_size, preset, tokenizer
+from tpu_studio.wire.presets import Preset
 
+NATIVE = 224  # pixels of a side, which most backbones have learned with, where a folder does not say its own
 T = TypeVar("T")
 
 
@@ -29,7 +31,7 @@ class Resolved:
     """The job's values without "auto", why, and the lengths that follow. *steps_per_epoch* is exact, not rounded.
 
     *asked*: The job with its "auto". *read_s*: What one core takes to read a picture, where pictures are read while
-    training and that was timed.
+    training and that was timed. *preset*: Of the folder that it begins from.
     """
 
     asked: Job
@@ -43,6 +45,7 @@ class Resolved:
     steps_per_epoch: float = 1.0
     steps: int = 1
     read_s: float | None = None
+    preset: Preset | None = None
 
     @cached_property
     def job(self) -> ResolvedJob:
@@ -84,6 +87,7 @@ def resolve(
     devices: int = 1,
     each: int = 0,
     step_time_s: float | None = None,
+    begins: Preset | None = None,
 ) -> Resolved:
     """All values of *job* with "auto" replaced, except limits, which need the estimate (``planner.estimate``).
 
@@ -92,9 +96,12 @@ def resolve(
         params: Weights of the model, 0 when unknown.
         each: Examples that one chip's memory holds at once, where that was counted; 0: not known yet.
         step_time_s: Measured time of a step, None before it is known.
+        begins: Of the folder that the model begins from.
     """
     model = BY_NAME.get(job.model.id)
-    resolved = Resolved(job, dict(job.values), model.family if model else families.own_family().id, options)
+    resolved = Resolved(
+        job, dict(job.values), model.family if model else families.own_family().id, options, preset=begins
+    )
     _framework(resolved)
     _preset(resolved, model)
     _data(resolved, facts, model)
@@ -126,6 +133,8 @@ def _framework(r: Resolved) -> None:
 
 def _preset(r: Resolved, model: ModelSpec | None) -> None:
     if model is None or model.starter is None:
+        if model is not None and model.from_folder:
+            r.put("model.preset", starters.NONE, "No folder is chosen yet.")
         r.put("model.preset", starters.NONE, "It has no starter weights: it begins from nothing.")
     else:
         starter = model.starter
@@ -189,8 +198,11 @@ def _image_size(r: Resolved, facts: DataFacts) -> int:
         size, why = max(8, facts.side), f"The pictures are {facts.side} pixels wide."
     elif facts.converted:
         size, why = max(8, facts.side), f"The pictures were converted to {facts.side} pixels."
+    elif r.preset and not r.preset.takes(usual := _native(r, facts)):
+        size = r.preset.nearest(usual)
+        why = f"{r.preset.title} sees pictures of {_sizes(r.preset)}, and no others."
     else:
-        size = image_size(r.family, facts.side)
+        size = _native(r, facts)
         if r.rule.looks_at_pixels:
             why = f"A simple network looks at each pixel by itself; {size} pixels keep it small."
         elif facts.side > size:
@@ -198,6 +210,15 @@ def _image_size(r: Resolved, facts: DataFacts) -> int:
         else:
             why = f"The pictures are {facts.side} pixels on their shorter side."
     return r.put("data.image_size", size, why)
+
+
+def _native(r: Resolved, facts: DataFacts) -> int:
+    """As for any picture, but no larger than it learned with."""
+    return image_size(r.family, min(facts.side, r.preset.side or NATIVE) if r.preset else facts.side)
+
+
+def _sizes(preset: Preset) -> str:
+    return "this size" if preset.network.sizes == "one" else f"multiples of {preset.patch} pixels"
 
 
 def _augment(r: Resolved, facts: DataFacts, size: int) -> None:

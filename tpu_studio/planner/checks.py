@@ -125,22 +125,6 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
         yield Check(str(problem), "error", say_finding(str(problem), why).title, None, why)
 
 
-def of_starter(resolved: Resolved, rented: Rented | None, problem: str) -> Iterator[Check]:
-    """Whether the weights that the model begins from are here, and are trained with where it runs."""
-    preset, place = resolved.job.model.starts_from, places.by_id(resolved.job.where.place)
-    if not preset:
-        return
-    facts = {"preset": preset, "model": resolved.job.model.id}
-    if place.notebook:
-        id, fix = "starter-not-in-notebook", {"where.place": places.default().id}
-        yield Check(id, "error", say_finding(id, facts).title, fix, facts)
-    elif rented is not None and rented.slice.vms > 1:
-        id, fix = "starter-one-machine", {"where.accelerator": AUTO}
-        yield Check(id, "error", say_finding(id, facts).title, fix, facts)
-    if problem:
-        yield Check(problem, "error", say_finding(problem, facts).title, None, facts)
-
-
 def of_work(job: Job, work: Work, consent: str, *, measured: bool) -> Iterator[Check]:
     """Whether anything is known of the model's work. A file that may not run says so by itself."""
     if work.is_guess and not measured and (consent or not job.model.is_own):

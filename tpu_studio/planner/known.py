@@ -9,6 +9,8 @@ from tpu_studio.domain.catalogue import SHIPPED, Catalogues
 from tpu_studio.planner.computer import Computer
 from tpu_studio.planner.own import OwnRuns
 from tpu_studio.planner.timing import Timing
+from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.presets import Preset
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Known:
         bucket_region: Where results of rented runs are kept; "" when not known.
         kept_days: So long that bucket keeps what was deleted, at a price.
         picture_s: What one core takes to read a picture of this data (``data.pace``); None: not timed.
+        preset: Of the folder that the model begins from; None where it begins from none, or has a problem.
+        preset_problem: That problem, as an id and facts.
         starter: The problem of the starter weights that the model begins from, "" where there is none.
         own: This person's runs of before, which correct the estimate (``planner.own``).
     """
@@ -41,7 +45,14 @@ class Known:
     kept_days: int = 0
     picture_s: float | None = None
     starter: str = ""
+    preset: Preset | None = None
+    preset_problem: ModelError | None = None
     own: OwnRuns | None = None
+
+    @property
+    def own_sha256(self) -> str:
+        """As `Plan.own_sha256`."""
+        return self.consent or (self.preset.sha256 if self.preset else "")
 
 
 NOTHING_KNOWN = Known(SHIPPED)

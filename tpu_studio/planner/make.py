@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.planner import checks, rented
+from tpu_studio.planner import checks, presets, rented
 from tpu_studio.planner.facts import checks_of
 from tpu_studio.planner.floor import utilisation
 from tpu_studio.planner.known import NOTHING_KNOWN, Known
@@ -90,6 +90,7 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
         sharded=sized.memory.sharded,
         scored_at_once=sized.scored_at_once,
         consent=question.known.consent,
+        preset_sha256=question.known.preset.sha256 if question.known.preset else "",
         created=now,
     )
     return plan, limits
@@ -169,7 +170,8 @@ def _checks(parts: Parts, limits: Limits) -> list[Check]:
     for group in (
         checks.of_model_and_data(job, question.facts),
         checks.of_own_model(job, known.model_facts, known.consent),
-        checks.of_starter(resolved, sized.rented, known.starter),
+        presets.of_starter(resolved, sized.rented, known.starter),
+        presets.of_folder(resolved, sized.rented, known),
         checks.of_work(job, sized.work, known.consent, measured=parts.estimate.measured),
         checks.of_settings(resolved, question.facts, sized.devices, parts.usual_rate),
         checks.of_place(resolved, sized.rented),

@@ -19,6 +19,7 @@ from tpu_studio.wire import starters, tasks
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.presets import is_folder
 
 _GUESS = work.Work(1_000_000, 6e6, 8 << 20, is_guess=True)
 # Beside its options, what a model's work for one example depends on.
@@ -75,28 +76,31 @@ def _while_frozen(resolved: Resolved, whole: work.Work) -> work.Work:
     return replace(whole, flops=whole.flops * (1 - still + once), activation_bytes=kept)
 
 
-def model_key(values: Mapping[str, object], options: Mapping[str, object], look: Look, consent: str) -> str:
+def model_key(values: Mapping[str, object], options: Mapping[str, object], look: Look, own: str) -> str:
     """Of all that the model's work for one example depends on.
 
     Args:
         values: Of the job, "auto" resolved.
-        consent: sha256 of a person's own file.
+        own: sha256 of a person's own file, or of the folder that the model begins from.
     """
     seen = [look.kind, look.input_shape, look.outputs, len(look.classes)]
     if "vocabulary" in look.numbers:
         seen += [values["data.tokenizer"], look.numbers["vocabulary"]]
     begins = {"model.preset": values["model.preset"]} if values["model.preset"] not in (starters.NONE, AUTO) else {}
+    folder = is_folder(str(values["model.preset"]))
+    if folder:  # wherever it is
+        begins = {}
     content = [
         {path: values[path] for path in _DEPENDS} | begins,
         options,
-        consent if values["model.file"] else "",
+        own if values["model.file"] or folder else "",
         seen,
     ]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def key_of_plan(plan: Plan) -> str:
-    return model_key(plan.job.values, plan.options, Look.from_json(plan.data), plan.consent)
+    return model_key(plan.job.values, plan.options, Look.from_json(plan.data), plan.own_sha256)
 
 
 def needs_engine(plan: Plan) -> bool:

@@ -69,10 +69,12 @@ class Question:
         """
         asked, timing = job or self.job, self.known.timing
         step_time = timing.step_time_s if timing else step_s
-        resolved = resolve(asked, self.facts, self.options, params=0, devices=devices, step_time_s=step_time)
+        known: dict[str, Any] = {"devices": devices, "step_time_s": step_time, "begins": self.known.preset}
+        resolved = resolve(asked, self.facts, self.options, params=0, **known)
         if resolved.rule.reads_tokens and not (counted := self.count_work(resolved)).is_guess:
-            size = {"params": counted.params, "each": each}  # by it, how long it trains, and how far its batch may grow
-            resolved = resolve(asked, self.facts, self.options, devices=devices, step_time_s=step_time, **size)
+            # By its size, how long it trains, and how far its batch may grow.
+            size: dict[str, Any] = {"params": counted.params, "each": each}
+            resolved = resolve(asked, self.facts, self.options, **known, **size)
         if self.known.picture_s and decoded_bytes(self.facts, resolved) > assumed.IN_MEMORY_BYTES:
             resolved.read_s = self.known.picture_s
         return resolved
@@ -80,7 +82,7 @@ class Question:
     def count_work(self, resolved: Resolved) -> Work:
         facts, timing = self.known.model_facts, self.known.timing
         options = self.options or self.job.model.options
-        if "key" in facts and facts["key"] != model_key(resolved.values, options, self.look, self.known.consent):
+        if "key" in facts and facts["key"] != model_key(resolved.values, options, self.look, self.known.own_sha256):
             facts = {}  # of another model than this one, which a person is advised to take perhaps
         return work_of(resolved, self.facts, facts, params=timing.params if timing else 0)
 
@@ -206,7 +208,8 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
 def work_key(question: Question, sized: Sized) -> str:
     """Of this very work on this kind of machine."""
     job = whole_job(question.job, sized.resolved)
-    return key_of(job.values, sized.devices, job.where.accelerator, question.known.consent, question.look.fingerprint)
+    own = question.known.own_sha256
+    return key_of(job.values, sized.devices, job.where.accelerator, own, question.look.fingerprint)
 
 
 def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from tpu_studio.planner.auto import Resolved
+from tpu_studio.wire import presets
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 
 
@@ -13,5 +14,7 @@ def whole_job(job: Job, resolved: Resolved) -> ResolvedJob:
     for path in ("data.path", "model.file"):
         if isinstance(value := values[path], str) and not os.path.isabs(value):
             values[path] = os.path.normpath(os.path.join(job.base or os.sep, value))
+    if folder := resolved.job.model.folder:
+        values["model.preset"] = str(presets.folder_of(folder, job.base))
     given = frozenset(path for path, value in values.items() if value is not None and value not in ({}, []))
     return resolved_of(values, job.base, given)

@@ -262,7 +262,8 @@ def description_of(plan: Plan) -> dict[str, Any]:
 def _vocabulary(plan: Plan, look: Look) -> int:
     """Tokens of texts to be told apart, as far as a look tells; 0 for other data, whose model says it."""
     preset = plan.job.model.starts_from
-    known = models.starter(preset).vocabulary if preset else look.numbers.get("vocabulary", 0)
+    begins = preset and not plan.job.model.folder
+    known = models.starter(preset).vocabulary if begins else look.numbers.get("vocabulary", 0)
     return tokens.BYTES if known and plan.job.data.tokenizer == "bytes" else known
 
 

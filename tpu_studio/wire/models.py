@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tpu_studio.wire import families, starters
+from tpu_studio.wire import families, presets, starters
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.keys import AUTO
@@ -54,7 +54,7 @@ def spec(name: str) -> ModelSpec:
 
 
 def preset(name: str, given: str) -> str:
-    """What the model of that name begins from, as `model.preset` has it resolved: `starters.NONE`, or its starter.
+    """What the model of that name begins from, as `model.preset` has it: `starters.NONE`, its starter, or a folder.
 
     Raises:
         JobError: ``job-not-a-choice``, of a preset that does not exist; ``job-preset-of-another``, of another model.
@@ -65,6 +65,11 @@ def preset(name: str, given: str) -> str:
         return mine
     if given in (starters.NONE, mine):
         return given
+    folders = next((model for model in MODELS if model.from_folder), None)
+    if folders is not None and presets.is_folder(given):
+        if folders.name == name:
+            return given
+        raise JobError("job-preset-of-another", key="model.preset", value=given, model=name, of=folders.name)
     if given in known:
         raise JobError("job-preset-of-another", key="model.preset", value=given, model=name, of=known[given].name)
     raise _no_preset(given, mine)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -88,6 +89,7 @@ class Plan:
         scored_at_once: Of a language model, tokens of one device whose scores over the vocabulary are in memory at a
             time; 0: all, and in plans of older versions.
         consent: sha256 of the user's own model file that was agreed to, or "".
+        preset_sha256: Of the folder that the model begins from (``wire.presets``); "" where it begins from none.
         price: None when unknown.
         verdict: None, and alternatives empty, where they were not asked for, and in plans of older versions.
         basis: None in plans of older versions.
@@ -125,6 +127,7 @@ class Plan:
     sharded: bool = False
     scored_at_once: int = 0
     consent: str = ""
+    preset_sha256: str = ""
     run: str = ""
     created: float = 0.0
     app: str = ""
@@ -132,6 +135,11 @@ class Plan:
     @property
     def fits(self) -> bool:
         return self.memory.fits
+
+    @property
+    def own_sha256(self) -> str:
+        """Of what the person's own model is made of: their file, or the folder that it begins from; "" for ours."""
+        return self.consent or self.preset_sha256
 
     @property
     def options(self) -> dict[str, object]:
@@ -165,6 +173,8 @@ class Plan:
         tree |= {"table_rows": self.table_rows, "sharded": self.sharded}
         if self.scored_at_once:  # a plan of an older version is written as it was
             tree["scored_at_once"] = self.scored_at_once
+        if self.preset_sha256:
+            tree["preset_sha256"] = self.preset_sha256
         tree["job"] = _without_younger_keys(self.job.to_json())
         tree["base"] = self.job.base
         return tree
@@ -236,6 +246,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             table_rows=tree.get("table_rows", 0),
             sharded=tree.get("sharded", False),
             scored_at_once=tree.get("scored_at_once", 0),
+            preset_sha256=_sha256(tree.get("preset_sha256", "")),
             **plain,
             **ranges,
         )
@@ -261,6 +272,13 @@ def _bounded(tree: Mapping[str, object]) -> None:
         raise ValueError(f"sharded is {sharded!r}"[:200])
     if not number(tree.get("steps_per_epoch")):
         raise ValueError("steps_per_epoch is 0")
+
+
+def _sha256(value: object) -> str:
+    """Raises ValueError: it is none."""
+    if not isinstance(value, str) or not re.fullmatch("|[0-9a-f]{64}", value):
+        raise ValueError(f"preset_sha256 is {value!r}"[:200])
+    return value
 
 
 def _known_preset(job: ResolvedJob) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal
 
-from tpu_studio.wire import frameworks, kinds, loans, places, starters, tasks
+from tpu_studio.wire import frameworks, kinds, loans, places, presets, starters, tasks
 from tpu_studio.wire.keys import AUTO, A, Auto, Key, key, keys_of
 from tpu_studio.wire.stops import MOST_HOURS
 
@@ -40,7 +40,8 @@ class Model:
     preset: str | Auto = key(
         AUTO,
         "Pretrained weights",
-        help='What it has learned before: "starter:" and the model\'s name, or "none" to begin from nothing.',
+        help='What it has learned before: "starter:" and the model\'s name, a KerasHub folder such as "./resnet_50", or '
+        '"none" to begin from nothing.',
         group="learning",
         examples=("picture", "text"),
         before=starters.NONE,
@@ -61,6 +62,11 @@ class Model:
     def starts_from(self) -> str:
         """The preset that it begins from; "" where it begins from nothing."""
         return "" if self.preset in (AUTO, starters.NONE) else str(self.preset)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the person's that it begins from; "" where there is none."""
+        return self.starts_from if presets.is_folder(self.starts_from) else ""
 
 
 @dataclass(frozen=True)

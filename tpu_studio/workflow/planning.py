@@ -15,9 +15,11 @@ from tpu_studio.planner.outlook import HERE
 from tpu_studio.planner.own import OwnRuns
 from tpu_studio.planner.parts import Parts
 from tpu_studio.planner.timing import Timing
-from tpu_studio.wire import models, places
+from tpu_studio.wire import models, places, presets
+from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.presets import Preset
 from tpu_studio.workflow.ownfile import OwnFile
 
 
@@ -30,7 +32,7 @@ class Bucket:
 
 
 def starter_problem(plan: Plan) -> str:
-    preset = plan.job.model.starts_from
+    preset = "" if plan.job.model.folder else plan.job.model.starts_from
     return models.starter(preset).problem() if preset else ""
 
 
@@ -141,11 +143,24 @@ def _known(draft: Draft, sources: Sources) -> Known:
     facts: dict[str, object] = {}
     if own:
         facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
+    preset, problem = _preset(draft.job)
     return Known(
         sources.catalogues,
+        preset=preset,
+        preset_problem=problem,
         model_facts=facts,
         consent=draft.consent,
         bucket_region=bucket.region,
         kept_days=bucket.kept_days,
         own=sources.own,
     )
+
+
+def _preset(job: Job) -> tuple[Preset | None, ModelError | None]:
+    """Of the folder that its model begins from, or why that cannot be."""
+    if not job.model.folder:
+        return None, None
+    try:
+        return presets.read(presets.folder_of(job.model.folder, job.base)), None
+    except ModelError as error:
+        return None, error

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.planning import World
+from tests.fakes.presets import unpacked
 from tests.fakes.tasks import LaterTasks
 from tests.unit.viewmodels.test_engine import FakeEngine
 from tpu_studio.gui.engine.dialog import EngineDialog, Words
@@ -49,6 +50,27 @@ def test_it_is_offered_for_pictures_and_its_missing_weights_are_fetched_by_a_pre
     file.write_bytes(b"something else")
     asked[0]()  # what was fetched is looked at
     assert "The starter weights are not as they were published" in notes(page)
+
+
+def test_a_folder_of_one_s_own_is_asked_for_and_chosen_by_a_press(
+    qtbot: QtBot, page: PlanPage, world: World, tmp_path: Path
+) -> None:
+    world.model.choose_data("images", Path("/hands"))
+    world.model.choose_model("kerashub-backbone")
+    note = notes(page)["Choose the folder that the model begins from"]
+    assert note.button is not None and note.button.text() == "Choose…" and "model.weights.h5" in note.text.text()
+    qtbot.mouseClick(note.button, Qt.MouseButton.LeftButton)
+    dialog = page.window().findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog) and dialog.fileMode() == QFileDialog.FileMode.Directory
+
+    dialog.fileSelected.emit(str(unpacked("text", tmp_path)))  # a model for texts: said, and another asked for
+    wrong = notes(page)["“BertBackbone” is no picture network that TPU Studio knows"]
+    assert wrong.button is not None and wrong.button.text() == "Choose…"
+    dialog.fileSelected.emit(str(unpacked("vit", tmp_path)))
+    dialog.close()
+    plan = world.view.plan
+    assert plan is not None and not plan.blocking and plan.job.data.image_size == 32
+    assert plan.job.model.preset == str(tmp_path / "vit") and plan.preset_sha256
 
 
 def test_the_settings_say_what_learns_and_from_what_it_begins(page: PlanPage, world: World) -> None:

@@ -33,7 +33,8 @@ def test_every_model_is_listed_with_its_options_and_what_it_learns_from(ask: Any
 
 def test_what_a_model_can_begin_from_comes_with_its_licence_and_whether_it_is_here(ask: Any, tmp_path: Path) -> None:
     def starter() -> Any:
-        return json.loads(ask("--json", "--kind", "images"))["models"][-1]["starter"]
+        models = json.loads(ask("--json", "--kind", "images"))["models"]
+        return next(model["starter"] for model in models if model["starter"])
 
     found = starter()
     assert (found["preset"], found["licence"]) == ("starter:efficientnet-lite0", "Apache-2.0")
@@ -41,6 +42,12 @@ def test_what_a_model_can_begin_from_comes_with_its_licence_and_whether_it_is_he
     (tmp_path / "starter-weights").mkdir()
     (tmp_path / "starter-weights" / "efficientnet-lite0.safetensors").write_bytes(b"torn")
     assert (starter()["installed"], starter()["problem"]) == (False, "starter-damaged")
+
+
+def test_a_model_that_begins_from_a_folder_names_the_networks_that_it_can_hold(ask: Any) -> None:
+    told = {one["name"]: one["begins_from"] for one in json.loads(ask("--json"))["models"]}
+    assert {"ResNetBackbone", "ViTBackbone"} <= set(told["kerashub-backbone"]) and told["efficientnet-lite0"] == []
+    assert "a KerasHub folder, named by model.preset: ResNetBackbone" in ask("--kind", "images")
 
 
 def test_a_kind_of_data_names_those_that_learn_from_it(ask: Any) -> None:

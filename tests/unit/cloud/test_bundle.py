@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.plans import plan
+from tests.fakes.presets import unpacked
 from tpu_studio.cloud.bundle import bundle, data_pieces, model_in
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.cloud.startup import LIMIT_BYTES, environment, guardian_sha256, metadata, one_line, runtime
@@ -22,7 +23,7 @@ from tpu_studio.data.convert import convert
 from tpu_studio.data.fingerprints import fingerprint_of
 from tpu_studio.trainer.guardian.vm import config as vm_config
 from tpu_studio.trainer.guardian.vm.unpack import unpack
-from tpu_studio.wire import models
+from tpu_studio.wire import models, presets
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import CloudRefused, DataError, ModelError
 from tpu_studio.wire.job import Job, parse, set_values
@@ -89,6 +90,34 @@ def test_starter_weights_travel_whole_or_not_at_all(tmp_path: Path, monkeypatch:
     held = names_in(bundle(begins))
     assert held["tpu_studio/resources/starter-weights/efficientnet-lite0.safetensors"] == b"torn"
     assert "starter-weights" not in " ".join(names_in(bundle(made)))
+
+
+def test_a_folder_of_pretrained_weights_travels_as_it_was_planned_with_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = unpacked("classifier", tmp_path)
+    made = plan()
+    job = made.job.with_values({"model.name": "kerashub-backbone", "model.preset": str(folder)})
+    begins = replace(made, job=job, preset_sha256=presets.read(folder).sha256)
+    held = names_in(bundle(begins))
+    there = "tpu_studio/resources/starter-weights/preset/"
+    assert held[f"{there}model.weights.h5"] == (folder / "model.weights.h5").read_bytes()
+    assert f"{there}task.weights.h5" not in held  # its own answers stay here
+
+    for name in (name for name in held if name.startswith(there)):  # as the machine finds it
+        path = tmp_path / "machine" / Path(name).name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(held[name])
+    monkeypatch.setattr(presets, "_BROUGHT", tmp_path / "machine")
+    found = presets.read(presets.folder_of(str(folder), ""))
+    assert (found.folder, found.sha256) == (tmp_path / "machine", begins.preset_sha256)
+    monkeypatch.undo()
+
+    with pytest.raises(ModelError, match="preset-changed"):
+        bundle(replace(begins, preset_sha256="0" * 64))
+    monkeypatch.setattr(presets, "MOST_BROUGHT", 1000)
+    with pytest.raises(ModelError, match="preset-too-large-to-bring"):
+        bundle(begins)
 
 
 def test_a_model_of_ones_own_travels_only_as_it_was_agreed_to(tmp_path: Path) -> None:

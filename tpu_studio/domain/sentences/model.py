@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 
 CHECKS: dict[str, Entry] = {
@@ -68,16 +70,115 @@ CHECKS |= {
         _INSTALL.replace("Install them", "Fetch them anew"),
     ),
     "starter-not-in-notebook": Sentence(
-        "Starter weights are not brought into a notebook, in this version",
+        "Pretrained weights are not brought into a notebook, in this version",
         f"They would make the file that you open there many times as large. {NOTHING_CHARGED}",
         'Choose this computer or a rented TPU, or set model.preset to "none" to begin from nothing there.',
     ),
     "starter-one-machine": Sentence(
-        "From starter weights one machine trains, in this version",
+        "From pretrained weights one machine trains, in this version",
         f"This TPU is several machines, each of which would have to see the same features. {NOTHING_CHARGED}",
         'Choose a TPU of one machine, or set model.preset to "none" to begin from nothing.',
     ),
 }
+
+_FOLDER = "Choose another folder under Pretrained weights (model.preset)."
+CHECKS |= {
+    "preset-not-chosen": lambda f: Sentence(
+        "Choose the folder that the model begins from",
+        f"“{f.text('model', 'This model')}” is whatever network the folder holds. {NOTHING_CHARGED}",
+        "Write its path into Pretrained weights (model.preset): a KerasHub folder, in which there are config.json and "
+        "model.weights.h5.",
+    ),
+    "preset-missing": lambda f: Sentence(
+        f"The folder {_folder(f)} is not there", NOTHING_CHARGED, "Choose the folder of pretrained weights again."
+    ),
+    "preset-in-a-share": lambda f: Sentence(
+        f"The folder {_folder(f)} lies on another computer and was not opened",
+        "Opening it would tell that computer that you ask, and on Windows who you are. Nothing was charged, and nothing "
+        "of it was read.",
+        "If you trust it, copy it to this computer and choose the copy.",
+    ),
+    "preset-links-out": lambda f: Sentence(
+        f"{_part(f)} leads out of the folder {_folder(f)}",
+        f"Only what lies in the folder itself is read. {NOTHING_CHARGED}",
+        "Copy the folder with its links resolved (cp -rL), as from Hugging Face's cache, and choose the copy.",
+    ),
+    "preset-unreadable": lambda f: Sentence(
+        f"{_part(f)} of the folder {_folder(f)} cannot be used",
+        f"{_why(f)} {NOTHING_CHARGED}",
+        f"{_FOLDER} KerasHub writes such folders by save_to_preset.",
+    ),
+    "preset-other-format": lambda f: Sentence(
+        f"The folder {_folder(f)} is not in KerasHub's format",
+        f"It holds {f.text('why') or 'something else'}, whose weights are called differently. {NOTHING_CHARGED}",
+        "Open it once with KerasHub (Backbone.from_preset), save it by save_to_preset, and choose what that wrote.",
+    ),
+    "preset-pickled": lambda f: Sentence(
+        f"The folder {_folder(f)} has its weights only as {f.text('file', 'a pickle')}, which is not opened",
+        f"{_why(f)} {NOTHING_CHARGED}",
+        "Take the same model in KerasHub's format, with model.weights.h5.",
+    ),
+    "preset-foreign": lambda f: Sentence(
+        f"{_part(f)} of the folder {_folder(f)} asks for code that is not Keras's",
+        f"{_why(f)} Nothing of it was run. {NOTHING_CHARGED}",
+        f"{_FOLDER} Or bring the model as your own Python file, which runs only after you agree.",
+    ),
+    "preset-other-network": lambda f: Sentence(
+        f"“{f.text('network', 'This network')}” is no picture network that TPU Studio knows",
+        f"The folder {_folder(f)} may be for texts or sounds, or newer than this version. {NOTHING_CHARGED}",
+        "Choose one of ResNet, EfficientNet, MobileNet, ViT or DINOv2, or bring your own Python file.",
+    ),
+    "preset-in-part": lambda f: Sentence(
+        f"{_part(f)} of the folder {_folder(f)} is there in part only",
+        f"{_why(f)} {NOTHING_CHARGED}",
+        "Fetch the folder again, or what is missing of it; with git, by “git lfs pull”.",
+    ),
+    "preset-differs": lambda f: Sentence(
+        f"{_part(f)} of the folder {_folder(f)} is not what was fetched",
+        f"{_why(f)} It was changed, or arrived damaged, so it is not used. {NOTHING_CHARGED}",
+        "Fetch the folder again.",
+    ),
+    "preset-unfit": lambda f: Sentence(
+        f"{_part(f)} of the folder {_folder(f)} does not fit the network that it names",
+        f"{_why(f)} {NOTHING_CHARGED}",
+        f"{_FOLDER} It may be of a newer KerasHub, or of a kind of block that is not known here.",
+    ),
+    "preset-changed": lambda f: Sentence(
+        f"The folder {_folder(f)} is no longer the one that was planned with",
+        "Its weights or its description were changed since, and a run never goes on from others. What was trained before "
+        f"is kept; no step was made with the new ones. {NOTHING_CHARGED}",
+        "Put the folder back as it was, or make a new plan with it.",
+    ),
+    "preset-one-size": lambda f: Sentence(
+        f"This network sees pictures of {f.text('side', 'so many')} pixels a side, not of {f.text('given', 'others')}",
+        f"It has a place for each patch of such a picture, and no others. {NOTHING_CHARGED}",
+        "Leave the image size (data.image_size) to be chosen; of converted pictures, convert them to that size.",
+    ),
+    "preset-without-scale": lambda f: Sentence(
+        f"The folder {_folder(f)} does not say how pictures are scaled",
+        "Pixels are brought to numbers from −1 to 1. If it learned with others, it sees less well and learns more "
+        f"slowly. {NOTHING_CHARGED}",
+        "If you have its image_converter.json, or its preprocessor.json, put it into the folder.",
+    ),
+    "preset-too-large-to-bring": lambda f: Sentence(
+        f"The folder {_folder(f)} is too large to be brought to a rented machine, in this version",
+        f"It has {f.bytes('size')}; {f.bytes('limit', '128 MB')} travel with the program. {NOTHING_CHARGED}",
+        "Train on this computer, or choose a smaller network.",
+    ),
+}
+
+
+def _folder(f: Facts) -> str:
+    return f"“{os.path.basename(f.text('path', '').rstrip('/')) or 'of pretrained weights'}”"
+
+
+def _part(f: Facts) -> str:
+    return f"“{f.text('file', 'A file')}”"
+
+
+def _why(f: Facts) -> str:
+    why = f.text("why", "It says no more.")
+    return why if why.endswith(".") else f"{why}."
 
 
 def _line(f: Facts) -> str:
@@ -95,7 +196,8 @@ def _shape(f: Facts, name: str) -> str:
     return f.text(name, "another shape")
 
 
-ERRORS: dict[str, Entry] = {
+ERRORS: dict[str, Entry] = {id: entry for id, entry in CHECKS.items() if id.startswith("preset-")}
+ERRORS |= {
     "model-file-missing": CHECKS["model-file-missing"],
     "model-file-in-a-share": lambda f: Sentence(
         f"{f.file(default='Your model file')} lies on another computer and was not opened",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.gui.kit import paint
@@ -16,7 +18,7 @@ from tpu_studio.gui.kit.theme import Themed, ink, theme
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
-from tpu_studio.wire import starters
+from tpu_studio.wire import presets, starters
 from tpu_studio.wire.plan import Check
 
 LEVELS: dict[str, NoteKind] = {"error": "bad", "warning": "warn", "info": "neutral"}
@@ -68,12 +70,22 @@ class TallNote(Themed, QFrame):
 def note_of(check: Check, model: PlanViewModel) -> TallNote:
     """A check as a note, its repair as the button."""
     said = say_check(check.id, check.title, check.facts)
-    fetches = check.id in starters.PROBLEMS
+    fetches, picks = check.id in starters.PROBLEMS, check.id in presets.PROBLEMS
     text = " ".join(part for part in (said.meaning, "" if check.fix or fetches else said.action) if part)
-    action = planwords.fix_words(check.fix) if check.fix else "Fetch…" if fetches else ""
+    action = planwords.fix_words(check.fix) if check.fix else "Fetch…" if fetches else "Choose…" if picks else ""
     note = TallNote(said.title, text, LEVELS.get(check.level, "neutral"), action)
     if check.fix:
         note.acted.connect(lambda: model.apply(dict(check.fix or {})))
     elif fetches:
         note.acted.connect(model.fetch_weights)
+    elif picks:
+        note.acted.connect(lambda: _pick_folder(note, model))
     return note
+
+
+def _pick_folder(note: QWidget, model: PlanViewModel) -> None:
+    """The dialog outlives the note, which a new plan replaces."""
+    dialog = QFileDialog(note.window(), "Choose the folder of pretrained weights", str(Path.home()))
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.fileSelected.connect(lambda name: model.apply({"model.preset": name}))
+    dialog.open()

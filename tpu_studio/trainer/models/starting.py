@@ -1,8 +1,8 @@
-"""Starter weights into a model, and the two halves of a model that begins from them.
+"""Pretrained weights into a model, and the two halves of a model that begins from them.
 
-`fill` gives every weight but the answer's what the published file has, read after its hash was checked; which is which
-the family's builder says (`starters`). `halves` cuts a model where its family says that features end: what stands
-before may stay as it is, and what stands behind learns.
+`fill` gives every weight but the answer's what the published file has, read after its hash was checked; which is
+which the family's builder says (`starters`). Those of a folder of the person's are `pretrained`'s. `halves` cuts a
+model where its family says that features end: what stands before may stay as it is, and what stands behind learns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from tpu_studio.trainer.models import initial
+from tpu_studio.trainer.models import initial, pretrained
 from tpu_studio.wire import families, models
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
@@ -23,10 +23,12 @@ def fill(model: Any, plan: Plan) -> None:
     """Nothing where the plan begins from nothing, or where models are built for their shapes alone.
 
     Raises:
-        ModelError: ``starter-missing``, ``starter-damaged``.
+        ModelError: ``starter-missing``, ``starter-damaged``, and those of `pretrained`.
     """
     if not plan.job.model.starts_from or not initial.draws():
         return
+    if plan.job.model.folder:
+        return pretrained.fill(model, pretrained.preset_of(plan))
     tensors = _read(plan)
     builder = import_module(f"{__package__}.{_family(plan).builder}")
     weights = {weight.path: weight for weight in model.weights}
@@ -42,8 +44,18 @@ def halves(model: Any, plan: Plan) -> tuple[keras.Model, keras.Model]:
 
 def sha256_of(plan: Plan) -> str:
     """Of the weights that it begins from; "" where there are none."""
+    if plan.job.model.folder:
+        return pretrained.preset_of(plan).sha256
     preset = plan.job.model.starts_from
     return models.starter(preset).sha256 if preset else ""
+
+
+def origin(plan: Plan) -> dict[str, str] | None:
+    """What the model began from, for the result's card; None: from nothing."""
+    if plan.job.model.folder:
+        return {"network": pretrained.preset_of(plan).kind, "sha256": plan.preset_sha256}
+    preset = plan.job.model.starts_from
+    return {"preset": preset, "sha256": sha256_of(plan)} if preset else None
 
 
 def _family(plan: Plan) -> families.Family:

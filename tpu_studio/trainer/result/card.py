@@ -14,7 +14,7 @@ from typing import Any
 
 import keras
 
-from tpu_studio.trainer.models import Shapes, count_params, shapes
+from tpu_studio.trainer.models import Shapes, count_params, shapes, starting
 from tpu_studio.trainer.models.own import own_job
 from tpu_studio.trainer.result import files
 from tpu_studio.wire import frameworks, tasks
@@ -63,6 +63,7 @@ def card(
         },
         "versions": {"python": platform.python_version()} | _versions(),
         "own": own,
+        "began_from": starting.origin(plan),
         "use": _use(own is not None) | _text_use(sizes, description),
     }
 

@@ -137,9 +137,8 @@ def _curves_in_words(plots: tuple[Plot, ...]) -> str:
 def private_of(runs: Mapping[Path, Plan]) -> Private:
     """What cuts the texts of these runs, by their folders."""
     paths = [str(folder) for folder in runs]
-    paths += [
-        path for plan in runs.values() for path in (plan.job.base, plan.job.data.path, plan.job.model.file) if path
-    ]
+    for job in (plan.job for plan in runs.values()):
+        paths += [path for path in (job.base, job.data.path, job.model.file, job.model.folder) if path]
     words = [plan.job.where.project or "" for plan in runs.values()]
     return Private(paths, [*words, *(name for folder in runs for name in _cloud_names(folder))])
 

@@ -1,0 +1,21 @@
+"""Small folders as KerasHub 0.32.0 wrote them, with what its networks see in two pictures (`make_preset_samples`)."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+ZIP = Path(__file__).with_name("kerashub.zip")
+
+
+def unpacked(name: str, to: Path) -> Path:
+    """The folder of that *name* below *to*."""
+    with zipfile.ZipFile(ZIP) as archive:
+        archive.extractall(to, [one for one in archive.namelist() if one.startswith(f"{name}/")])
+    return to / name
+
+
+def names() -> list[str]:
+    """Of those that say what the network sees."""
+    with zipfile.ZipFile(ZIP) as archive:
+        return [Path(one).parent.name for one in archive.namelist() if one.endswith("seen.npz")]

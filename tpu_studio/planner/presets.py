@@ -1,0 +1,64 @@
+"""What is looked at of the weights that a model begins from: are they here, whole, and of use where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tpu_studio.domain.sentences import say_finding
+from tpu_studio.planner.auto import Resolved
+from tpu_studio.planner.known import Known
+from tpu_studio.planner.rented import Rented
+from tpu_studio.wire import places, presets
+from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire.models import BY_NAME
+from tpu_studio.wire.plan import Check
+
+
+def of_starter(resolved: Resolved, rented: Rented | None, problem: str) -> Iterator[Check]:
+    """Whether the weights that the model begins from are here, and are trained with where it runs."""
+    preset, place = resolved.job.model.starts_from, places.by_id(resolved.job.where.place)
+    if not preset:
+        return
+    facts = {"preset": preset, "model": resolved.job.model.id}
+    if place.notebook:
+        id, fix = "starter-not-in-notebook", {"where.place": places.default().id}
+        yield Check(id, "error", say_finding(id, facts).title, fix, facts)
+    elif rented is not None and rented.slice.vms > 1:
+        id, fix = "starter-one-machine", {"where.accelerator": AUTO}
+        yield Check(id, "error", say_finding(id, facts).title, fix, facts)
+    if problem:
+        yield Check(problem, "error", say_finding(problem, facts).title, None, facts)
+
+
+def of_folder(resolved: Resolved, rented: Rented | None, known: Known) -> Iterator[Check]:
+    """Whether there is a folder for a model that begins from one, and whether it is what it should be."""
+    model, preset = BY_NAME.get(resolved.job.model.id), known.preset
+    if model is None or not model.from_folder:
+        return
+    if known.preset_problem is not None:
+        yield _check(known.preset_problem.id, "error", known.preset_problem.facts)
+    elif preset is None:
+        yield _check("preset-not-chosen", "error", {"model": model.title})
+    else:
+        yield from _of_preset(resolved, rented, preset)
+        seen = known.model_facts  # by the engine, where it could not build it
+        if (problem := str(seen.get("problem") or "")) in presets.PROBLEMS:
+            facts = seen.get("facts")
+            yield _check(problem, "error", facts if isinstance(facts, Mapping) else {})
+
+
+def _of_preset(resolved: Resolved, rented: Rented | None, preset: presets.Preset) -> Iterator[Check]:
+    side = resolved.job.data.image_size
+    facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name}
+    if not preset.takes(side):
+        fix = {"data.image_size": AUTO} if "data.image_size" in resolved.asked.given else None
+        yield _check("preset-one-size", "error", facts | {"side": preset.nearest(side), "given": side}, fix)
+    if not preset.says_scale:
+        yield _check("preset-without-scale", "info", facts)
+    if rented is not None and preset.size_bytes > presets.MOST_BROUGHT:
+        sizes: dict[str, object] = {"size": preset.size_bytes, "limit": presets.MOST_BROUGHT}
+        yield _check("preset-too-large-to-bring", "error", facts | sizes, {"where.place": places.default().id})
+
+
+def _check(id: str, level: str, facts: Mapping[str, object], fix: Mapping[str, object] | None = None) -> Check:
+    return Check(id, level, say_finding(id, facts).title, fix, facts)

@@ -1,0 +1,113 @@
+"""`kerashub-backbone`: the network of a KerasHub folder on the person's disk, with an answer of its own behind it.
+
+Plain Keras layers (`kerashub`), so the finished file opens anywhere Keras does. The folder's own answers are not used.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import keras
+import numpy as np
+
+from tpu_studio.trainer.models import initial, plain
+from tpu_studio.trainer.models.kerashub.stored import Array, Read
+from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.wire import presets
+from tpu_studio.wire.errors import ModelError, words_of
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.presets import Preset
+
+SHOWN = 300  # characters of a message that is not ours
+
+
+def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
+    """Raises ModelError: those of `presets.read`, ``preset-changed``, ``preset-not-chosen``."""
+    preset = preset_of(plan)
+    with initial.to_fill(), _blaming(preset, presets.CONFIG):
+        model = _built(preset, shapes, options, seed)
+    initial.fill(model.get_layer("answer"), seed, lambda path, shape: initial.glorot(shape))
+    return model
+
+
+def preset_of(plan: Plan) -> Preset:
+    folder = plan.job.model.folder
+    if not folder:
+        raise ModelError("preset-not-chosen", model=plan.job.model.id)
+    preset = presets.read(presets.folder_of(folder, plan.job.base))
+    presets.check_same(preset, plan.preset_sha256)
+    return preset
+
+
+def fill(model: keras.Model, preset: Preset) -> None:
+    """Give every weight of *model* but the answer's what the folder has.
+
+    Raises:
+        ModelError: ``preset-unfit``: its files hold other weights than it says.
+    """
+    weights = {weight.path: weight for weight in model.weights}
+    with _blaming(preset, preset.weights.name), _reading(preset) as read:
+        for path, values in _network(preset).weights(model, preset.config, read):
+            if tuple(weights[path].shape) != values.shape:
+                raise ValueError(f"{path} has {values.shape} and needs {tuple(weights[path].shape)}")
+            weights[path].assign(values)
+
+
+def _built(preset: Preset, shapes: Shapes, options: Mapping[str, Any], seed: int) -> keras.Model:
+    inputs = keras.Input(shapes.input, dtype=shapes.dtype, name="input")
+    x = inputs
+    if shapes.input[-1] == 1:
+        x = keras.layers.Concatenate(name="colours")([x, x, x])
+    scale = [one * 255.0 / shapes.white for one in preset.scale]
+    x = keras.layers.Rescaling(_each(scale), offset=_each(preset.offset), name="scale")(x)
+    x = _network(preset).body(x, preset.config)
+    x = plain.dropout(options["dropout"], seed, "dropout")(x)
+    outputs = keras.layers.Dense(shapes.outputs, dtype="float32", name="answer")(x)
+    return plain.model(inputs, outputs, preset.network.builder)
+
+
+def _each(numbers: Sequence[float]) -> float | list[float]:
+    """Of all colours, or of each."""
+    return numbers[0] if len(numbers) == 1 else list(numbers)
+
+
+def _network(preset: Preset) -> ModuleType:
+    return import_module(f"{__package__}.kerashub.{preset.network.builder}")
+
+
+@contextmanager
+def _reading(preset: Preset) -> Iterator[Read]:
+    """By Keras's own reader, which follows no link out of a file."""
+    from keras.src.saving.saving_lib import H5IOStore, ShardedH5IOStore
+
+    whole = preset.weights.name == presets.WEIGHTS
+    store = (H5IOStore if whole else ShardedH5IOStore)(preset.weights, mode="r")
+    try:
+        yield functools.partial(_read, store)
+    finally:
+        store.close()
+
+
+def _read(store: Any, group: str, number: int) -> Array:
+    held = store.get(group)
+    if str(number) not in held:
+        raise ValueError(f"there are no weights {number} of {group}")
+    values = np.asarray(held[str(number)])
+    if values.dtype.name not in ("float16", "bfloat16", "float32", "float64"):
+        raise ValueError(f"{group} holds {values.dtype.name}")
+    return values.astype(np.float32)
+
+
+@contextmanager
+def _blaming(preset: Preset, file: str) -> Iterator[None]:
+    """What goes wrong inside is the folder's fault, whose values are anybody's."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError) as error:
+        facts = {"path": str(preset.folder), "file": file, "why": words_of(error)[:SHOWN]}
+        raise ModelError("preset-unfit", **facts) from error
