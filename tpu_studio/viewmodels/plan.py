@@ -17,6 +17,7 @@ from tpu_studio.viewmodels.plancheck import PlanChecks, Preflight, described
 from tpu_studio.viewmodels.planedit import Editing
 from tpu_studio.viewmodels.planlook import Looks
 from tpu_studio.viewmodels.planpace import Paces, Read
+from tpu_studio.viewmodels.planpreset import Presets
 from tpu_studio.viewmodels.planstart import Launcher, Starting
 from tpu_studio.viewmodels.planstate import ModelChoice
 from tpu_studio.viewmodels.plantiming import StepTimes, Stopwatch
@@ -68,6 +69,7 @@ class PlanViewModel(Editing, Starting):
         self._times = StepTimes(tasks, self._plan, self._not_timed)
         self._work = ModelWork(tasks, self._plan)
         self._paces = Paces(tasks, self._plan, pace)
+        self._presets = Presets(tasks, self._plan)
         self._checks = PlanChecks(tasks, self._check_changed)
         self._edited_at = clock()
         self._pictured = ""  # fingerprint of the data whose small pictures are shown or on their way
@@ -237,6 +239,7 @@ class PlanViewModel(Editing, Starting):
             checked=self._checks.of,  # with the TPU compiler's answer where there is one: that very plan is launched
             bucket=lambda place: Bucket(region if places.by_id(place).charges else "", kept_days.get(place, 0)),
             own=self._taught,
+            preset=self._presets.of,
         )
 
     def _where(self, plan: Plan | None) -> planwhere.WhereView:

@@ -161,6 +161,16 @@ def read(folder: Path) -> Preset:
         raise ModelError("preset-unreadable", path=str(folder), file=_name(error), why=error.strerror) from error
 
 
+def stamp(folder: Path) -> object:
+    """What is another one when a file of *folder* was changed; quick. None where it cannot be looked at."""
+    if owncode.in_a_share(folder):
+        return None
+    try:
+        return _Folder(folder, folder).signature()
+    except OSError:
+        return None
+
+
 def check_same(preset: Preset, sha256: str) -> None:
     """Raises ModelError ``preset-changed``: it is not the one of *sha256*, that was planned with."""
     if sha256 and preset.sha256 != sha256:

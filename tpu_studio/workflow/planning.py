@@ -36,6 +36,17 @@ def starter_problem(plan: Plan) -> str:
     return models.starter(preset).problem() if preset else ""
 
 
+Begins = tuple[Preset | None, ModelError | None]
+
+
+def preset_of(job: Job) -> Begins:
+    """Of the folder that its model begins from; reads all of it, once."""
+    try:
+        return presets.read(presets.folder_of(job.model.folder, job.base)), None
+    except ModelError as error:
+        return None, error
+
+
 @dataclass(frozen=True)
 class Sources:
     """What is known of a plan without waiting; each answers None where it does not know.
@@ -48,6 +59,7 @@ class Sources:
         checked: The answer of the TPU compiler to this very plan.
         bucket: Of the person's bucket at a place.
         own: Runs of before.
+        preset: Of the folder that the job's model begins from, or why that cannot be.
         starter: The problem of the starter weights that it begins from; "": they are here, or it begins from none.
     """
 
@@ -59,6 +71,7 @@ class Sources:
     bucket: Callable[[str], Bucket] = lambda place: Bucket()
     own: OwnRuns | None = None
     starter: Callable[[Plan], str] = starter_problem
+    preset: Callable[[Job], Begins] = preset_of
 
 
 @dataclass(frozen=True)
@@ -143,7 +156,7 @@ def _known(draft: Draft, sources: Sources) -> Known:
     facts: dict[str, object] = {}
     if own:
         facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
-    preset, problem = _preset(draft.job)
+    preset, problem = sources.preset(draft.job) if draft.job.model.folder else (None, None)
     return Known(
         sources.catalogues,
         preset=preset,
@@ -154,13 +167,3 @@ def _known(draft: Draft, sources: Sources) -> Known:
         kept_days=bucket.kept_days,
         own=sources.own,
     )
-
-
-def _preset(job: Job) -> tuple[Preset | None, ModelError | None]:
-    """Of the folder that its model begins from, or why that cannot be."""
-    if not job.model.folder:
-        return None, None
-    try:
-        return presets.read(presets.folder_of(job.model.folder, job.base)), None
-    except ModelError as error:
-        return None, error

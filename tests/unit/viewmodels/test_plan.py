@@ -420,9 +420,10 @@ def test_every_key_of_the_schema_is_on_the_page_or_has_its_own_place():
 def test_the_models_that_fit_are_offered_with_what_they_would_take():
     one = World()
     of_text = ["gpt-nano", "gpt-mini", "gpt-124m", "text-classifier", "all-minilm-l6-v2"]
-    assert [choice.name for choice in one.view.choices] == ["mlp", "small-cnn", "efficientnet-lite0", *of_text]
+    of_pictures = ["small-cnn", "efficientnet-lite0", "kerashub-backbone"]
+    assert [choice.name for choice in one.view.choices] == ["mlp", *of_pictures, *of_text]
     one.model.choose_data("images", Path("/hands"))
-    assert [choice.name for choice in one.view.choices] == ["small-cnn", "mlp", "efficientnet-lite0"]
+    assert [choice.name for choice in one.view.choices] == ["small-cnn", "mlp", *of_pictures[1:]]
     first = one.view.choices[0].detail
     assert first.startswith("Good first choice · 391 thousand weights · about ")
 

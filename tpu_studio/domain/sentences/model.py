@@ -89,6 +89,11 @@ CHECKS |= {
         "Write its path into Pretrained weights (model.preset): a KerasHub folder, in which there are config.json and "
         "model.weights.h5.",
     ),
+    "preset-being-read": lambda f: Sentence(
+        f"The folder {_folder(f)} is being read",
+        f"It is looked whether its weights are whole; a large one takes a few seconds. {NOTHING_CHARGED}",
+        "Wait a moment.",
+    ),
     "preset-missing": lambda f: Sentence(
         f"The folder {_folder(f)} is not there", NOTHING_CHARGED, "Choose the folder of pretrained weights again."
     ),
