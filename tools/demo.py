@@ -95,7 +95,7 @@ def train(driver: Driver, job: Path, changes: dict[str, Any] | None = None) -> A
     """Open *job* on the Plan page, make *changes*, press Start (and, for a rented machine, confirm the review), watch
     the run; its row in the list when it is over."""
     studio = driver.studio
-    say(f"Planning {job.stem} …")
+    say(f"Planning {job.stem}…")
     studio.shell.open_path(job)
     holder: Any = driver.window.page("plan")
     driver.wait(lambda: holder.page is not None, 30, "The Plan page did not open.")
@@ -118,7 +118,7 @@ def train(driver: Driver, job: Path, changes: dict[str, Any] | None = None) -> A
     page = holder.page
     driver.click(page.card.start.button if page.card.isVisible() else page.bar.button)
     if model.state.value.job.where.place != "computer":
-        say("Reviewing: what is rented, what it would cost, what ends it …")
+        say("Reviewing: what is rented, what it would cost, what ends it…")
         driver.wait(lambda: driver.sheet() is not None or model.state.value.problem, 30, "The review did not open.")
         if model.state.value.reviewing:
             driver.agree(model)
@@ -171,7 +171,7 @@ def watch(driver: Driver, run: str) -> Any:
     driver.wait(lambda: (seen := row()) is not None and seen.over, RUN_S, "The run took more than an hour.", tell)
     page = driver.window.run_page
     if page is not None and page.page is not None and page.page.model.plan.place != "computer":
-        say("It has ended. Waiting for the proof that its machine is deleted …")
+        say("It has ended. Waiting for the proof that its machine is deleted…")
         shown = page.page.model
         driver.wait(lambda: shown.state.value.view.settled, PROOF_S, "The machine was not proved deleted in time.")
     over = row()

@@ -51,7 +51,7 @@ def be_ready(driver: Driver, say: Callable[[str], None] = lambda words: None) ->
     studio = driver.studio
     account = studio.account
     studio.shell.go("account")
-    say("Opening the practice cloud …")
+    say("Opening the practice cloud…")
     account.show("practice")
     driver.wait(lambda: account.state.value.connected or account.state.value.problem, LOOK_S, "It did not answer.")
     driver.wait(lambda: _quiet(account), LOOK_S, "The account was not looked at in time.")

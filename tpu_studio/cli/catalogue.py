@@ -34,7 +34,7 @@ def catalogue_(arguments: Arguments, output: Output) -> int:
                 home,
                 today=today,
                 cancelled=stop.asked,
-                told=lambda done, total, what: output.progress(done / total, f"Asking {what} …" if what else ""),
+                told=lambda done, total, what: output.progress(done / total, f"Asking {what}…" if what else ""),
             )
     known = catalogue_at(place)
     output.answer(as_json(found, known), as_text(found, known, today))

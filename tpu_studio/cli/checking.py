@@ -54,7 +54,7 @@ def check(arguments: Arguments, output: Output) -> int:
                         target,
                         largest_batch=arguments.largest_batch,
                         cancelled=cancelled,
-                        stage=lambda name: output.progress(None, f"{_STAGES.get(name, name)} …", now=True),
+                        stage=lambda name: output.progress(None, f"{_STAGES.get(name, name)}…", now=True),
                     )
             except NotReady as error:
                 output.say(f"Shapes and operations were not checked: {error.id}.")

@@ -21,7 +21,7 @@ def write(services: Studio, made: Plan, arguments: Arguments, output: Output) ->
     from tpu_studio.workflow.notebooks import launched
 
     output.say(as_text(made))
-    output.progress(None, "Writing the notebook …")
+    output.progress(None, "Writing the notebook…")
 
     def wanted(run: str) -> Path:
         return arguments.notebook or Path(arguments.job).with_name(f"{run}.ipynb")

@@ -65,7 +65,7 @@ def _tell(output: Output, progress: ConvertProgress) -> None:
     from tpu_studio.domain import figures
 
     if progress.phase == "looking" or not progress.shards:
-        output.progress(None, "Looking at the data …")
+        output.progress(None, "Looking at the data…")
         return
     share = (
         progress.bytes_done / progress.bytes_total if progress.bytes_total else progress.shards_done / progress.shards

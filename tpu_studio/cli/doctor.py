@@ -52,7 +52,7 @@ def doctor(arguments: Arguments, output: Output) -> int:
         keep(choices)
     if arguments.fix:
         choices, left = mended(arguments, output, seen, choices, keep)
-    results = seen.check(choices, told=lambda one: output.progress(None, f"Looking at {one.id} …"))
+    results = seen.check(choices, told=lambda one: output.progress(None, f"Looking at {one.id}…"))
     passed = {one.id for one in results if one.state == "pass"}
     if "project" in passed and choices != known:
         keep(choices)

@@ -37,7 +37,7 @@ def live_check(arguments: Arguments, output: Output) -> int:
         agreed = output.ask("Make the small things and rent the machine, too? Without it only the free reads are made.")
 
     def told(step: Step) -> None:
-        output.progress(None, f"Asking: {step.id} …")
+        output.progress(None, f"Asking: {step.id}…")
 
     try:
         outcome = livechecking.live_check(arguments.on, home, agreed, arguments.max_usd, told=told)

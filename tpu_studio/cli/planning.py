@@ -137,7 +137,7 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
 
             why = say(priced.error).title
             output.say(f"Google's price list could not be read today: {why}. The plan says from when its prices are.")
-    output.progress(None, "Looking at the data …")
+    output.progress(None, "Looking at the data…")
     own = _own_file(services, job, trusted=arguments.trust_code, output=output)
     steps = _Steps(services, output, Draft(job, _look(job), own), asks_check=checked)
     planning = steps.plan(advise=False)
@@ -176,7 +176,7 @@ class _Steps:
 
     def inspect(self, plan: Plan) -> None:
         """What the model is made of and what it works, as far as the engine can tell now."""
-        self._output.progress(None, "Building the model …")
+        self._output.progress(None, "Building the model…")
         try:
             self._seen = self._services.stopwatch.inspect(plan)
         except NotReady:
@@ -191,7 +191,7 @@ class _Steps:
         from tpu_studio.viewmodels.planpace import needs_pace, read_pace
 
         if needs_pace(planning.plan):
-            self._output.progress(None, "Timing how quickly the pictures are read …")
+            self._output.progress(None, "Timing how quickly the pictures are read…")
             self._picture_s = read_pace(planning.plan)
         elif wants_timing(self.draft, planning):
             _time(self._services, planning.plan, self._output)
@@ -258,7 +258,7 @@ def _time(services: Studio, plan: Plan, output: Output) -> None:
             "The training engine is not installed: the estimate is wide. Get it with: tpu-studio engine --install"
         )
         return
-    output.progress(None, "Timing a few real steps …", now=True)
+    output.progress(None, "Timing a few real steps…", now=True)
     try:
         services.stopwatch.time(plan, MEASURE_S)
     except BadInput:

@@ -48,7 +48,7 @@ def predict(arguments: Arguments, output: Output) -> int:
         ]
         if consent and services.consents.agreed(consent):
             argv += ["--consent", consent]
-    output.progress(None, "Waking the model …", now=True)
+    output.progress(None, "Waking the model…", now=True)
     done = subprocess.run(
         [*argv, "--", *items], env=trainer_environment(), stdin=subprocess.DEVNULL, capture_output=True
     )  # in the person's own working folder, which the files may be named from; no module comes from there (-P)

@@ -69,6 +69,6 @@ def _wait(services: Studio, following: Any, before: float, output: Output) -> No
     while not following.view.over and _told_at(following.view) == before:
         if places.by_id(following.plan.place).rents:
             turn_at = drive(services, following.folder.name, turn_at)
-        output.progress(None, "Profiling …", same="Profiling …")
+        output.progress(None, "Profiling…", same="Profiling…")
         time.sleep(POLL_S)
         following.poll()

@@ -266,7 +266,7 @@ def _words(services: Studio, run_id: str, view: RunView, place: str) -> tuple[st
     problem = services.driver.problems.get(run_id) if places.by_id(place).rents else None
     if problem is None:
         return doing(view, place, time.time())
-    told = f"{(say_untended(problem) if view.unproved else say(problem)).title} …"
+    told = f"{(say_untended(problem) if view.unproved else say(problem)).title}…"
     return told, told
 
 

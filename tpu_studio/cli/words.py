@@ -33,7 +33,7 @@ def doing(view: RunView, place: str, now: float) -> tuple[str, str]:
         now: Seconds since 1970 by this computer's clock.
     """
     if view.over and view.rented:
-        words = "Cleaning up: the result is fetched, and that the machine is gone is being proved …"
+        words = "Cleaning up: the result is fetched, and that the machine is gone is being proved…"
         return words, words
     if view.waiting and not view.step:
         return _waiting(view)
@@ -66,7 +66,7 @@ def _waiting(view: RunView) -> tuple[str, str]:
     zones = ", ".join(str(zone) for zone in items(view.waiting.get("zones")))
     since = number(view.waiting.get("since"), view.seen_t)
     why = say(StudioError(str(view.waiting.get("why") or "no-capacity"))).title
-    asked = f"asked {zones}: {why} …"
+    asked = f"asked {zones}: {why}…"
     return f"Waiting {figures.duration(max(0.0, view.seen_t - since))}, {asked}", asked
 
 
@@ -82,14 +82,14 @@ def _before(view: RunView, place: str, now: float) -> tuple[str, str]:
     if view.detail == "waiting-for-colab":
         from tpu_studio.domain.sentences.colab import WAITING
 
-        return f"{WAITING} …", WAITING
+        return f"{WAITING}…", WAITING
     if view.phase is Phase.QUEUED and view.detail == _TURN:
         told = "Waiting for its turn: another run trains on this computer"
-        return f"{told}{waited} …", told
+        return f"{told}{waited}…", told
     if view.phase is Phase.QUEUED and view.rented:
         told = queued_words(view)
         sent = upload_words(view)
-        return f"{told}{f': {sent}' if sent else ''} …", told
+        return f"{told}{f': {sent}' if sent else ''}…", told
     told = _PHASES.get(view.phase.value, view.phase.value)
     detail = DETAILS.get(view.detail, view.detail)
     told += f": {detail}" if detail else ""

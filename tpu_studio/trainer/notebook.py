@@ -97,7 +97,7 @@ class Notebook:
             self._from_zip(_uploaded("Choose the zip to go on from"))
         if not (self.folder / PLAN).exists() and self.mirror is not None and (self.mirror / PLAN).exists():
             self._check_same((self.mirror / PLAN).read_bytes())
-            _say("Bringing back what the runtime before has left in Drive …")
+            _say("Bringing back what the runtime before has left in Drive…")
             _copy_run(self.mirror, self.folder)
         if not (self.folder / PLAN).exists():
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,7 @@ class Notebook:
     def _fetch(self, name: str, target: Path) -> None:
         kept = self.mirror.parent / name if self.mirror is not None else None
         if kept is not None and kept.exists():
-            _say(f"Reading {name} from your Drive …")
+            _say(f"Reading {name} from your Drive…")
             shutil.copyfile(kept, target)
         else:
             chosen = _uploaded(f"Choose {name}, which lies beside the notebook on your computer")
@@ -279,7 +279,7 @@ class Notebook:
                 if told:
                     raise
                 told = True
-                _say("Stopping; the model is kept …")
+                _say("Stopping; the model is kept…")
                 controls.send(self.folder, {"verb": "stop", "keep": True, "attempt": attempt})
 
     # ---------------------------------------------------------------------------------------------------- carrying it

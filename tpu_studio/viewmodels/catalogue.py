@@ -80,7 +80,7 @@ class CatalogueViewModel:
         view = self.state.value
         if view.busy:
             share, what = self._told
-            asking = "Ending the question under way …" if self._cancelled else f"Asking {what} …" if what else ""
+            asking = "Ending the question under way…" if self._cancelled else f"Asking {what}…" if what else ""
             self.state.set(replace(view, share=share, asking=asking))
 
     def _take(self, done: int, total: int, what: str) -> None:

@@ -113,11 +113,11 @@ class LiveCheckViewModel:
 
     def tick(self) -> None:
         if self.state.value.busy:
-            asking = "Ending the step under way …" if self._cancelled else self._asking
+            asking = "Ending the step under way…" if self._cancelled else self._asking
             self._change(asking=asking)
 
     def _take(self, step: Step) -> None:
-        self._asking = f"Asking: {step.id} …"  # one assignment, from another thread; `tick` takes it over
+        self._asking = f"Asking: {step.id}…"  # one assignment, from another thread; `tick` takes it over
 
     def _known(self, steps: Sequence[Step]) -> None:
         lines = []

@@ -48,7 +48,7 @@ class PricesView:
     def sentence(self, today: date) -> str:
         """Where prices come from, for the account page; "" where nobody has asked yet."""
         if self.reading and self.live is None:
-            return "Reading Google's price list …"
+            return "Reading Google's price list…"
         if self.live is not None:
             days = (today - self.live).days
             age = "today" if days == 0 else "yesterday" if days == 1 else f"{days} days ago"

@@ -38,19 +38,21 @@ def what_happened(
     """The *most* newest lines, newest first. *found*: what the measured steps foretell, once there are enough. *copy*:
     the run came here as files."""
     told: list[Line] = []
-    copied = False  # of copies that follow one another the newest is told
+    told_kinds: set[str] = set()  # of checkpoints, and of bests, that follow one another the newest is told
     bests: set[str] = set()  # nor is a best told twice that reads the same
     for item in reversed(view.happened):
         if len(told) == most:
             break
         line = _line(facts, item, view.usd, copy)
-        if line is None or (copied and item.kind == "checkpoint"):
+        if line is None or item.kind in told_kinds:
             continue
-        if item.kind != "best":
-            copied = item.kind == "checkpoint"
-        elif line.text in bests:
-            continue
+        if item.kind not in _PROGRESS:
+            told_kinds.clear()
         else:
+            told_kinds.add(item.kind)
+        if item.kind == "best":
+            if line.text in bests:
+                continue
             bests.add(line.text)
         told.append(line)
     if found is not None and (len(told) < most or told[-1].t < view.pace.known_t):
@@ -60,6 +62,7 @@ def what_happened(
     return tuple(told[:most])
 
 
+_PROGRESS = ("best", "checkpoint")
 _PHASE_LINES = {
     "queued": ("clock", "Waiting its turn"),
     "provisioning": ("cloud", "Getting the TPU"),

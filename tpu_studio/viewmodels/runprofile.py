@@ -72,7 +72,7 @@ def card_of(plan: Plan, view: RunView) -> Card | None:
     if view.profiling:
         done = 0 if view.profile_from is None else min(STEPS, max(0, view.step - view.profile_from))
         doing = f"{done} of {STEPS} steps so far." if done < STEPS else "The steps are recorded and being read."
-        return Card("Profiling …", (f"{doing} Training goes on meanwhile.",), progress=done / STEPS)
+        return Card("Profiling…", (f"{doing} Training goes on meanwhile.",), progress=done / STEPS)
     if profile is None:
         failed = failure(view)
         return None if failed is None else Card(failed.title, (f"{failed.meaning} {failed.action}".strip(),))

@@ -12,11 +12,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from tests.fakes.tasks import InlineTasks
+from tests.fakes.views import T
 from tests.unit.viewmodels.test_run import Oracle, Verbs, Watched, training
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.run.events import EventCard
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runhappened import Line
 from tpu_studio.wire import places
 from tpu_studio.wire.events import event
 
@@ -92,3 +95,12 @@ def test_the_report_of_a_run_that_is_over_is_one_press_away(
     page.model.open_path = opened.append
     qtbot.mouseClick(page.ending.button, Qt.MouseButton.LeftButton)
     assert opened == [tmp_path / "result" / "report.html"]
+
+
+def test_lines_of_one_minute_are_told_apart_by_their_seconds(qapp: Any, qtbot: Any) -> None:
+    card = EventCard()
+    qtbot.addWidget(card)
+    card.show_lines([Line(T + 120, "play", "Training"), Line(T, "clock", "Started")])
+    assert [row[0].text().count(":") for row in card.list._rows] == [1, 1]
+    card.show_lines([Line(T + 30, "play", "Training"), Line(T + 29, "play", "First"), Line(T, "clock", "Started")])
+    assert [row[0].text().count(":") for row in card.list._rows] == [2, 2, 2]

@@ -47,7 +47,7 @@ def test_the_commands_are_read_copied_and_kept(qtbot: QtBot, window: QWidget, tm
     assert sheet.findChildren(QPlainTextEdit)[0].toPlainText() == SCRIPT
     press(qtbot, sheet, "Copy it")
     assert QGuiApplication.clipboard().text() == SCRIPT
-    press(qtbot, sheet, "Save as a file …")
+    press(qtbot, sheet, "Save as a file…")
     dialog = sheet.findChildren(QFileDialog)[0]
     dialog.fileSelected.emit(str(tmp_path / "digits-commands.sh"))
     dialog.close()

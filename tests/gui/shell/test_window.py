@@ -252,6 +252,16 @@ def test_no_notice_lies_over_the_button_that_starts(studio, qtbot, width):
     assert card.geometry().bottom() > top  # elsewhere it lies where it always did
 
 
+def test_nothing_looks_pointed_at_on_a_page_that_was_left_under_the_pointer(studio, qtbot):
+    home = studio.page
+    card = home.examples[0]
+    QApplication.sendEvent(card, QEvent(QEvent.Type.Enter))
+    card.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, True)
+    studio.shell.go("runs")
+    studio.shell.go("home")
+    assert studio.page is home and not card.underMouse()
+
+
 def test_arrows_walk_the_palette_round(studio, qtbot):
     studio.window.act("find")
     palette = studio.window.findChild(Palette)

@@ -57,7 +57,7 @@ def test_export_and_convert_into_a_log(tmp_path: Path):
     data.write_text("width,price\n" + "".join(f"{n},{2 * n}\n" for n in range(200)))
     converted = terminal.run("convert", data, tmp_path / "records")
     lines = converted.stderr.splitlines()
-    assert lines[0] == "Looking at the data …" and lines[-1].startswith("160 train"), converted.stderr
+    assert lines[0] == "Looking at the data…" and lines[-1].startswith("160 train"), converted.stderr
     assert any(line.startswith("100%") for line in lines) and len(lines) <= 13
     assert "\r" not in done.stderr + converted.stderr and "\x1b" not in done.stderr + converted.stderr
     quiet = terminal.run("export", run, tmp_path / "again", "--json")

@@ -31,8 +31,8 @@ def test_a_run_that_waits_for_another_says_so_once_then_how_long_and_then_what_c
         output.progress(None, words, same=same)
         clock.at += 5.0
     assert capsys.readouterr().err.splitlines() == [
-        "Waiting for its turn: another run trains on this computer …",
-        "Waiting for its turn: another run trains on this computer, 10 min so far …",
+        "Waiting for its turn: another run trains on this computer…",
+        "Waiting for its turn: another run trains on this computer, 10 min so far…",
         "Setting up: loading the engine … (it has waited 12 min for its turn)",
     ]
 
@@ -92,8 +92,8 @@ def test_a_project_that_is_shut_down_while_a_machine_may_be_there_is_told_whole_
     going, begun = view_of(*RENTED, COSTS), view_of(*RENTED[:2])
     told = running._lost(services, "x", going)
     assert "stops its machines and all billing at once" in told and "within 30 days" in told
-    assert running._words(services, "x", going, "cloud")[0] == "The project of this run was shut down …"
+    assert running._words(services, "x", going, "cloud")[0] == "The project of this run was shut down…"
     assert running._lost(services, "x", begun) == ""
-    assert running._words(services, "x", begun, "cloud")[0] == "Your project is marked for deletion …"
+    assert running._words(services, "x", begun, "cloud")[0] == "Your project is marked for deletion…"
     services.driver.problems.clear()
     assert running._lost(services, "x", going) == ""

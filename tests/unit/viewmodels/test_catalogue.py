@@ -71,7 +71,7 @@ def test_it_can_be_ended_and_shows_how_far_it_is() -> None:
     model.refresh()
     model.cancel()
     model.tick()
-    assert model.state.value.asking == "Ending the question under way …"
+    assert model.state.value.asking == "Ending the question under way…"
     tasks.finish_all()
     assert lists.cancelled()
 

@@ -48,7 +48,7 @@ def number(apis: Apis, project: str) -> str:
 
 
 def body(choices: Choices, project_number: str, currency: str) -> dict[str, object]:
-    """Mail at 50, 90 and 100 % of the month's amount, whole units of *currency* (left to Google where "")."""
+    """Mail at 50, 90 and 100% of the month's amount, whole units of *currency* (left to Google where "")."""
     amount = {"units": str(max(1, round(choices.monthly)))}
     return {
         "displayName": names.ALERT,

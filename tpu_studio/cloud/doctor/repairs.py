@@ -331,7 +331,7 @@ class Repairs:
             self._apis.tasks.post(f"{path}:resume", {}, again=True)
 
     def make_alert(self, choices: Choices, *, account: str) -> Choices:
-        """Mail at 50, 90 and 100 % of the month's amount, in the currency of *account*. It stops nothing."""
+        """Mail at 50, 90 and 100% of the month's amount, in the currency of *account*. It stops nothing."""
         currency = alert.currency(self._apis, account)
         number = alert.number(self._apis, choices.project)
         body = alert.body(choices, number, currency)

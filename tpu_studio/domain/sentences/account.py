@@ -167,7 +167,7 @@ _PASS: dict[str, Entry] = {
         f"{f.text('zone')}{' are in use now' if f.raw('left') == 0 else ''}{_slices(f)}.",
         "",
     ),
-    "alert": lambda f: Sentence("", f"Google mails you at 50, 90 and 100 % of {_amount(f)} a month.", ""),
+    "alert": lambda f: Sentence("", f"Google mails you at 50, 90 and 100% of {_amount(f)} a month.", ""),
     "test-loan": lambda f: Sentence("", f"It worked{_when(f)}.", ""),
 }
 
@@ -242,7 +242,7 @@ _FAIL: dict[str, Entry] = {
 _OPTIONAL: dict[str, Entry] = {
     "alert": lambda f: Sentence(
         "",
-        f"We can ask Google to mail you at 50, 90 and 100 % of {_amount(f)} a month.",
+        f"We can ask Google to mail you at 50, 90 and 100% of {_amount(f)} a month.",
         "An alert comes hours late and stops nothing; the caps of your runs do.",
     ),
     "test-loan": lambda f: Sentence("", f"Shows that everything works. Costs about {_cost(f)}.", ""),

@@ -90,7 +90,7 @@ def open_catalogue(over: QWidget, model: CatalogueViewModel, place: str) -> Shee
     def enable(view: CatalogueView) -> None:
         cancel.setVisible(view.busy)
         renew.setEnabled(not view.busy)
-        renew.setText("Refreshing …" if view.busy else "Refresh from your account")
+        renew.setText("Refreshing…" if view.busy else "Refresh from your account")
 
     sheet.closed = model.state.subscribe(enable)
     sheet.open()

@@ -69,7 +69,7 @@ class LiveCheckPanel(QWidget):
         self.price.setText(view.ended or view.price)
         self.field.setVisible(not view.outcome)
         self.asking.setVisible(view.busy)
-        self.asking.setText(view.asking or "One moment …")
+        self.asking.setText(view.asking or "One moment…")
         lines = view.outcome or view.calls
         if lines == self._shown:
             return
@@ -88,7 +88,7 @@ def open_live_check(over: QWidget, model: LiveCheckViewModel, place: str) -> She
     panel = LiveCheckPanel(model)
     sheet.body.addWidget(panel, 1)
     cancel = sheet.answer("Stop asking", model.cancel, kind="quiet", left=True, stays=True)
-    save = sheet.answer("Save as a file …", lambda: _ask_file(sheet, model), kind="quiet", left=True, stays=True)
+    save = sheet.answer("Save as a file…", lambda: _ask_file(sheet, model), kind="quiet", left=True, stays=True)
     sheet.answer("Close", safe=True)
     everything = sheet.answer("Read, make and rent", lambda: model.check(True), stays=True)
     read = sheet.answer("Only read, free", lambda: model.check(False), kind="primary", stays=True)

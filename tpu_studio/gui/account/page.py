@@ -161,7 +161,7 @@ class AccountPage(QWidget):
         self.console.setVisible(not practice)
         self.places.set_value(view.place)
         self.again.setEnabled(view.connected and not view.checking)
-        self.again.setText("Checking …" if view.checking else "Check again")
+        self.again.setText("Checking…" if view.checking else "Check again")
         self.problem.setVisible(view.problem is not None)
         if view.problem is not None:
             self.problem.set_words(view.problem.title, view.problem.text)
@@ -226,7 +226,7 @@ class AccountPage(QWidget):
                 row.text,
                 icon=icon,
                 tone=tone,
-                state="Working …" if row.busy else word,
+                state="Working…" if row.busy else word,
                 action=stop if row.busy else row.button,
                 blocking=row.state == "fail" and row.primary and not row.busy,
                 link="Open Google's page" if row.page and not row.busy and places.by_id(view.place).charges else "",
@@ -283,11 +283,11 @@ class AccountPage(QWidget):
         if view.signed_in and places.by_id(view.place).charges and (words := prices.sentence(date.today())):
             self.people.addWidget(Text(words, "caption", "warn" if prices.problem else "text_2"))
         if view.signed_in or places.by_id(view.place).rehearses:
-            known = Button("What is known of TPUs …", "link", size="small", icon="database")
+            known = Button("What is known of TPUs…", "link", size="small", icon="database")
             sheet = "catalogue" if places.by_id(view.place).charges else f"catalogue-{view.place}"
             known.clicked.connect(lambda: self.open_sheet(sheet))
             self.people.addWidget(known, 0, Qt.AlignmentFlag.AlignLeft)
-            live = Button("Live check …", "link", size="small", icon="circle-check")
+            live = Button("Live check…", "link", size="small", icon="circle-check")
             check = "live-check" if places.by_id(view.place).charges else f"live-check-{view.place}"
             live.clicked.connect(lambda: self.open_sheet(check))
             self.people.addWidget(live, 0, Qt.AlignmentFlag.AlignLeft)

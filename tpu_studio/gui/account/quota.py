@@ -101,7 +101,7 @@ class QuotaCard(Card):
 
     def _why_empty(self, view: AccountView) -> str:
         if view.quota_reading:
-            return "Reading what Google allows you …"
+            return "Reading what Google allows you…"
         if not view.signed_in:
             return "Shown once you are signed in."
         if not view.choices.project:

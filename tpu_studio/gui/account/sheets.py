@@ -74,7 +74,7 @@ def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
             if word in one.id.casefold() or word in one.name.casefold()
         ]
         none = "There is none yet: make one below." if not view.projects else "None is called like that."
-        found.show_lines(lines, "Looking …" if view.projects is None else none)
+        found.show_lines(lines, "Looking…" if view.projects is None else none)
 
     def go() -> None:
         if use.isEnabled():
@@ -121,7 +121,7 @@ def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
         none = "You have none yet. Make one on Google's page, then come back and look again."
         listed = view.billing_accounts
         page.setVisible(places.by_id(view.place).charges and listed is not None and not any(one.open for one in listed))
-        found.show_lines(lines, "Looking …" if view.billing_accounts is None else none)
+        found.show_lines(lines, "Looking…" if view.billing_accounts is None else none)
 
     end = model.state.subscribe(draw)
     sheet.closed = end
@@ -137,7 +137,7 @@ def ask_alert(over: QWidget, model: AccountViewModel) -> Sheet:
     sheet = Sheet(
         over,
         "Shall Google mail you about spending?",
-        "At 50, 90 and 100 % of a monthly amount. Mails come hours late and stop nothing; the caps of your runs do.",
+        "At 50, 90 and 100% of a monthly amount. Mails come hours late and stop nothing; the caps of your runs do.",
     )
     currency = model.alert_currency
     usual, step = usual_amount(currency)

@@ -39,7 +39,7 @@ class EngineProgress(QWidget):
     def draw(self, view: EngineView) -> None:
         self.setVisible(view.bar is not None)
         if view.bar is not None:
-            self.title.setText("Stopping …" if view.cancelling else view.bar.title)
+            self.title.setText("Stopping…" if view.cancelling else view.bar.title)
             self.share.setText(f"{view.bar.share:.0%}")
             self.bar.set_share(view.bar.share, view.bar.detail)
             self.detail.setText(view.bar.detail or " ")

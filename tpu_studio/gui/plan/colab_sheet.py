@@ -43,7 +43,7 @@ class ColabSheet(Sheet):
         model.begin()
         self._before_box, self._after_box = QWidget(), QWidget()
         self.where = Text("", "label", "text_2")
-        change = Button("Choose a folder …", size="small")
+        change = Button("Choose a folder…", size="small")
         change.clicked.connect(self._choose)
         row = QHBoxLayout(self._before_box)
         row.setContentsMargins(0, 0, 0, 0)

@@ -51,7 +51,7 @@ class CompilerBox(QWidget):
         self.bar.set_share(check.share, check.doing)
         tpu = not view.plan or not places.by_id(view.plan.place).local
         if check.busy:
-            words, button = f"{check.doing} …", "Stop"
+            words, button = f"{check.doing}…", "Stop"
         elif check.problem is not None:
             words, button = f"{check.problem.title}. {check.problem.text}", "Check again"
         elif check.status == "done":

@@ -89,7 +89,7 @@ def show_log(over: QWidget, model: RunViewModel) -> Sheet:
     text.setReadOnly(True)
     text.setFont(fonts.font("mono"))
     text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-    text.setPlaceholderText("Reading …")
+    text.setPlaceholderText("Reading…")
     text.setAccessibleName("Full log")
     sheet.body.addWidget(Tall(text, lambda _: soft_px(480)), 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
@@ -50,6 +51,12 @@ class EventCard(Card):
         if shown == self._shown:
             return
         self._shown = shown
+        minutes = [figures.clock(line.t) for line in shown]
+        alike = any(one == other for one, other in pairwise(minutes))  # then only seconds tell them apart
+        clocks = [figures.clock(line.t, seconds=alike) for line in shown]
         self.list.set_lines(
-            [EventLine(figures.clock(line.t), line.icon, line.text, _TONES[line.tone], line.more) for line in shown]
+            [
+                EventLine(clock, line.icon, line.text, _TONES[line.tone], line.more)
+                for clock, line in zip(clocks, shown, strict=True)
+            ]
         )

@@ -23,7 +23,7 @@ class FaultsPanel(QWidget):
         self._shape: tuple[str, ...] = ()
         self.rows: dict[str, FaultLine] = {}
         self.problem = Note("", "", "bad")
-        self.reading = Text("Asking the practice cloud …", "secondary", "text_2")
+        self.reading = Text("Asking the practice cloud…", "secondary", "text_2")
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.m)
         column = QVBoxLayout(self)

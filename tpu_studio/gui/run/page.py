@@ -183,7 +183,7 @@ class RunPage(QWidget):
         self.stop_button.setVisible(live)
         self.stop_button.setEnabled(state.may_stop)
         stopping = state.view.stopping or state.busy == "stopping"
-        self.stop_button.setText("Stopping …" if stopping else state.stop_words)
+        self.stop_button.setText("Stopping…" if stopping else state.stop_words)
         untrained = live and not state.view.step
         self.extend_button.setVisible(not untrained and (live or state.may_extend or bool(state.busy)))
         self.extend_button.setEnabled(state.may_extend)
@@ -200,7 +200,7 @@ class RunPage(QWidget):
         self.export_button.setEnabled(state.may_try and not state.busy)
         self.page_button.setVisible(state.over and not state.loading)
         self.page_button.setEnabled(not state.busy)
-        self.page_button.setText("Making the page …" if state.busy == "making a page" else "Save as one page…")
+        self.page_button.setText("Making the page…" if state.busy == "making a page" else "Save as one page…")
         self._notes(state)
         self.timeline.set_stages(
             [

@@ -141,7 +141,7 @@ class Answers(QWidget):
         known = bool(trial.classes) or trial.value is not None
         self.head.set_tone("text" if known else "text_2")
         if trial.asking and not known:
-            self.head.setText("Thinking …")
+            self.head.setText("Thinking…")
         elif trial.value is not None:
             self.head.setText(figures.datum(trial.value, 4))
         elif trial.classes:

@@ -19,7 +19,7 @@ SENTENCE = (
     "looking at it rents nothing."
 )
 PRACTICE = "For practice it is only to read: gcloud would ask Google itself."
-READING = "Putting the commands together. The data is read once for its checksum …"
+READING = "Putting the commands together. The data is read once for its checksum…"
 
 
 def open_commands(over: QWidget, model: CommandsViewModel) -> Sheet:
@@ -51,7 +51,7 @@ def open_commands(over: QWidget, model: CommandsViewModel) -> Sheet:
 
     again = sheet.answer("Try again", model.look, kind="quiet", left=True, stays=True)
     sheet.answer("Close", safe=True)
-    keep = sheet.answer("Save as a file …", save, stays=True)
+    keep = sheet.answer("Save as a file…", save, stays=True)
     copied = sheet.answer("Copy it", copy, kind="primary", stays=True)
 
     def draw(view: CommandsView) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEasingCurve, QPropertyAnimation
-from PySide6.QtWidgets import QGraphicsOpacityEffect, QStackedWidget, QWidget
+from PySide6.QtCore import QEasingCurve, QEvent, QPropertyAnimation, Qt
+from PySide6.QtWidgets import QApplication, QGraphicsOpacityEffect, QStackedWidget, QWidget
 
 from tpu_studio.gui.kit.motion import CHANGE_MS
 from tpu_studio.gui.kit.theme import controller
@@ -21,6 +21,8 @@ class PageStack(QStackedWidget):
         if page is self.currentWidget():
             return
         first = self.currentWidget() is None or self.count() == 1
+        if (before := self.currentWidget()) is not None:
+            _leave(before)
         self.setCurrentWidget(page)
         if not first and not controller().reduce_motion and self.isVisible():
             self._fade_in(page)
@@ -41,3 +43,11 @@ class PageStack(QStackedWidget):
         fade.setEasingCurve(QEasingCurve.Type.OutCubic)
         fade.finished.connect(lambda: page.setGraphicsEffect(None))  # type: ignore[arg-type]
         fade.start(QPropertyAnimation.DeletionPolicy.DeleteWhenStopped)
+
+
+def _leave(page: QWidget) -> None:
+    """The pointer is on none of its parts any more: Qt does not say so of what is hidden under it."""
+    for part in page.findChildren(QWidget):
+        if part.testAttribute(Qt.WidgetAttribute.WA_UnderMouse):
+            part.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, False)
+            QApplication.sendEvent(part, QEvent(QEvent.Type.Leave))

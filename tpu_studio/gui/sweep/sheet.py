@@ -64,7 +64,7 @@ class SweepPanel(QWidget):
         if view.outcome is not None:
             self.outcome.set_kind("ok" if view.outcome[0] == "ok" else "bad")
             self.outcome.set_words(view.outcome[1])
-        doing = {"looking": "Every area is asked …", "deleting": "Deleting, until it is proved gone …"}
+        doing = {"looking": "Every area is asked…", "deleting": "Deleting, until it is proved gone…"}
         self.sentence.setText(doing.get(view.busy, view.sentence))
         self._card.setVisible(bool(view.rows))
         self.table.set_rows([(str(number), _cells(row)) for number, row in enumerate(view.rows or ())])

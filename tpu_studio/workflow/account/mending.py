@@ -102,7 +102,7 @@ class Mending:
             return self._with_project(broken, choices)
         if broken.fix == "link-billing":
             return self._with_billing(choices)
-        self.say(f"Mending {NAMES.get(broken.id, broken.id)} …")
+        self.say(f"Mending {NAMES.get(broken.id, broken.id)}…")
         return self.doctor.fix(broken.fix, choices, say=self.waits)
 
     def _with_project(self, broken: Result, choices: Choices) -> Choices | None:
@@ -110,11 +110,11 @@ class Mending:
             return None  # the row says what a person does
         there = self.doctor.projects()
         if not choices.project and len(there) == 1:
-            self.say(f"Choosing the project {there[0].id} …")
+            self.say(f"Choosing the project {there[0].id}…")
             return replace(choices, project=there[0].id)
         if (not choices.project and there) or not self.consent.to_make(id := choices.project or project_id("tpu")):
             return None
-        self.say(f"Making the project {id} …")
+        self.say(f"Making the project {id}…")
         try:
             made = self.doctor.create_project(id, id, say=self.waits)
         except CloudRefused as error:
@@ -131,5 +131,5 @@ class Mending:
         account = self.consent.to_pay(listed, choices.project)
         if not account:
             return None
-        self.say(f"Turning billing on with {account} …")
+        self.say(f"Turning billing on with {account}…")
         return self.doctor.fix("link-billing", choices, say=self.waits, account=account)
