@@ -52,7 +52,8 @@ class CompareView:
     runs: Ids, in the order in which they were taken in.
     is_reading: They are read for the first time.
     columns: Titles of `Row.cells`.
-    measures: (metric, title) of the curves that there are. *measure*: which is drawn; *axis*: ``time`` or ``step``.
+    measures: (metric, title) of the curves that there are. *measure*: which is drawn; *axis*: ``time``,
+        ``step`` or ``epoch``.
     title, text: What the comparison found.
     best: The run that the next one may be planned from.
     more_settings: How many more settings differ than there are columns for.
@@ -86,6 +87,7 @@ class Line:
     origin: float
     cuts: tuple[tuple[float, float], ...]
     is_over: bool
+    steps_per_epoch: float
 
 
 class CompareViewModel:
@@ -183,6 +185,7 @@ class CompareViewModel:
                         begun[0] if begun else 0.0,
                         cuts(curve, begun),
                         over,
+                        reading.plan.steps_per_epoch or 1.0,
                     )
                 )
         return drawn

@@ -58,10 +58,15 @@ def test_chosen_runs_are_laid_beside_each_other_with_a_finding_curves_and_a_tabl
 
 
 def test_axis_and_measure_are_chosen(qtbot, compared):
-    page, *_ = compared
+    page, one, other = compared
     before = page.plot
     page.axis.changed.emit("step")
     assert page.model.state.value.axis == "step" and page.plot is not before
+    assert max(drawn.curve.source.last()[0] for drawn in page.plot.canvas.drawn) == 12
+    page.axis.segment("epoch").click()
+    each = {line.run: line.steps_per_epoch for line in page.model.lines()}
+    ends = {drawn.curve.key: drawn.curve.source.last()[0] for drawn in page.plot.canvas.drawn}
+    assert ends == {run: pytest.approx(steps / each[run]) for run, steps in ((one, 10), (other, 12))}
     drawn = page.plot
     page.measure.chosen.emit("loss")
     assert page.model.state.value.measure == "loss"

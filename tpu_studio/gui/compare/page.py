@@ -24,9 +24,9 @@ from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.plots.plot import Plot
-from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME, Scale
+from tpu_studio.gui.plots.scale import COUNT, EPOCHS, MONEY, PERCENT, PLAIN, STEPS, TIME, Scale
 from tpu_studio.gui.plots.source import Curve, RunCurve
-from tpu_studio.viewmodels.comparing import CompareView, CompareViewModel
+from tpu_studio.viewmodels.comparing import CompareView, CompareViewModel, Line
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.wire import metrics
@@ -63,7 +63,7 @@ class ComparePage(QWidget):
         self.saved = Note("", "", "ok")
         self.measure = ComboBox(name="What is drawn")
         self.measure.chosen.connect(model.choose_measure)
-        self.axis = Segmented([("time", "by time"), ("step", "by step")], "time", name="Along which axis", small=True)
+        self.axis = Segmented(_AXES, "time", name="Along which axis", small=True)
         self.axis.changed.connect(model.choose_axis)
         choice = QHBoxLayout()
         choice.setSpacing(Space.m)
@@ -207,8 +207,9 @@ class ComparePage(QWidget):
             self._drawn = (view.measure, view.axis)
             title = dict(view.measures)[view.measure]
             scale, top = _scale(view.measure)
-            across = TIME if view.axis == "time" else STEPS
-            self.plot = Plot(title, across, scale, waits_for="Waits for the first point.", y_top=top, log=top is None)
+            self.plot = Plot(
+                title, _ACROSS[view.axis], scale, waits_for="Waits for the first point.", y_top=top, log=top is None
+            )
             self.plot.setMinimumHeight(px(_PLOT))
             self.chart.body.addWidget(self.plot, 1)
         self.plot.set_curves(
@@ -216,9 +217,7 @@ class ComparePage(QWidget):
                 Curve(
                     line.run,
                     line.name,
-                    RunCurve(line.curve, "time", line.origin, cuts=line.cuts)
-                    if view.axis == "time"
-                    else RunCurve(line.curve, "step"),
+                    _along(line, view.axis),
                     _tone(line.colour),
                     "line",
                     end_label=True,
@@ -290,6 +289,16 @@ def _tone(colour: int) -> str:
 
 def _spoken(name: str, goes_on: bool) -> str:
     return f"{name}, goes on" if goes_on else name
+
+
+_AXES = [("time", "by time"), ("step", "by step"), ("epoch", "by epoch")]
+_ACROSS = {"time": TIME, "step": STEPS, "epoch": EPOCHS}
+
+
+def _along(line: Line, axis: str) -> RunCurve:
+    if axis == "time":
+        return RunCurve(line.curve, "time", line.origin, cuts=line.cuts)
+    return RunCurve(line.curve, "step", x_factor=1.0 / line.steps_per_epoch if axis == "epoch" else 1.0)
 
 
 def _scale(measure: str) -> tuple[Scale, float | None]:
