@@ -20,7 +20,8 @@ def test_a_task_leads_with_metrics_that_are_declared(task: tasks.Task) -> None:
 
 def test_which_way_is_better_and_how_a_metric_is_read() -> None:
     assert metrics.by_id("val_accuracy").beats(0.9, 0.8) and not metrics.by_id("val_loss").beats(0.9, 0.8)
-    assert metrics.by_id("val_r2").percent and not metrics.by_id("val_mae").percent
+    assert [metrics.by_id(name).percent for name in ("val_accuracy", "val_r2", "val_mae")] == [True, False, False]
+    assert [metrics.by_id(name).top for name in ("val_accuracy", "val_r2", "val_mae")] == [1.0, 1.0, None]
     assert metrics.perplexity(0.0) == 1.0 and math.isfinite(metrics.perplexity(1e9))
 
 
