@@ -355,6 +355,17 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
         )
     else:
         r.put("training.label_smoothing", 0.0, "Not useful for this kind of answer.")
+    r.put("training.class_weights", *_class_weights(facts))
+
+
+def _class_weights(facts: DataFacts) -> tuple[str, str]:
+    """And why."""
+    if not tasks.by_id(facts.task).has_classes or not facts.class_most:
+        return "none", "It tells no classes apart."
+    times = facts.class_most / max(1, facts.class_least)
+    if times <= rules.UNEVEN_CLASSES:
+        return "none", "The classes are about as frequent as each other."
+    return "balanced", f"The most frequent class has {significant(times):g} times as many {facts.noun} as the rarest."
 
 
 def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:

@@ -189,6 +189,9 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
         yield Check(
             "bfloat16-on-processor", "info", "bfloat16 does not speed up a processor", {"training.precision": "float32"}
         )
+    if job.training.class_weights == "balanced" and not tasks.by_id(facts.task).has_classes:
+        title = say_finding("class-weights-unused", {}).title
+        yield Check("class-weights-unused", "warning", title, {"training.class_weights": AUTO})
     rate = float(job.training.learning_rate)
     if rate > UNUSUAL_RATE * recommended_rate:
         yield Check(

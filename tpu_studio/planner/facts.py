@@ -24,7 +24,7 @@ class DataFacts:
     answers: Classes, or 1 for a number, or tokens of the vocabulary.
     side: Pixels of the shorter side of a typical picture; 0 for others.
     channels: Colours of a picture.
-    class_least: Examples of the rarest class; 0 when there are no classes.
+    class_least, class_most: Examples of the rarest class, and of the most frequent; 0 when there are no classes.
     sizes: Of texts to tell apart: what `data.sorting` counted of them.
     converted: The data is TFRecord of ours: its pictures have their size already.
     """
@@ -38,6 +38,7 @@ class DataFacts:
     side: int = 0
     channels: int = 3
     class_least: int = 0
+    class_most: int = 0
     converted: bool = False
     sizes: Mapping[str, int] = field(default_factory=dict)
 
@@ -70,6 +71,7 @@ def facts_of(look: Look, job: Job) -> DataFacts:
         side=_side(look) if pictures else 0,
         channels=look.input_shape[2] if pictures and len(look.input_shape) == 3 else 1 if example.is_built_in else 3,
         class_least=min((count for _, count in look.classes), default=0),
+        class_most=max((count for _, count in look.classes), default=0),
         converted=known.is_converted,
         sizes=look.numbers if "tokens_each" in look.numbers else {},
     )

@@ -23,6 +23,8 @@ STEPS_LEFT = 1_000  # in the run at least: warm-up and cosine need steps, howeve
 AUGMENT_UP_TO = 50_000  # pictures; with more there is variety enough
 AUGMENT_FROM_SIDE = 16  # pixels; a shift of one pixel is too much for smaller ones
 
+UNEVEN_CLASSES = 3.0  # times as many of the most frequent as of the rarest: from there on the rare ones count more
+
 # Of a model that begins from starter weights, where they stay at first (how long: `Family.head_share`).
 UNFREEZE_UP_TO = 5_000  # pictures, on a processor; with more, hours would go into the rest
 

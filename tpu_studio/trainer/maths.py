@@ -36,10 +36,13 @@ def loss_terms(
         classes = outputs.shape[-1]
         log_sum = ops.logsumexp(outputs, axis=-1)
         # One-hot instead of a gather: the gradient of a gather is a scatter, which XLA runs one by one.
-        answer = ops.sum(outputs * ops.one_hot(y, classes, dtype="float32"), axis=-1)
+        asked = ops.one_hot(y, classes, dtype="float32")
+        answer = ops.sum(outputs * asked, axis=-1)
         loss = log_sum - answer
         if smoothing:
             loss = (1.0 - smoothing) * loss + smoothing * (log_sum - ops.mean(outputs, axis=-1))
+        if training and recipe.class_weights:  # 1 in the mean: sums of examples stay what they are
+            loss = loss * ops.sum(asked * ops.array(recipe.class_weights, dtype="float32"), axis=-1)
         right = ops.cast(ops.equal(ops.argmax(outputs, axis=-1), ops.cast(y, "int32")), "float32")
     if weight is None:
         count = ops.cast(ops.prod(ops.array(y.shape, dtype="int32")), "float32")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_studio.data.looked import Look
 from tpu_studio.wire import models, tasks
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import whole
@@ -26,6 +27,7 @@ class Recipe:
         accumulate: Parts into which a step's examples are cut; their gradients are summed before the update.
         beta2: 0.99 for small language models, whose gradients change faster than 0.999 remembers (nanoGPT's for
             characters); 0.95 from GPT-2's width on (Brown et al. 2020, appendix B; nanoGPT's GPT-2); else 0.999.
+        class_weights: What an example of each class counts while it is learned from, 1 in the mean of all; (): each 1.
         scored_at_once: Tokens of one chip whose scores over the vocabulary are in memory at a time; 0: all of them.
     """
 
@@ -40,6 +42,7 @@ class Recipe:
     epsilon: float = 1e-8
     momentum: float = 0.9
     scored_at_once: int = 0
+    class_weights: tuple[float, ...] = ()
 
     @property
     def learns(self) -> tasks.Task:
@@ -62,7 +65,16 @@ def from_plan(plan: Plan) -> Recipe:
         accumulate=job.training.accumulate,
         beta2=_beta2(plan),
         scored_at_once=plan.scored_at_once,
+        class_weights=_class_weights(plan),
     )
+
+
+def _class_weights(plan: Plan) -> tuple[float, ...]:
+    """In proportion to how rare each class is (King and Zeng 2001; scikit-learn's "balanced")."""
+    if plan.job.training.class_weights != "balanced" or not tasks.by_id(plan.task).has_classes:
+        return ()
+    counts = [max(1, count) for _, count in Look.from_json(plan.data).classes]
+    return tuple(sum(counts) / (len(counts) * count) for count in counts)
 
 
 def _beta2(plan: Plan) -> float:

@@ -234,6 +234,14 @@ class Training(Generic[A]):
         help="Softens the answers: the model need not be entirely sure.",
         group="learning",
     )
+    class_weights: Literal["balanced", "none"] | A = key(
+        AUTO,
+        "Class weights",
+        help="Where some classes are rare: an error on one of these counts more, so that they are learned as well.",
+        group="learning",
+        before="none",
+        words={"balanced": "rare classes count more", "none": "each example counts the same"},
+    )
     accumulate: int = key(
         1,
         "Gradient accumulation steps",

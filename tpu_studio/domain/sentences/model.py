@@ -34,8 +34,12 @@ CHECKS: dict[str, Entry] = {
         f"{f.file(default='Your model file')} gives weights to classes or examples{_line(f)}, which are not used",
         "TPU Studio trains the model itself, and each example counts as much as any other. Without the weights a rare "
         f"class may be learned less than you expect. {NOTHING_CHARGED}",
-        "Take the weights out and give each class about as many examples: repeat files of rare classes, or leave out "
-        "some of the common ones.",
+        'Take the weights out and set training.class_weights to "balanced": then rare classes count more.',
+    ),
+    "class-weights-unused": Sentence(
+        "There are no classes to weigh",
+        f"The model learns no classes from this data, so class weights change nothing. {NOTHING_CHARGED}",
+        "Leave training.class_weights to be chosen.",
     ),
     "model-compiles": lambda f: Sentence(
         f"{f.file(default='Your model file')} compiles the model{_line(f)}, which changes nothing here",
