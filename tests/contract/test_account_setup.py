@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.oauth2 import service_account
 from google.oauth2.credentials import Credentials
 
 from tests.contract.conftest import Start, caller
 from tests.contract.sides import side_of
 from tests.contract.test_doctor import OFFERS, doctor_of, ready, states
+from tests.contract.test_oauth import key_file
 from tests.fakes.consent import Person
 from tpu_studio.cloud.doctor import names, policies
 from tpu_studio.cloud.doctor.doctor import GoogleDoctor
@@ -372,3 +374,21 @@ def test_a_queue_that_was_deleted_lately_is_told_as_that_and_never_taken_for_mad
     assert (found.queue, found.queue_why) == ("", "queue-deleted-lately")
     end = say_reason(Reason.LAUNCH_REFUSED, no_stop(found.queue_why, found.queue_facts).facts, place="cloud")
     assert "3 days" in end.meaning and "another area" in end.action
+
+
+def test_a_key_file_makes_no_project_and_is_told_so_before_and_after_it_tries(practice: Practice):
+    key = service_account.Credentials.from_service_account_info(key_file(practice), scopes=[CLOUD_PLATFORM])
+    doctor = GoogleDoctor(key, Endpoints.at(practice.url), OFFERS)
+    assert "a key file cannot make projects" in words(row(doctor.check(Choices()), "project"))
+    with pytest.raises(CloudRefused) as refused:
+        doctor.create_project("my-first-project", "My first project")
+    assert refused.value.id == "key-makes-no-project" and "sign in as yourself" in say(refused.value).action
+
+
+def test_a_billing_account_that_was_closed_fails_the_row_and_is_not_offered_as_an_open_one(start_practice: Start):
+    practice = start_practice("billing-account-closed")
+    doctor, choices = doctor_of(practice), ready(practice)
+    found = row(doctor.check(choices), "billing")
+    assert (found.state, found.fix) == ("fail", "link-billing")
+    listed = doctor.billing_accounts(choices.project)
+    assert listed and not any(one.open for one in listed)

@@ -102,6 +102,31 @@ def test_a_file_larger_than_it_may_be_is_not_downloaded(side: CloudSide, tmp_pat
     assert (tmp_path / "down").stat().st_size == 1000
 
 
+def test_an_object_that_is_another_one_by_the_time_it_is_fetched_is_never_kept_in_part(
+    side: CloudSide, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replaced between the question what it is and the bytes: its generation is gone, and the first file stays."""
+    box: Any = side.mailbox
+    (tmp_path / "down").write_bytes(b"of before")
+    for after in (b"twice as long as the first", b"x"):
+        box.write("runs/a/result/model", b"the first one")
+        fetch = type(box)._fetch
+
+        def replaced(self: Any, name: str, *rest: Any, after: bytes = after, fetch: Any = fetch) -> None:
+            box.write(name, after)
+            fetch(self, name, *rest)
+
+        with monkeypatch.context() as patch, pytest.raises(CloudRefused) as refused:
+            patch.setattr(type(box), "_fetch", replaced)
+            box.download("runs/a/result/model", tmp_path / "down")
+        assert refused.value.id == "not-found"
+        assert (tmp_path / "down").read_bytes() == b"of before"
+        assert sorted(one.name for one in tmp_path.iterdir() if one.name != "practice") == ["down"]
+        box.download("runs/a/result/model", tmp_path / "down")
+        assert (tmp_path / "down").read_bytes() == after
+        (tmp_path / "down").write_bytes(b"of before")
+
+
 def test_a_file_that_is_not_there_is_refused(side: CloudSide, tmp_path: Path) -> None:
     with pytest.raises(CloudRefused) as raised:
         side.mailbox.download("runs/a/nothing", tmp_path / "x")

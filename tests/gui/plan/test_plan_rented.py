@@ -15,6 +15,7 @@ from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import renewed
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.choose import CheckBox
+from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
 from tpu_studio.gui.shell.sheet import Sheet
@@ -321,6 +322,11 @@ def test_a_smaller_worst_case_is_one_press_in_the_review(qtbot: QtBot, page: Pla
     world.model.start()
     words = words_in(sheet_of(page))
     assert "Worst case" in words and "instead of 4 h" in words
+    cap, worst = (
+        next(one for one in sheet_of(page).findChildren(Text) if one.accessibleName().startswith(f"{label}: $"))
+        for label in ("Stops at", "Worst case")
+    )
+    assert cap.font() == worst.font() and cap.font().pixelSize() > sheet_of(page).font().pixelSize()
     press(qtbot, sheet_of(page), "Wait 30 min")
     assert page.review is None and world.view.job["limits.wait_hours"] == 0.5 and world.launched == []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPlainTextEdit
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.planning import World
@@ -19,6 +19,7 @@ from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
 from tpu_studio.viewmodels.engine import Bar, EngineView
 from tpu_studio.wire.errors import DataError, NotReady, RunError, SignedOut, StudioError
+from tpu_studio.workflow import ownfile
 
 
 def test_data_that_cannot_be_read_is_told_with_a_way_out(qtbot: QtBot, page: PlanPage, world: World):
@@ -144,3 +145,21 @@ def test_what_the_account_lacks_leads_to_the_account_page_with_one_click(
         qtbot.mouseClick(box.problem.button, Qt.MouseButton.LeftButton)
         assert not box.problem.isVisible()
     assert opened == ["account", "account"]
+
+
+def test_before_a_model_file_runs_on_a_rented_machine_it_is_said_what_it_reaches_there_and_what_is_unseen_stands_out(
+    qtbot: QtBot, tmp_path: Path
+):
+    file = tmp_path / "model.py"
+    file.write_text("def build_model(job): ...  # \u202eharmless\u2066\u200b\x07\rimport os\n", "utf-8")
+    window = QWidget()
+    qtbot.addWidget(window)
+    told = {}
+    for place in ("computer", "cloud"):
+        dialog = ConsentDialog(ownfile.read(file, None), place, window)
+        told[place] = " ".join(text.text() for text in dialog.findChildren(QLabel))
+        shown = dialog.code.toPlainText()
+        assert all(f"\\u{{{number}}}" in shown for number in ("202e", "2066", "200b", "7", "d"))
+        assert shown.isprintable() or shown.replace("\n", "").isprintable()
+    assert "it shares that machine's Google account" in told["cloud"] and "delete TPUs" in told["cloud"]
+    assert "rented machine" not in told["computer"]

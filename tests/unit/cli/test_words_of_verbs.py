@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.skies import cloud_plan
 from tests.fakes.views import view_of
 from tests.unit.viewmodels.test_rented_words import THERE, plan_at
 from tests.unit.viewmodels.test_runs import DONE
-from tpu_studio.cli import keeping, main
+from tpu_studio.cli import keeping, main, running
 from tpu_studio.cli.output import Output
 from tpu_studio.domain import jobfile
 from tpu_studio.domain.sentences import say
@@ -75,3 +78,35 @@ def test_a_run_gives_its_job_file_and_writes_over_none(tmp_path: Path):
     assert jobfile.load(path)["model.name"] == plan.job["model.name"]
     with pytest.raises(BadInput, match="is there already"):
         keeping._save_job(plan, tmp_path, path, Output(as_json=False))
+
+
+@pytest.mark.parametrize("verb", ["resume", "extend"])
+def test_a_rented_run_goes_on_only_after_a_yes_to_its_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    asked: list[str] = []
+    plan = cloud_plan(place="cloud").launched("digits-k3f7", 1.0, "1")
+    plan = replace(plan, limits=replace(plan.limits, money_usd=12.5, hours=3.0))
+    runs = SimpleNamespace(
+        plan=lambda run: plan,
+        folder=lambda run: tmp_path / "digits-k3f7",
+        resume=lambda run, **limits: asked.append("resume"),
+        extend=lambda run, epochs, **limits: asked.append("extend"),
+    )
+
+    @contextmanager
+    def studio() -> Iterator[Any]:
+        yield SimpleNamespace(runs=runs)
+
+    monkeypatch.setattr(keeping, "studio", studio)
+    monkeypatch.setattr(keeping, "of_run", lambda *rest, **more: None)
+    monkeypatch.setattr(keeping, "_has_copy", lambda *rest: True)
+    monkeypatch.setattr(running, "carry", lambda *rest: None)
+    arguments = SimpleNamespace(run="digits-k3f7", epochs=1.0, hours=None, money=None, trust_code=False, yes=False)
+    with pytest.raises(BadInput) as refused:
+        getattr(keeping, verb)(arguments, Output(as_json=True))
+    assert (refused.value.id, refused.value.exit_code, asked) == ("needs-yes", 2, [])
+    assert "$12.50 or 3 hours" in capsys.readouterr().err
+    arguments.yes = True
+    assert getattr(keeping, verb)(arguments, Output(as_json=True)) == 0
+    assert asked == [verb]

@@ -62,6 +62,8 @@ def test_that_the_clock_is_off_is_said_with_what_it_means_for_money(tmp_path: Pa
     assert "the limit holds" in said.meaning
     said = page_at(tmp_path, -DAYS_3).state.value.trouble
     assert said is not None and said.title.endswith("behind")
+    said = page_at(tmp_path, 600.0).state.value.trouble
+    assert said is not None and said.title == "This computer's clock is 10 min ahead"
     assert page_at(tmp_path, 200.0).state.value.trouble is None
 
 

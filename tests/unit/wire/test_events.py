@@ -47,8 +47,12 @@ def test_reading_in_two_pieces_gives_the_same_lines_as_reading_at_once(lines: li
     assert [*first, *second] == complete_lines(whole)[0]
 
 
+NESTED = b'{"t":1.0,"kind":"notice","facts":%s}' % (b'{"a":' * 50_000 + b"1" + b"}" * 50_000)
+"""4 KB of it ended the guardian of a rented machine."""
+
+
 def test_what_is_no_event_is_no_event():
-    for line in (b"", b"{", b"[]", b'{"kind":"x"}', b'{"t":true,"kind":"x"}', b'{"t":1}', b"\xff\xfe"):
+    for line in (b"", b"{", b"[]", b'{"kind":"x"}', b'{"t":true,"kind":"x"}', b'{"t":1}', b"\xff\xfe", NESTED):
         assert decode(line) is None
 
 

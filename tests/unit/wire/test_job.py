@@ -86,6 +86,9 @@ def test_a_setting_of_the_command_line_becomes_the_value_its_key_wants():
     assert parse_setting("model.options=width=64,layers=2") == ("model.options", {"width": 64, "layers": 2})
     with pytest.raises(JobError, match="job-setting"):
         parse_setting("training.epochs")
+    for digits in (400, 5000):
+        with pytest.raises(JobError, match="job-wrong-type"):
+            parse_setting(f"training.steps={'9' * digits}")
 
 
 @given(

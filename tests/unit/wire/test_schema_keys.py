@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes.looks import job
+from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.job import parse_setting
 from tpu_studio.wire.keys import Key
 from tpu_studio.wire.schema import BY_PATH, GROUPS, KEYS, concerns, step_values
 
@@ -29,3 +31,10 @@ def test_a_setting_of_texts_is_not_one_of_pictures_and_converted_data_tells_by_i
     assert concerns(size, "digits") and not concerns(size, "text") and concerns(size, None)
     assert concerns(length, "tfrecord") and concerns(size, "tfrecord")
     assert not concerns(length, "tfrecord", "classification") and concerns(length, "tfrecord", "language-model")
+
+
+def test_no_key_of_a_job_waives_the_stop_from_outside() -> None:
+    """It is given up for one launch, by hand; a job file is somebody else's word."""
+    assert [key.path for key in KEYS if "outside" in key.path or "waive" in key.path] == []
+    with pytest.raises(JobError, match="job-unknown-key"):
+        parse_setting("limits.without_outside_stop=true")

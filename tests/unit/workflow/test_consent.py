@@ -16,6 +16,7 @@ from tests.fakes.skies import Sky, cloud_plan
 from tests.fakes.studio import Studio
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.trusting import of_run
+from tpu_studio.local.consents import Consents
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import BadInput, ModelError, RunError
@@ -242,3 +243,23 @@ def test_a_plan_that_was_exchanged_after_the_launch_is_the_launched_one_again(re
     path.write_text(json.dumps(tree))
     rented.driver.turn(run)
     assert json.loads(path.read_bytes()) == json.loads(launched)
+
+
+def test_a_yes_for_this_computer_rents_nothing_for_a_model_file(rented: RentedDesk, sky: Sky, tmp_path: Path) -> None:
+    """Asked at the launch and when it goes on, for the kind of place: on a rented machine code reaches more."""
+    consents = Consents(tmp_path / "home")
+    runs = Runs(
+        rented.runs.home,
+        places={},
+        journal=rented.journal,
+        index=rented.index,
+        driver=rented.driver,
+        agreed=consents.agreed,
+    )
+    theirs = own("cloud")
+    frozen = replace(cloud_plan(), job=theirs.job, consent=SHA256, place="cloud")
+    consents.agree(SHA256, "own_model.py")
+    with pytest.raises(ModelError, match="model-no-consent") as refused:
+        runs.launch(frozen)
+    assert refused.value.facts["place"] == "cloud"
+    assert runs.list() == [] and sky.created_names == [] and sky.objects == {}
