@@ -66,3 +66,21 @@ def test_scenes_are_of_doubts_that_there_are_and_names_are_given_once() -> None:
     assert set(SCENES) <= set(doubts())
     names = [cell.name for _, cell in alone()]
     assert len(names) == len(set(names)) and "rent" in KINDS
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_world_that_does_not_hold_is_the_exit_code_and_the_table_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holds: bool
+) -> None:
+    def play_all(self: object, cells: list[object], jobs: int) -> list[dict[str, object]]:
+        return [
+            {"name": cell.name, "passed": holds or number > 0, "doubts_met": [], "seconds": 1.0}  # type: ignore[attr-defined]
+            for number, cell in enumerate(cells)
+        ]
+
+    monkeypatch.setattr(playing.Worlds, "play_all", play_all)
+    monkeypatch.setattr(playing.signal, "signal", lambda *_: None)
+    told = tmp_path / "out" / "doubts.json"
+    monkeypatch.setattr(sys, "argv", ["doubts.py", "--sample", "3", "--seed", "1", "--json", str(told)])
+    assert playing.main() == (0 if holds else 1)
+    assert len(json.loads(told.read_text())["worlds"]) == 3 and told.with_suffix(".md").exists()

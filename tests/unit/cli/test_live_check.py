@@ -1,4 +1,4 @@
-"""A live check that ends before its time, on the command line: it says what is still there."""
+"""A live check on the command line: what it answers, and what is still there when it ends before its time."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_reading_in_two_pieces_gives_the_same_lines_as_reading_at_once(lines: li
 
 
 NESTED = b'{"t":1.0,"kind":"notice","facts":%s}' % (b'{"a":' * 50_000 + b"1" + b"}" * 50_000)
-"""4 KB of it ended the guardian of a rented machine."""
+"""Deeper than `json` follows; guardians of rented machines read such lines, too."""
 
 
 def test_what_is_no_event_is_no_event():

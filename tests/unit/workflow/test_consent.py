@@ -246,7 +246,7 @@ def test_a_plan_that_was_exchanged_after_the_launch_is_the_launched_one_again(re
 
 
 def test_a_yes_for_this_computer_rents_nothing_for_a_model_file(rented: RentedDesk, sky: Sky, tmp_path: Path) -> None:
-    """Asked at the launch and when it goes on, for the kind of place: on a rented machine code reaches more."""
+    """It is asked for the kind of place: on a rented machine code reaches more."""
     consents = Consents(tmp_path / "home")
     runs = Runs(
         rented.runs.home,
