@@ -32,6 +32,13 @@ def _taken_over(f: Facts) -> Sentence:
 
 ERRORS: dict[str, Entry] = {
     "run-taken-over": _taken_over,
+    "stop-not-sent": lambda f: Sentence(
+        f"“{f.text('run')}” was not told to stop",
+        f"{'It goes on in the cloud and is charged for' if f.raw('charges') is True else 'It goes on; nothing is charged'}"
+        f", until its limits end it. The word could be written neither here nor into its bucket. The system says: "
+        f"{f.text('raw', 'no reason')}.",
+        "Free some space, or see that this computer is connected, and stop it again.",
+    ),
     "run-not-recorded": lambda f: Sentence(
         "The disk is full: what the run does cannot be kept here"
         if f.raw("full") is True

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tpu_studio.planner.checks import NEEDS_JAX, refused_at
 from tpu_studio.planner.rented import start_s
-from tpu_studio.wire import controls, loans
+from tpu_studio.wire import controls, loans, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, RunError, StudioError
 from tpu_studio.wire.limits import limits_of
@@ -53,7 +53,8 @@ class CloudVerbs:
     def stop(self, folder: Path, keep: bool) -> None:
         """Nothing is touched at Google here, so nobody is asked who drives the run: whoever does is brought the word.
 
-        Raises RunError ``run-is-over``, ``run-taken-over``; of the disk only where the bucket is not reached.
+        Raises RunError ``run-is-over``, ``run-taken-over``; ``stop-not-sent`` where neither the disk nor the bucket
+        takes the word: it goes on then.
         """
         state = self.driver.state(folder.name)
         if state.end is not None:
@@ -68,7 +69,8 @@ class CloudVerbs:
             except StudioError:
                 is_sent = False
             if not is_sent:
-                raise desk.disk_error(error, folder) from error
+                charges = places.by_id(plans.read(folder).place).charges
+                raise RunError("stop-not-sent", run=folder.name, charges=charges, raw=str(error)) from error
 
     def send(self, folder: Path, record: Mapping[str, object]) -> None:
         """A word to the guardian that changes neither limits nor what is deleted when. Raises RunError

@@ -16,9 +16,11 @@ import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk, Killed, ends, killed_at, trains
 from tests.fakes.skies import Sky
+from tpu_studio.domain.sentences import say
 from tpu_studio.store.index import Index
 from tpu_studio.wire import controls
-from tpu_studio.wire.errors import CloudRefused, NotReady, RunError, SignedOut
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk as desk_files
@@ -249,6 +251,32 @@ def test_on_a_full_disk_a_person_can_stop_it(
     assert sky.nodes == {}
     disk.full = False
     ends(desk, "stopped-by-user")
+
+
+@pytest.mark.parametrize("place", ["practice", "cloud"])
+def test_a_stop_that_nothing_takes_is_told_as_a_run_that_goes_on(
+    desk: CloudDesk, sky: Sky, disk: Disk, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """It was said that nothing was changed and nothing charged, of a machine that goes on."""
+    trains(desk)
+    disk.full = True
+    frozen = plans.read(desk.folder)
+    monkeypatch.setattr(plans, "read", lambda folder: replace(frozen, place=place))
+
+    def no_room(*arguments: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def no_answer(call: str, done: bool) -> None:
+        raise CloudUnclear("timed-out")
+
+    monkeypatch.setattr(controls, "send", no_room)
+    sky.hook = no_answer
+    with pytest.raises(RunError) as refused:
+        CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, True)
+    said = say(refused.value)
+    assert refused.value.id == "stop-not-sent" and "was not told to stop" in said.title
+    assert ("is charged for" in said.meaning) == (place == "cloud") and "until its limits end it" in said.meaning
+    assert "No space left" in said.meaning and "stop it again" in said.action
 
 
 def test_an_event_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
