@@ -171,13 +171,16 @@ class Follower:
                     self._save(synced=whole)
 
     def recent_logs(self, at_most: int = 200) -> tuple[Event, ...]:
-        """The latest lines that the training program wrote, from the ends of its events files."""
+        """The latest lines that the training program wrote, from the ends of those of its events files that are there."""
         found: list[Event] = []
         for path in reversed(events_names(self.folder)):
-            with open_to_read(path) as file:
-                size = file.seek(0, 2)
-                file.seek(max(0, size - (1 << 20)))
-                lines, _ = complete_lines(file.read())
+            try:
+                with open_to_read(path) as file:
+                    size = file.seek(0, 2)
+                    file.seek(max(0, size - (1 << 20)))
+                    lines, _ = complete_lines(file.read())
+            except OSError:  # replaced by a link since it was read: what the run came to is known, its words are not
+                continue
             here = [event for event in Reader().read(records(lines)).events if event.kind == "log"]
             found = here + found
             if len(found) >= at_most:
