@@ -171,7 +171,7 @@ class Follower:
                     self._save(synced=whole)
 
     def recent_logs(self, at_most: int = 200) -> tuple[Event, ...]:
-        """The latest lines that the training program wrote, from the ends of those of its events files that are there."""
+        """The latest lines that the training program wrote, from the ends of its events files that can be read."""
         found: list[Event] = []
         for path in reversed(events_names(self.folder)):
             try:
@@ -179,7 +179,7 @@ class Follower:
                     size = file.seek(0, 2)
                     file.seek(max(0, size - (1 << 20)))
                     lines, _ = complete_lines(file.read())
-            except OSError:  # replaced by a link since it was read: what the run came to is known, its words are not
+            except OSError:  # replaced by a link or a pipe since it was read: its words are gone
                 continue
             here = [event for event in Reader().read(records(lines)).events if event.kind == "log"]
             found = here + found
