@@ -74,7 +74,10 @@ class ComparePage(QWidget):
         self.chart.body.addLayout(choice)
         self.sheet = Card(margins=1, spacing=0)
         self.more = Text("", "caption", "text_2")
-        self.more.setContentsMargins(18, 8, 18, 10)
+        self._more_foot = QWidget()  # a text's own margins are not measured
+        foot = QVBoxLayout(self._more_foot)
+        foot.setContentsMargins(18, 8, 18, 10)
+        foot.addWidget(self.more)
         self.skeleton = Skeleton(6)
         self.empty = EmptyState(
             "Nothing to compare yet",
@@ -158,7 +161,7 @@ class ComparePage(QWidget):
             self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             self.table.customContextMenuRequested.connect(self._menu)
             self.sheet.body.insertWidget(0, self.table)
-            self.sheet.body.addWidget(self.more)
+            self.sheet.body.addWidget(self._more_foot)
         self.table.set_rows(
             [
                 (
@@ -179,7 +182,7 @@ class ComparePage(QWidget):
         self.more.setText(
             f"{left} more {'column' if left == 1 else 'columns'}, of settings that differ: “Save the table” has all."
         )
-        self.more.setVisible(left > 0)
+        self._more_foot.setVisible(left > 0)
 
     @property
     def _shows_where(self) -> bool:
