@@ -1,4 +1,4 @@
-"""What verbs say where little is there: no saved copy, nobody signed in, somebody else's run."""
+"""What verbs say where little is there: no checkpoint, nobody signed in, somebody else's run."""
 
 from __future__ import annotations
 
