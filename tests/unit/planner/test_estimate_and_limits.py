@@ -135,7 +135,7 @@ def test_a_cost_limit_far_above_the_estimate_is_told_with_both_figures(place: st
     assert "money-limit-large" not in made() | made(money_usd=20.0)
 
 
-def test_the_longest_run_is_29_days_and_that_is_told():
+def test_the_longest_run_is_28_days_with_its_wait_and_that_is_told():
     plan = make_plan(job("gpt-124m", "text", training={"steps": 100_000}), PLAYS, now=NOW, computer=LAPTOP)
     assert plan.limits.hours == 28 * 24 - 4
     assert {"very-long", "time-limit-longest"} <= {check.id for check in plan.checks}
