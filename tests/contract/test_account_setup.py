@@ -196,8 +196,10 @@ def test_terms_that_were_never_accepted_are_told_as_that(start_practice: Start, 
     practice = start_practice("terms-not-accepted", speed=100.0)
     if doubt:
         practice.cloud.doubts.arm(doubt)
-    with pytest.raises(CloudRefused, match="terms-not-accepted"):
+    with pytest.raises(CloudRefused, match="terms-not-accepted") as refused:
         doctor_of(practice).create_project("my-first-project", "My first project")
+    assert refused.value.facts["page"] == "https://console.cloud.google.com/"
+    assert "with this account (https://console.cloud.google.com/) and accept the terms" in say(refused.value).action
 
 
 @pytest.mark.parametrize(("doubt", "id"), [("", "two-step-needed"), ("two-step-words", "signed-out")])
@@ -238,6 +240,7 @@ def test_a_project_that_is_absent_or_hidden_is_told_as_either(practice: Practice
     found = row(doctor_of(practice).check(Choices("nobodys-project-1", "us-west4")), "project")
     assert (found.state, found.fix) == ("fail", "choose-project")
     assert "not there, or you may not see it" in words(found)
+    assert found.facts["page"] == "https://console.cloud.google.com/cloud-resource-manager"
 
 
 def test_a_project_that_waits_to_be_deleted_says_so_with_googles_page(practice: Practice):
@@ -379,7 +382,9 @@ def test_a_queue_that_was_deleted_lately_is_told_as_that_and_never_taken_for_mad
 def test_a_key_file_makes_no_project_and_is_told_so_before_and_after_it_tries(practice: Practice):
     key = service_account.Credentials.from_service_account_info(key_file(practice), scopes=[CLOUD_PLATFORM])
     doctor = GoogleDoctor(key, Endpoints.at(practice.url), OFFERS)
-    assert "a key file cannot make projects" in words(row(doctor.check(Choices()), "project"))
+    told = row(doctor.check(Choices()), "project")
+    assert "a key file cannot make projects" in words(told)
+    assert told.facts["page"] == "https://console.cloud.google.com/cloud-resource-manager"
     with pytest.raises(CloudRefused) as refused:
         doctor.create_project("my-first-project", "My first project")
     assert refused.value.id == "key-makes-no-project" and "sign in as yourself" in say(refused.value).action

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tpu_studio.cloud.doctor import pages
 from tpu_studio.wire import secrets
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, StudioError
 
@@ -409,6 +410,8 @@ def _add_facts(id: str, message: str, details: Sequence[Mapping[str, Any]], fact
         facts.setdefault("service", found[1] or "tpu.googleapis.com")
         if page := _PAGE.search(message):
             facts.setdefault("page", page[0])
+    if id == "terms-not-accepted":
+        facts.setdefault("page", pages.TERMS)
     if id == "org-policy" and (found := _CONSTRAINT.search(message)):
         facts.setdefault("constraint", found[1])
     if id == "region-limit" and (found := _LIMIT.search(message)):

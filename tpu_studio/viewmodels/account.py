@@ -19,7 +19,7 @@ from tpu_studio.viewmodels.accountside import AccountSide
 from tpu_studio.viewmodels.accountview import AccountView, Person, groups, rows_of
 from tpu_studio.viewmodels.problem import problem_of
 from tpu_studio.wire import kinds, places
-from tpu_studio.wire.errors import CloudRefused
+from tpu_studio.wire.errors import CloudRefused, StudioError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.records import items
 from tpu_studio.workflow.account.naming import project_id
@@ -199,7 +199,14 @@ class AccountViewModel(People):
         self._draw_rows(problem=None, undo="", doing="")
 
     def _fix_failed(self, error: Exception) -> None:
-        self._fixing = ""
+        fix, self._fixing = self._fixing, ""
+        page = error.facts.get("page") if isinstance(error, StudioError) else None
+        if page:  # what only a person can put right there: its row leads there
+            self._results |= {
+                id: replace(one, facts={**one.facts, "page": page})
+                for id, one in self._results.items()
+                if one.fix == fix
+            }
         self._draw_rows(problem=problem_of(error), doing="")
 
     def _heard(self, text: str) -> None:

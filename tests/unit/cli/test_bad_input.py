@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[str | bytes, Callable[[Path], object], tuple[str, ...]]] 
     "text: nothing": (job("text"), table(""), ("“data” holds nothing",)),
     "pictures: a file": (job("images"), table("a,b\n1,2\n"), ("“data” is not a folder",)),
     "pictures: an empty folder": (job("images"), Path.mkdir, ("“data” holds nothing",)),
-    "pictures: one class": (job("images"), lambda data: pictures(data, "a"), ("of one class: a",)),
+    "pictures: one kind": (job("images"), lambda data: pictures(data, "a"), ("of one class: a",)),
     "pictures: one picture": (job("images"), lambda data: pictures(data, "a", 1), ("of one class: a",)),
     "pictures: a folder in itself": (job("images"), endless, ("of one class: a",)),
 }

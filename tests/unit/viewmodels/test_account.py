@@ -209,3 +209,19 @@ def test_a_place_that_is_shown_again_before_it_is_there_keeps_its_one_side():
     model.open()
     tasks.finish_all()
     assert model.side is made[0]
+
+
+def test_a_repair_that_google_wants_a_person_for_leaves_a_link_on_its_row():
+    """Terms that were never accepted: where a new project was asked for."""
+    page = "https://console.cloud.google.com/"
+
+    def refuse(*_: object, **__: object) -> ProjectSeen:
+        raise CloudRefused("terms-not-accepted", page=page)
+
+    side = Side([Result("project", "fail", {}, fix="choose-project"), Result("billing", "waiting", {})])
+    model = looked_at(side)
+    assert [row.page for row in model.state.value.rows] == ["", ""]
+    side.create_project = refuse  # type: ignore[attr-defined]
+    model.create_project("Learning TPUs")
+    assert model.state.value.problem is not None and "terms of service" in model.state.value.problem.title
+    assert [row.page for row in model.state.value.rows] == [page, ""]

@@ -127,7 +127,7 @@ class GoogleDoctor:
         return Result("signed-in", "pass", {"email": self._who()})
 
     def _project(self, choices: Choices) -> Result:
-        key = {"key": True} if self._is_key else {}
+        key: dict[str, object] = {"key": True, "page": pages.PROJECTS} if self._is_key else {}
         if not choices.project:
             return Result("project", "fail", key, fix="choose-project")
         try:
@@ -137,7 +137,7 @@ class GoogleDoctor:
                 return Result("project", "fail", _marked(choices), fix="choose-project")
             if error.id not in ("not-found", "permission-missing", "quota-project-needed"):
                 raise
-            facts = {**error.facts, "project": choices.project, "absent": True, **key}
+            facts = {**error.facts, "project": choices.project, "absent": True, "page": pages.PROJECTS, **key}
             if error.id == "quota-project-needed":  # then none can be made from here either
                 facts |= {"page": pages.NEW_PROJECT, "console": True}
             return Result("project", "fail", facts, fix="choose-project")

@@ -25,6 +25,10 @@ def _by_hand(f: Facts) -> str:
     return f", or by hand at {f.text('page')}" if "page" in f else ""
 
 
+def _there(f: Facts) -> str:
+    return f" ({f.text('page')})" if "page" in f else ""
+
+
 def _payers(f: Facts) -> str:
     listed = [one for one in f.raw("accounts") or () if isinstance(one, dict)]
     if not listed:
@@ -129,10 +133,10 @@ ERRORS: dict[str, Entry] = {
             "Try again in a minute.",
         )
     ),
-    "terms-not-accepted": Sentence(
+    "terms-not-accepted": lambda f: Sentence(
         "Google's terms of service were never accepted by this account",
         f"Until then it makes no project and switches nothing on. {NOTHING_CHARGED}",
-        "Open the Google Cloud console once with this account and accept the terms; then press again.",
+        f"Open the Google Cloud console once with this account{_there(f)} and accept the terms; then press again.",
     ),
     "projects-used-up": Sentence(
         "Google lets you make no more projects",
