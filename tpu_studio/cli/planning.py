@@ -396,6 +396,8 @@ def _rented_rows(made: Plan) -> list[list[str]]:
     rate = f"{figures.money(price.usd_per_hour)} an hour" if price else "not known"
     if price and price.as_of:
         rate += f" (as of {price.as_of})"
+    elif price and price.from_job:
+        rate += " (the price in the job)"
     spot = (
         " Taken back, it waits at $0 an hour until this computer is on."
         if loans.by_id(made.job.where.tier).spare

@@ -361,13 +361,18 @@ def listed_usd_per_hour(plan: Plan, known: Catalogue) -> float | None:
     return max((price.usd_per_hour(wanted.chips) for price in prices if price), default=None)
 
 
-def price_of(rented: Rented, given_usd: float | None) -> PlanPrice | None:
-    """As plans carry it; *given_usd*: a price per hour that the job itself gives."""
-    if given_usd:
-        return PlanPrice(None, given_usd, "given")
-    if rented.price is None:
-        return None
+def price_of(rented: Rented, given_usd: float | None, *, charges: bool) -> PlanPrice | None:
+    """As plans carry it.
+
+    Args:
+        given_usd: A price per hour that the job itself gives. A job may be a stranger's, or may have been rehearsed.
+        charges: For money: then the job's price may only be dearer than the list's, so that the cap holds.
+    """
     price = rented.price
+    if given_usd and (price is None or not charges or given_usd >= round(rented.usd_per_hour or 0.0, 6)):
+        return PlanPrice(None, given_usd, "given")
+    if price is None:
+        return None
     return PlanPrice(
         as_of=price.as_of,
         usd_per_hour=round(rented.usd_per_hour or 0.0, 6),

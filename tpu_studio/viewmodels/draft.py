@@ -18,6 +18,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import BY_PATH, KEYS
 from tpu_studio.workflow.consent import is_imported
 
+_OF_WHO_PAYS = ("limits.", "where.project", "where.usd_per_hour")
 _EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
 
 
@@ -51,11 +52,12 @@ def edited(job: Job, changes: Mapping[str, object]) -> Job:
 
 def of_plan(plan: Plan, folder: Path) -> Job:
     """The job behind the plan of the run in *folder*, ready to be edited: what had been chosen for the person is "auto"
-    again, and so are limits and project of a run that was brought here as files: who pays has not asked for them."""
+    again, and so are limits, project and price of a run that was brought here as files: who pays has not asked for
+    them."""
     strangers = is_imported(folder)
     values, given = dict(plan.job.values), set(plan.job.given)
     for key in KEYS:
-        open_again = key.path in plan.reasons or (strangers and key.path.startswith(("limits.", "where.project")))
+        open_again = key.path in plan.reasons or (strangers and key.path.startswith(_OF_WHO_PAYS))
         if open_again or values[key.path] == key.default:
             values[key.path] = key.default
             given.discard(key.path)

@@ -198,8 +198,8 @@ def price_words(plan: Plan, part: Slice) -> str:
         return "The price is not known. Give a cost limit under More settings."
     hourly = figures.money(told.usd_per_hour)
     would = "would be " if places.by_id(plan.place).rehearses else ""
-    if told.source == "given":
-        return f"{would}{hourly} an hour, the price that you gave".capitalize()
+    if told.from_job:
+        return f"{would}{hourly} an hour, the price in the job".capitalize()
     each = told.usd_per_chip_hour
     parts = f": {chips(part.chips)} at {figures.money(each)} each" if each and part.chips > 1 else ""
     return f"{would}{hourly} an hour{parts}".capitalize() if would else f"{hourly} an hour{parts}"
@@ -208,7 +208,7 @@ def price_words(plan: Plan, part: Slice) -> str:
 def price_age(plan: Plan, today: date, trouble: str = "") -> str:
     """`From Google's price list, 21 Nov 2026, read today`, and *trouble*: why it is no newer."""
     told = plan.price
-    if told is None or told.source == "given" or not told.as_of:
+    if told is None or told.from_job or not told.as_of:
         return ""
     try:
         day = date.fromisoformat(told.as_of)

@@ -144,7 +144,7 @@ def learned(look: Look) -> str:
 def fix_words(fix: Mapping[str, object]) -> str:
     """What a repair's button says: "Use 1,024", "Use TensorFlow", "Leave it out"."""
     path, value = next(iter(fix.items()))
-    if path == "data.columns":
+    if path in ("data.columns", "where.usd_per_hour"):
         return "Leave it out"
     if path == "model.name":
         model = BY_NAME.get(str(value))

@@ -71,6 +71,11 @@ class PlanPrice:
     tier: str | None = None
     confidence: str | None = None
 
+    @property
+    def from_job(self) -> bool:
+        """It stands in the job, in no list: who wrote the job may have put anything there."""
+        return self.source == "given"
+
 
 @dataclass(frozen=True)
 class PlanLimits:

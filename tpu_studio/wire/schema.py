@@ -390,7 +390,7 @@ class Where(Generic[A]):
         minimum=0.0,
         maximum=100_000,
         unit="$/hour",
-        help="On this computer only: rehearse the cost limit with a price you choose.",
+        help="Rehearse the cost limit with a price you choose. On Google Cloud a lower price than the list's does nothing.",
         group="limits",
         affects="result",
     )

@@ -80,6 +80,20 @@ def test_the_worst_case_stands_there_with_what_lowers_it(home: Path, capsys: pyt
     assert "--set limits.wait_hours" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("usd", "price"), [(0.001, "$1.20 an hour (as of "), (30, "$30.00 an hour (the price in the job)")]
+)
+def test_a_price_in_the_job_is_called_that_and_counts_where_it_is_dearer(
+    home: Path, capsys: pytest.CaptureFixture[str], usd: float, price: str
+):
+    digits = str(resource_path("examples/digits.tpujob"))
+    at = ["--set", "where.accelerator=v5litepod-1", "--set", f"where.usd_per_hour={usd}"]
+    assert main(["plan", digits, "--on", "cloud", "--no-measure", *at]) == 0
+    told = capsys.readouterr().out
+    assert price in next(line for line in told.splitlines() if line.startswith("Price"))
+    assert ("The list price counts, not the lower one in the job" in told) == (usd < 1)
+
+
 def test_a_plan_for_google_says_what_the_account_needs_first(home: Path, capsys: pytest.CaptureFixture[str]):
     plan = ["plan", str(resource_path("examples/digits.tpujob")), "--no-measure", "--on"]
     assert main([*plan, "cloud"]) == 0

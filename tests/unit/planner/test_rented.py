@@ -16,6 +16,7 @@ from tpu_studio.planner import work
 from tpu_studio.planner.checks import FLEX_MOST_HOURS
 from tpu_studio.planner.estimate import limit_hours
 from tpu_studio.planner.public import plan_to_public_json
+from tpu_studio.planner.report.worst import worst_case
 from tpu_studio.wire import models
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan, Range, dumps, from_json, loads
@@ -136,6 +137,36 @@ def test_without_a_price_a_cost_limit_must_be_given():
     plan = planned(job("mlp", "digits", where=where), DIGITS)
     assert plan.price is None
     assert "price-unknown" in [check.id for check in plan.blocking]
+
+
+def test_a_price_in_the_job_cannot_make_a_real_machine_cheaper_than_the_list():
+    """By a stranger's $0.001 an hour a hundred hours "cost" ten cents, and no limit of money ever came."""
+
+    def at(place: str, usd: float | None, **more: object) -> Plan:
+        where = {"place": place, "accelerator": "v5litepod-1", **more, **({"usd_per_hour": usd} if usd else {})}
+        return planned(job("mlp", "digits", where=where, limits={"money_usd": 5.0, "hours": 100.0}), DIGITS)
+
+    listed, cheap, dear = at("cloud", None), at("cloud", 0.001), at("cloud", 30.0)
+    assert listed.price is not None and cheap.price == listed.price and cheap.cost_usd == listed.cost_usd
+    assert cheap.extras == listed.extras and worst_case(cheap) == worst_case(listed)
+    check = next(one for one in cheap.checks if one.id == "price-below-list")
+    said = say_check(check.id, check.title, check.facts)
+    assert check.level == "warning" and "$0.001" in said.meaning and "$1.20" in said.meaning
+    again = at("cloud", float(str((check.fix or {})["where.usd_per_hour"])))
+    assert again.checks == listed.checks
+    assert dear.price is not None and (dear.price.usd_per_hour, dear.price.from_job) == (30.0, True)
+    assert not any(one.id.startswith("price-") for one in dear.checks)
+    rehearsed = at("practice", 0.001)
+    assert rehearsed.price is not None and rehearsed.price.usd_per_hour == 0.001
+    assert not any(one.id.startswith("price-") for one in rehearsed.checks)
+
+
+def test_a_price_that_stands_in_the_job_alone_is_said_to():
+    where = {"place": "cloud", "accelerator": "v5p-8", "zones": ["us-east5-a"], "tier": "flex-start"}
+    plan = planned(job("mlp", "digits", where={**where, "usd_per_hour": 0.001}), DIGITS)
+    assert plan.price is not None and plan.price.from_job
+    check = next(one for one in plan.checks if one.id == "price-not-listed")
+    assert check.level == "warning" and "$0.001" in say_check(check.id, check.title, check.facts).meaning
 
 
 def test_flex_start_beyond_seven_days_is_refused_with_the_longest_that_google_takes():

@@ -51,13 +51,14 @@ def test_limits_of_a_run_that_somebody_sent_are_not_the_persons_own(tmp_path: Pa
     """$250,000 of a stranger's stood in the new plan as if the person had asked for them."""
     tree, look = JOBS["plays"]
     whole = parse({"name": "plays", **tree})
-    plan = _planned(whole.with_values({"where.project": "strangers"}), look)
+    plan = _planned(whole.with_values({"where.project": "strangers", "where.usd_per_hour": 0.001}), look)
     assert draft.of_plan(plan, tmp_path).limits.hours == 2.0
     desk.write_owner(tmp_path, "abcd", t=NOW, imported=True)
     again = draft.of_plan(plan, tmp_path)
     assert {path for path in again.given if path.startswith("limits.")} == set()
     assert all(again[path] == again_default(path) for path in BY_PATH if path.startswith("limits."))
     assert again.training.steps == 90 and again.where.project is None
+    assert draft.of_plan(plan, tmp_path / "mine").where.usd_per_hour == 0.001 and again.where.usd_per_hour is None
 
 
 def again_default(path: str) -> object:

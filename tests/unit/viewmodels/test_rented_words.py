@@ -85,6 +85,14 @@ def test_a_wait_tells_how_long_who_was_asked_and_the_ways_out():
     assert len(runrented.waiting_of(plan_at("cloud", tier="spot"), view, T + 60).ways) == 3  # type: ignore[union-attr]
 
 
+def test_the_review_says_whose_price_it_is():
+    def price(usd: float) -> str:
+        review = review_of(plan_at("cloud", accelerator="v5litepod-1", usd_per_hour=usd), date.today())
+        return next(fact.value for fact in review.facts if fact.label == "Price")
+
+    assert (price(30.0), price(0.001)) == ("$30.00 an hour, the price in the job", "$1.20 an hour")
+
+
 def test_a_refusal_is_told_in_its_own_words_and_never_as_a_shortage():
     told = list(ASKED)
     told[3] = (3.0, "waiting", {"zones": ["us-west4-a"], "since": T, "why": "quota-exceeded", "tries": 1})

@@ -276,6 +276,18 @@ CHECKS: dict[str, Entry] = {
         f"Getting ready alone costs something, so do storage and traffic, and a model needs a minute at least. {NOTHING_CHARGED}",
         f"Set “Cost limit” (limits.money_usd) to {_usd(f, 'least_usd')} or more, or to “auto”.",
     ),
+    "price-below-list": lambda f: Sentence(
+        "The list price counts, not the lower one in the job",
+        f"The job has a simulated price of {_usd(f, 'given_usd')} an hour, for rehearsals. By it the cost limit would "
+        f"come too late: limit and cost are counted by {_usd(f, 'counts_usd')} an hour.",
+        "Leave it out.",
+    ),
+    "price-not-listed": lambda f: Sentence(
+        "No list has the price: only the job says it",
+        f"The plan counts its {_usd(f, 'given_usd')} an hour. If the machine is dearer, the cost limit comes too late, "
+        "and more than that is charged.",
+        "Compare it with Google's price list, or choose another size, area or tier.",
+    ),
     "bucket-elsewhere": lambda f: Sentence(
         f"The bucket is in {f.text('bucket', 'one region')}, and the machine may come in {f.text('regions', 'another')}",
         "Data, copies of the model and results then cross between regions, which Google charges. The plan counts it in "

@@ -17,7 +17,7 @@ from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.planner.own import Mine
 from tpu_studio.planner.places import USUAL_HOURS, USUAL_USD, Limits, unlimited
 from tpu_studio.planner.rented import Rented
-from tpu_studio.wire import loans
+from tpu_studio.wire import loans, places
 from tpu_studio.wire.extras import Extras
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check
@@ -44,7 +44,8 @@ class RentedPlanner:
         return rented.estimate(sized.resolved, sized.work, sized.tpu, here, mine, sharded=sharded)
 
     def price(self, sized: Sized) -> PlanPrice | None:
-        return rented.price_of(sized.tpu, sized.resolved.job.where.usd_per_hour)
+        where = sized.resolved.job.where
+        return rented.price_of(sized.tpu, where.usd_per_hour, charges=places.by_id(where.place).charges)
 
     def limits(self, parts: Parts) -> Limits:
         found, tpu = unlimited(parts), parts.sized.tpu
@@ -67,10 +68,25 @@ class RentedPlanner:
         return replace(found, money=money, extras=_extras(parts, found, money), more=_more(parts))
 
     def checks(self, parts: Parts) -> Iterator[Check]:
-        return allowed.checks(parts.sized.tpu, parts.question.place.id)
+        yield from allowed.checks(parts.sized.tpu, parts.question.place.id)
+        if parts.question.place.charges:
+            yield from _price_checks(parts)
 
 
 PLANNER = RentedPlanner()
+
+
+def _price_checks(parts: Parts) -> Iterator[Check]:
+    """What a price in the job is worth where it is charged: less than the list's nothing; alone it may be too low."""
+    given, price = parts.resolved.job.where.usd_per_hour, parts.price
+    if not given or price is None:
+        return
+    facts = {"given_usd": given, "counts_usd": price.usd_per_hour}
+    if not price.from_job:
+        title, fix = "The list price counts, not the lower one in the job", {"where.usd_per_hour": 0}
+        yield Check("price-below-list", "warning", title, fix, facts)
+    elif parts.sized.tpu.price is None:
+        yield Check("price-not-listed", "warning", "No list has the price: only the job says it", None, facts)
 
 
 def _extras(parts: Parts, limits: Limits, money: float | None) -> Extras:
@@ -91,7 +107,8 @@ def _extras(parts: Parts, limits: Limits, money: float | None) -> Extras:
         ),
     )
     told = extras_of(loan, moved, hours=limits.hours, money_usd=money, usd_per_hour=limits.usd_per_hour)
-    return told if job.where.usd_per_hour else replace(told, chips_usd_per_hour=dict(found.usd_by_region))
+    alone = limits.price is not None and limits.price.from_job
+    return told if alone else replace(told, chips_usd_per_hour=dict(found.usd_by_region))
 
 
 def _more(parts: Parts) -> PlanLimits:

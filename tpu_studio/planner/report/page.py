@@ -207,6 +207,7 @@ def run_rows(plan: Plan) -> list[tuple[str, str]]:
         told.append(("Rented", f"{job.where.tier}, in {', '.join(job.where.zones)}"))
         if plan.price:
             as_of = f" (as of {plan.price.as_of})" if plan.price.as_of else ""
+            as_of = " (the price in the job)" if plan.price.from_job else as_of
             told.append(("Price", f"{figures.money(plan.price.usd_per_hour)} an hour{as_of}"))
         told += [(f"Besides: {one.title}", f"{one.cost}. {one.how} {one.source}") for one in besides(plan)]
         told += [("Stops when it has cost", cap(plan)), ("Ended by", nets(plan))]
