@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels.home import CloudKnown
-from tpu_studio.viewmodels.money import month_of
+from tpu_studio.viewmodels.money import is_charged, month_of
 from tpu_studio.wire import places
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class MoneyWatch:
         money = month_of(rows, self._known.monthly_usd, time.time())
         sidebar = self._studio.window.sidebar
         sidebar.money.set_money(money.spent, money.share, money.cap)
-        sidebar.show_money(self._known.signed_in or any(places.by_id(row.place_id).charges for row in rows))
+        sidebar.show_money(self._known.signed_in or any(is_charged(row) for row in rows))
         self._tell_unproved(view)
         self._sweep(self._known)
 

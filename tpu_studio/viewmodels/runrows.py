@@ -93,6 +93,9 @@ class RunRow:
     resumed: bool = False  # a later attempt has gone on training where an earlier one was ended
     usd_limit: float | None = None  # while it goes on
     when: str = ""  # it was started
+    copy: bool = (
+        False  # of a rented run, brought here as files: who sent it has paid, and what it costs is its own claim
+    )
 
     @property
     def rented(self) -> bool:
@@ -208,12 +211,13 @@ def row_of(known: RunSummary, now: float | None = None) -> RunRow:
         problem=known.problem,
         unread=bool(known.unread),
         place_id=known.place,
-        unproved=known.over and not known.settled,
+        unproved=known.over and not known.settled and not copy,
         ended=known.ended,
         usd_per_hour=known.usd_per_hour,
         finished=known.over and not known.problem and known.status == "finished",
         usd_limit=known.usd_limit,
         when=figures.moment(known.created, time.time() if now is None else now),
+        copy=copy,
         resumed=known.attempt > 1 and known.status in ("training", "saving", "finished"),
     )
 

@@ -55,6 +55,15 @@ def test_a_machine_that_is_not_proved_gone_has_a_lasting_notice_until_it_is(stud
     assert notices(studio) == []
 
 
+def test_a_copy_that_somebody_sent_is_neither_charged_nor_looked_after_here(studio):
+    view, watch = studio.runs.state.value, studio.studio._money
+    sent = replace(over(False, time.time() - 600), copy=True, unproved=False)
+    watch._runs_changed(replace(view, rows=(sent,)))
+    assert notices(studio) == [] and studio.window.sidebar.money.isHidden()
+    watch._runs_changed(replace(view, rows=(over(True, time.time() - 600),)))
+    assert not studio.window.sidebar.money.isHidden()
+
+
 def test_the_plan_is_kept_while_its_account_is_put_right(studio, qtbot):
     studio.shell.new_run_at("cloud")
     plan = studio.window.page("plan")

@@ -30,6 +30,7 @@ from tpu_studio.viewmodels import (
     runwords,
 )
 from tpu_studio.viewmodels.money import month_of
+from tpu_studio.viewmodels.news import news
 from tpu_studio.viewmodels.receipt import AT_MOST, receipt_of
 from tpu_studio.viewmodels.review import Review, longest_s, review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
@@ -37,6 +38,7 @@ from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.planparts import PlanPrice
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.state import Machine, State
 from tpu_studio.workflow.ports import RunSummary
@@ -418,6 +420,21 @@ def test_the_month_counts_the_cloud_only_and_practice_is_never_money():
     assert (money.spent, money.cap) == ("$4.00", "Your monthly cap is $25.00")
     assert money.share == pytest.approx(0.16)
     assert month_of(rows, None, T).share is None
+
+
+def test_a_copy_that_somebody_sent_costs_nothing_here_and_no_machine_of_it_is_looked_for(tmp_path: Path):
+    """It says $4,321 and an end without a proof: that stood in the person's own month, and as a lasting red notice."""
+    going = RunSummary("r", "r", tmp_path, T, place="cloud", usd=4_321.0, usd_limit=4_400.0, status="training")
+    over = replace(going, over=True, status="finished", settled=False, ended=T)
+    mine = [row_of(going), row_of(over)]
+    assert mine[0].near_cap and mine[1].unproved and month_of([mine[0]], 100.0, T).spent == "$4,321.00"
+    desk.write_owner(tmp_path, "abcd", t=T, imported=True)
+    copies = [row_of(going), row_of(over)]
+    assert not copies[0].near_cap and not copies[1].unproved
+    money = month_of([*copies, row("cloud", 4.0, T)], 100.0, T)
+    assert money.spent == "$4.00" and money.share == pytest.approx(0.04)
+    assert [one.kind for one in news({"r": mine[0]}, [mine[1]])] == ["ended", "unproved"]
+    assert [one.kind for one in news({"r": copies[0]}, [copies[1]])] == ["ended"]
 
 
 def test_of_a_cost_that_is_not_known_exactly_list_and_month_count_the_most():
