@@ -26,7 +26,8 @@ def _taken_over(f: Facts) -> Sentence:
         f"Taken over by {f.text('host', 'another computer')}{when}; read only here",
         "That computer sees to the machine now. This one only follows: nothing was changed, and nothing more was charged "
         "by it.",
-        f"Stop or extend it there, or take it back with “{take}”.",
+        f"Stop or extend it there, or take it back with “{take}”. If you know of no such computer: the sweep “Everything "
+        "that may cost money” deletes its machine from here.",
     )
 
 

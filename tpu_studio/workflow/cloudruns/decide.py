@@ -215,7 +215,7 @@ def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
         return Declare(_stopped(seen)) if seen.stop and state.end is None else Finish() if state.end else Open()
     for earlier in state.machines[:-1]:  # one that answered late, after it had been proved absent
         if earlier.maybe_there:
-            return _clear(earlier, seen, rules)
+            return clear(earlier, seen, rules)
     if state.end is not None:
         return _clean(state, seen, rules)
     machine = state.machine
@@ -229,7 +229,7 @@ def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
         fresh = machine.stops and seen.now - machine.stops_at < STOPS_FRESH_S
         return Create(machine) if fresh else SetStops(machine.ref.name, machine.ref.zone, machine.number)
     if machine.leaving:
-        return _clear(machine, seen, rules)
+        return clear(machine, seen, rules)
     if machine.ref.name not in seen.looks:
         return Look(machine)
     cloud = seen.looks[machine.ref.name]
@@ -360,7 +360,7 @@ def _over(machine: Machine) -> Action | None:
     return None
 
 
-def _clear(machine: Machine, seen: Seen, rules: Rules) -> Action:
+def clear(machine: Machine, seen: Seen, rules: Rules) -> Action:
     """Delete it until GET proves it gone."""
     if machine.ref.name not in seen.looks:
         return Look(machine)
@@ -472,7 +472,7 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
         itself = _deletes_itself(state) and state.end is not None and abs(seen.now - state.end.t) < rules.self_delete_s
         if cloud is not None and last.delete_asked is None and itself:
             return Wait(1.0)
-        return _clear(last, seen, rules)
+        return clear(last, seen, rules)
     for machine in state.machines:
         if machine.stops_removed:
             continue

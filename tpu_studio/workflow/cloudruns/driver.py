@@ -36,6 +36,7 @@ from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
+from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
 from tpu_studio.workflow.consent import is_foreign, tells_of_us
 from tpu_studio.workflow.ports import Journal
@@ -240,6 +241,7 @@ class Driver:
             self._runs[folder.name] = known
             if (before := self._before.pop(folder.name, None)) is not None:  # what was seen stays seen
                 known.looked_at, known.unlooked, known.alive_at = before.looked_at, before.unlooked, before.alive_at
+                known.foreign, known.stop = before.foreign, before.stop
         known.disk = None
         self._records.save(known)
         self._records.refresh(known)
@@ -268,6 +270,9 @@ class Driver:
         if run.state.settled:
             self._records.tidy(run, everything=True)
             return 0.0
+        if run.foreign:  # whoever can write to the bucket can say that: no answer of the bucket is waited for
+            limits = believed.limits(run.folder, run.plan)
+            delete_stopped(run, self._records.install, self._acts, self._rules(run, limits), limits)
         if not run.caught_up or not run.state.opened:
             try:
                 self._catch_up(run)
@@ -405,18 +410,18 @@ class Driver:
         except (CloudRefused, CloudUnclear) as error:
             run.unheard = error
             run.bucket_gone = isinstance(error, CloudRefused) and error.id == "not-found"
-            self._read_stop(run)
+            read_stop(run)
             _log.info("run %s: the bucket does not answer: %s", name, error)
         except OSError as error:
             run.unheard = run.disk = desk.disk_error(error, run.folder)
-            self._read_stop(run)
+            read_stop(run)
         else:
             run.unheard, run.bucket_gone = None if up_only is False else run.unheard, False
 
     def _exchange(self, run: Watched, *, up_only: bool = False) -> None:
         """Events down; our events, controls and "somebody looks" up."""
         if not run.state.opened:
-            self._read_stop(run)
+            read_stop(run)
             return
         machine = run.state.machine
         if not up_only and machine is not None and machine.asked is not None:
@@ -433,7 +438,7 @@ class Driver:
         run.mirror.push_desk()
         if self._is_watched(run.folder.name) and not run.state.end:
             run.mirror.watching(run.side.clock.now())
-        self._read_stop(run)
+        read_stop(run)
 
     def _pull(self, run: Watched, attempt: int, one: bool) -> bool:
         """What cannot be kept on this disk was heard all the same (`Mirror.signs`)."""
@@ -442,15 +447,6 @@ class Driver:
         except OSError as error:
             run.disk = desk.disk_error(error, run.folder)
             return False
-
-    def _read_stop(self, run: Watched) -> None:
-        asked = [one for one in Controls(run.folder).read() if one.get("verb") == "stop"]
-        mine = [one for one in asked if int(one.get("attempt") or run.state.attempt) == run.state.attempt]
-        if not mine:
-            run.stop = ("", 0.0)
-        elif not run.stop[0] or not mine[-1].get("keep", True):
-            at = run.stop[1] or run.side.clock.now()
-            run.stop = ("keep" if mine[-1].get("keep", True) else "discard", at)
 
     def _limits(self, run: Watched) -> Limits:
         for one in believed.strange(run.folder):

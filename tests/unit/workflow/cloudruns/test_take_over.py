@@ -143,6 +143,47 @@ def test_a_stop_asked_for_before_the_take_over_was_known_reaches_the_machine(
     assert end is not None and end.get("reason") == "stopped-by-user"
 
 
+@pytest.mark.parametrize("also", ["nothing", "a proof of its deletion", "no answer of the bucket"])
+def test_a_stop_is_carried_out_here_whoever_is_said_to_drive_the_run(desk: CloudDesk, sky: Sky, also: str) -> None:
+    """One small file in the bucket, of anybody who can write there, ended the stop and the deletion of my own run."""
+    trains(desk)
+    (name,) = sky.nodes
+    sky.hang()
+    desk.stop()
+    sky._put(f"runs/{RUN}/{OWNER}", b'{"install": "zzzzzzzz", "host": "x", "t": 1.0}')
+    if also == "a proof of its deletion":
+        line = encode(event("deleted", t=9e9, name=name, proof="404", made=True, billed_until=1.0))
+        sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", line)
+    desk.turn()
+    assert desk.driver.problems[RUN].id == "run-taken-over" and sky.nodes
+
+    def lost(call: str, done: bool) -> None:
+        if also == "no answer of the bucket" and call in ("get", "list", "put"):
+            raise Lost
+
+    sky.hook = lost
+    asked = sky.now
+    while sky.now - asked < 900.0:
+        desk.turn()
+    assert sky.nodes == {} and sky.created_names == [name]
+    assert [told.get("why") for told in desk.said("leaving")] == ["stopped-keep"]
+    sky.hook = lambda call, done: None
+    desk.turn()
+    assert [told.get("name") for told in desk.said("deleted") if told.get("zone")] == [name]
+    at_home(desk).take_over(cloud_plan(), RUN)  # taken back, it is finished
+    ends(desk, "stopped-by-user")
+    assert sky.created_names == [name]
+
+
+def test_without_a_stop_from_here_the_machine_is_the_other_computers(taken: Driver, desk: CloudDesk, sky: Sky) -> None:
+    sky.hang()
+    for _ in range(20):
+        sky.pass_time(120.0)
+        desk.turn()
+    assert len(sky.nodes) == 1 and not desk.said("leaving")
+    settle(taken, sky)
+
+
 @pytest.mark.parametrize("at", range(1, 30))
 def test_a_take_over_that_is_killed_anywhere_leaves_one_machine_and_one_driver(
     tmp_path: Path, desk: CloudDesk, sky: Sky, at: int

@@ -1,0 +1,55 @@
+"""A stop that was asked for: read, and carried out here also where the bucket says that another desktop drives the run.
+
+Whoever can write to the bucket can say that. A stop of a person on this computer is not lost by it: the machines that
+this computer has asked for are deleted from here, too. Where the other desktop is a true one, it deletes the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tpu_studio.wire.controls import Controls
+from tpu_studio.wire.limits import Limits
+from tpu_studio.workflow.cloudruns import decide
+from tpu_studio.workflow.cloudruns.acts import Acts
+from tpu_studio.workflow.cloudruns.decide import Seen
+from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.recording import Watched, desk_sizes
+from tpu_studio.workflow.cloudruns.rules import Rules
+from tpu_studio.workflow.cloudruns.state import fold
+
+
+def read_stop(run: Watched) -> None:
+    asked = [one for one in Controls(run.folder).read() if one.get("verb") == "stop"]
+    mine = [one for one in asked if int(one.get("attempt") or run.state.attempt) == run.state.attempt]
+    if not mine:
+        run.stop = ("", 0.0)
+    elif not run.stop[0] or not mine[-1].get("keep", True):
+        at = run.stop[1] or run.side.clock.now()
+        run.stop = ("keep" if mine[-1].get("keep", True) else "discard", at)
+
+
+def delete_stopped(run: Watched, install: str, acts: Acts, rules: Rules, limits: Limits) -> None:
+    """By this computer's own records alone: what others are said to have done proves nothing gone. A machine that is
+    ready has the time to save its model that it always has.
+
+    Args:
+        install: This desktop's.
+    """
+    state = fold(desk_events(run.folder, install))
+    here = replace(run, state=state, sizes=desk_sizes(run.folder), looks={})
+    read_stop(here)
+    run.stop = here.stop
+    kind, at = here.stop
+    for machine in state.there if kind else ():
+        name, now = machine.ref.name, run.side.clock.now()
+        if machine.asked is None or (machine.ready and now - max(at, machine.ready) < rules.stop_s):
+            continue
+        if not machine.leaving:
+            acts.do(here, decide.Leave(machine, f"stopped-{kind}", {"result": False}), rules, limits)
+        acts.do(here, decide.Look(machine), rules, limits)
+        while (known := here.state.of(name)) is not None and known.maybe_there and name in here.looks:
+            seen = Seen(run.side.clock.now(), {name: here.looks[name][0]})
+            action = decide.clear(known, seen, rules)
+            if isinstance(action, decide.Wait) or acts.do(here, action, rules, limits):
+                break
