@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 PATIENCE_MS = 5_000
 LONGEST = 200  # letters of a text
-_APPLE = "on run told\ndisplay notification (item 2 of told) with title (item 1 of told)\nend run"
+_APPLE = "on run told\ndisplay notification (item -1 of told) with title (item -2 of told)\nend run"
+"""From the end: its man page does not say whether "--", which ends the options, is one of the arguments."""
 
 
 def command(title: str, text: str) -> list[str]:
@@ -32,7 +33,7 @@ def command(title: str, text: str) -> list[str]:
     if program := shutil.which("notify-send"):  # its text is markup
         return [program, "--app-name=TPU Studio", "--", title, html.escape(text, quote=False)]
     if sys.platform == "darwin" and (program := shutil.which("osascript")):
-        return [program, "-e", _APPLE, title, text]
+        return [program, "-e", _APPLE, "--", title, text]
     return []
 
 

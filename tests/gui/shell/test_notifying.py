@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from getopt import getopt
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,17 @@ def test_markup_in_a_name_is_no_markup_of_the_notification(monkeypatch: pytest.M
     assert notifying.command("-x", "<a href=x>&")[1:] == ["--app-name=TPU Studio", "--", "-x", "&lt;a href=x&gt;&amp;"]
     monkeypatch.setattr(notifying.shutil, "which", lambda name: None)
     assert notifying.command("a", "b") == []
+
+
+def test_a_name_that_begins_like_an_option_is_none_for_the_program(monkeypatch: pytest.MonkeyPatch):
+    """A run may be called like a second script for `osascript`, which it worked out."""
+    name = '-eproperty x : do shell script "touch /tmp/ran" --'
+    monkeypatch.setattr(notifying.shutil, "which", lambda name: f"/bin/{name}" if name == "osascript" else None)
+    monkeypatch.setattr(notifying.sys, "platform", "darwin")
+    options, told = getopt(
+        notifying.command(f"{name}: finished", "-l")[1:], "e:l:s:i"
+    )  # as a BSD's: up to the first word
+    assert options == [("-e", notifying._APPLE)] and told == [f"{name}: finished", "-l"]
+    monkeypatch.setattr(notifying.shutil, "which", lambda name: f"/bin/{name}" if name == "notify-send" else None)
+    argv = notifying.command(f"{name}: finished", "-l")
+    assert argv[argv.index("--") + 1 :] == [f"{name}: finished", "-l"]
