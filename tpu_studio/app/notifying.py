@@ -9,12 +9,13 @@ from __future__ import annotations
 import html
 import shutil
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QProcess, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from tpu_studio.viewmodels.news import News, news, read_last
+from tpu_studio.viewmodels.news import Lately, News, news, read_last
 
 if TYPE_CHECKING:
     from tpu_studio.app.studio import Studio
@@ -41,6 +42,7 @@ class Notifying:
     def __init__(self, studio: Studio) -> None:
         self._studio = studio
         self._before: dict[str, RunRow] = {}
+        self._lately = Lately()
         self._under_way: list[QProcess] = []
         self._end = studio.runs.state.subscribe(self._changed)
 
@@ -57,9 +59,9 @@ class Notifying:
         off = self._studio.settings.state.value.settings.quiet
         if QApplication.applicationState() == Qt.ApplicationState.ApplicationActive:
             return
-        for one in news(before, view.rows):
-            if one.kind not in off:
-                self.show(one)
+        wanted = [one for one in news(before, view.rows) if one.kind not in off]
+        for one in self._lately.new(wanted, time.monotonic()):
+            self.show(one)
 
     def show(self, one: News) -> None:
         argv = command(one.title, one.text)

@@ -23,6 +23,7 @@ KINDS = {
     "unproved": ("A machine is not proved gone", "It may go on to cost: look at the run's page."),
 }
 """Kind → its title and what it means, on the Settings page."""
+SAME_AFTER_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,20 @@ class News:
     run: str
     title: str
     text: str
+
+
+class Lately:
+    """What was told in the last minute: a machine may write that it ends, goes on and ends, without end."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str], float] = {}
+
+    def new(self, found: Iterable[News], now: float) -> tuple[News, ...]:
+        """Those of *found* whose kind was not told of their run since a minute, which count as told *now* (seconds)."""
+        self._told = {key: at for key, at in self._told.items() if now - at < SAME_AFTER_S}
+        fresh = {(one.run, one.kind): one for one in found if (one.run, one.kind) not in self._told}
+        self._told |= dict.fromkeys(fresh, now)
+        return tuple(fresh.values())
 
 
 def read_last(before: Mapping[str, RunRow], rows: Iterable[RunRow]) -> dict[str, RunRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from getopt import getopt
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.studios import OpenStudio, open_studio
 from tpu_studio.app import notifying
+from tpu_studio.viewmodels.runrows import row_of
+from tpu_studio.workflow.ports import RunSummary
 
 
 def program(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,3 +87,18 @@ def test_a_name_that_begins_like_an_option_is_none_for_the_program(monkeypatch: 
     monkeypatch.setattr(notifying.shutil, "which", lambda name: f"/bin/{name}" if name == "notify-send" else None)
     argv = notifying.command(f"{name}: finished", "-l")
     assert argv[argv.index("--") + 1 :] == [f"{name}: finished", "-l"]
+
+
+def test_ends_that_follow_one_another_are_one_notification(qtbot, home: Path, monkeypatch: pytest.MonkeyPatch):
+    state = Qt.ApplicationState.ApplicationInactive
+    monkeypatch.setattr(QApplication, "applicationState", staticmethod(lambda: state))
+    over = row_of(RunSummary("r", "hands", home, 1.0, over=True, status="failed"))
+    going = replace(over, over=False, live=True)
+    with open_studio(qtbot, home) as studio:
+        qtbot.waitUntil(lambda: studio.studio._notifying is not None)
+        shown: list[str] = []
+        monkeypatch.setattr(studio.studio._notifying, "show", lambda one: shown.append(one.kind))
+        view = studio.runs.state.value
+        for rows in ((going,), (over,)) * 4:
+            studio.studio._notifying._changed(replace(view, rows=rows))
+        assert shown == ["failed"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.viewmodels.test_rented_words import row
-from tpu_studio.viewmodels.news import KINDS, news, read_last
+from tpu_studio.viewmodels.news import KINDS, Lately, news, read_last
 from tpu_studio.viewmodels.runrows import RunRow
 
 GOING = replace(row("cloud", 0.0, 0.0), run="a", name="hands", over=False, live=True, waiting=False, tone="accent")
@@ -46,3 +46,12 @@ def test_a_run_that_is_still_being_read_is_news_once_it_is_read_and_only_where_i
     known = read_last({"a": GOING}, [replace(over, unread=True)])
     assert known == {"a": GOING} and news({"a": GOING}, [replace(over, unread=True)]) == ()
     assert [one.kind for one in news(known, [over])] == ["ended"]
+
+
+def test_a_run_that_ends_without_end_is_told_once_a_minute() -> None:
+    lately, over = Lately(), replace(GOING, over=True, live=False, tone="bad")
+    told = [lately.new(news({"a": GOING}, [over]), at) for at in (0.0, 4.0, 59.0, 60.0, 61.0)]
+    assert [len(one) for one in told] == [1, 0, 0, 1, 0]
+    other = replace(over, run="b", tone="ok")
+    assert [one.run for one in lately.new(news({"a": GOING, "b": GOING}, [over, other]), 62.0)] == ["b"]
+    assert [one.kind for one in lately.new(news({"a": GOING}, [replace(over, tone="ok")]), 62.0)] == ["ended"]
