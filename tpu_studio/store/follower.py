@@ -28,9 +28,10 @@ import numpy as np
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.store import columns, viewcodec
-from tpu_studio.store.curve import ColumnCurve, mapped
+from tpu_studio.store.curve import ColumnCurve
 from tpu_studio.store.database import Cursor, Damaged, Database, Stored, refused
 from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records
+from tpu_studio.store.tails import Tails
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, complete_lines
 from tpu_studio.wire.jsonfile import without_collecting
@@ -291,41 +292,25 @@ class Follower:
 
     def _write(self, batch: Batch, cursor: Cursor, stored: Stored) -> Stored | None:
         """Append the batch's points and advance the shared cursor; None when another follower was first."""
+        segments = list(_segments(batch))  # before anybody waits for this transaction
         with self._db.transaction() as db:
             now = self._db.stored(self._key)
             if now is None or now.cursor != stored.cursor:
                 return None
-            lengths = dict(now.lengths)
-            for segment in _segments(batch):
+            tails = Tails(self._columns, now.lengths, self._last_step)
+            for segment in segments:
                 if isinstance(segment, Resume):
-                    for metric, (number, length) in lengths.items():
-                        lengths[metric] = (number, self._rows_until(number, length, segment.step))
+                    tails.resume(segment.step)
                     continue
                 for metric, rows in segment.items():
-                    if metric not in lengths and len(lengths) >= METRICS_AT_MOST:
-                        continue
-                    number, length = lengths.get(metric, (len(lengths), 0))
-                    rows = _increasing(rows, self._last_step(metric, number, length))
-                    lengths[metric] = (
-                        number,
-                        columns.append(self._columns, number, length, rows) if len(rows) else length,
-                    )
-            after = Stored(cursor, now.generation, lengths)
+                    tails.add(metric, rows, METRICS_AT_MOST)
+            after = Stored(cursor, now.generation, tails.write())
             self._db.advance(db, self._key, after, synced=False)
         self._unsynced = True
         return after
 
-    def _rows_until(self, number: int, length: int, step: int) -> int:
-        """How many of the first *length* points are of *step* or before."""
-        if not length:
-            return 0
-        steps = mapped(columns.rows_file(self._columns, number), columns.ROW, length)["step"]
-        return int(np.searchsorted(np.ascontiguousarray(steps), step, side="right"))
-
     def _last_step(self, metric: str, number: int, length: int) -> int:
         """The step of the last point of a column, from what is shown of it where that is as long."""
-        if not length:
-            return -(2**62)
         curve = self._curves.get(metric)
         if curve is not None and (curve.number, len(curve)) == (number, length) and (last := curve.last()) is not None:
             return last[0]
@@ -415,12 +400,3 @@ def _in_order(parts: list[columns.Rows]) -> columns.Rows:
         return parts[0]
     rows = np.concatenate(parts)
     return rows[np.argsort(rows["step"], kind="stable")]
-
-
-def _increasing(rows: columns.Rows, after: int) -> columns.Rows:
-    """*rows* without those whose step is not above all before it: a step has one point."""
-    if not len(rows):
-        return rows
-    highest = np.maximum.accumulate(np.concatenate([[after], rows["step"][:-1]]))
-    good = rows["step"] > highest
-    return rows if good.all() else rows[good]

@@ -19,6 +19,7 @@ from tpu_studio.store.columns import ROW, Rows
 from tpu_studio.wire.events import Event, from_record
 
 METRICS_AT_MOST = 256
+_FURTHEST = 2**53  # steps: numbers beyond are not told apart
 SPEED_METRICS = ("examples_per_s", "waiting_share", "device_share")
 COST_METRIC = "usd"
 MFU_METRIC = "mfu"  # only of runs that tell it: chips have a peak, processors none that counts
@@ -90,7 +91,7 @@ class Points:
         except (ValueError, TypeError, OverflowError):
             steps = _numbers(self.steps)
             tables = [_numbers(column) for column in self.columns.values()]
-        good = np.isfinite(steps) & (np.abs(steps) < 2**53)
+        good = np.isfinite(steps) & (np.abs(steps) < _FURTHEST)
         for name, table in zip(self.names, tables, strict=True):
             rows = np.empty(int(good.sum()), ROW)
             rows["step"], rows["t"], rows["value"] = steps[good], times[good], table[good]
@@ -171,8 +172,7 @@ class Reader:
             batch.events.append(event)
             if event.kind == "resume":
                 open_points.clear()
-                step = event.get("step")
-                batch.parts.append(Resume(int(step) if isinstance(step, (int, float)) and step == step else 0))
+                _add_resume(event, batch)
             elif event.kind == "money":
                 self._money = _money(event)
             elif event.kind == "end":
@@ -213,6 +213,17 @@ def _points(record: dict[str, object], batch: Batch) -> Points | None:
     points = Points(names, is_validation=any(name.startswith("val_") for name in names))
     batch.parts.append(points)
     return points
+
+
+def _add_resume(event: Event, batch: Batch) -> None:
+    """Of resumes in a row the lowest."""
+    step = event.get("step")
+    known = isinstance(step, (int, float)) and step == step
+    resume = Resume(int(max(-_FURTHEST, min(step, _FURTHEST))) if known else 0)
+    if batch.parts and isinstance(last := batch.parts[-1], Resume):
+        batch.parts[-1] = min(last, resume, key=lambda one: one.step)
+    else:
+        batch.parts.append(resume)
 
 
 def _add_speed(event: Event, open_points: dict[tuple[str, ...], Points], batch: Batch) -> None:
