@@ -268,7 +268,8 @@ class Judgement:
     def _has_bucket(self) -> bool:
         """Whether no fault is left that keeps it from being read."""
         armed = {one["name"] for one in self.practice.cloud.faults.listed()}
-        return not armed & {"bucket-gone", "token-revoked", "service-disabled", "storage-unavailable", "billing-off"}
+        unreadable = {"bucket-gone", "token-revoked", "service-disabled", "storage-unavailable", "billing-off"}
+        return not armed & {*unreadable, "project-deleted"}
 
     # ----------------------------------------------------------------------------------------------------- the money
 
