@@ -28,7 +28,8 @@ class Glide:
         self.target = start
 
     def to(self, target: float) -> None:
-        if target == self.target and (self._run is not None or self.value == target):
+        runs = self._run is not None and self._run.state() == QVariantAnimation.State.Running
+        if target == self.target and (runs or self.value == target):
             return
         self.target = target
         if controller().reduce_motion or not self._widget.isVisible():
