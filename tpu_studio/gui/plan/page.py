@@ -100,6 +100,10 @@ class PlanPage(QWidget):
         sheet.addStretch(1)
         self.scroller = Scroll(inside)
         self._glide = Glide(self.scroller, CHANGE_MS, moved=self._glided)
+        self._at_top: QWidget | None = None  # the section that stays there while those before it change their height
+        bar = self.scroller.verticalScrollBar()
+        bar.rangeChanged.connect(lambda *_: self._keep_at_top())
+        bar.valueChanged.connect(self._scrolled)
 
         self.card, self.bar = EstimateCard(model), EstimateBar(model)
         self.bar.toggled.connect(lambda: self._draw(model.state.value))
@@ -203,9 +207,19 @@ class PlanPage(QWidget):
         QTimer.singleShot(0, widget, lambda: self._scroll_to(widget))  # once what was opened has its height
 
     def _scroll_to(self, section: QWidget) -> None:
+        self._at_top = section
+        self._keep_at_top()
+
+    def _keep_at_top(self) -> None:
+        if self._at_top is None:
+            return
         bar = self.scroller.verticalScrollBar()
         self._glide.value = float(bar.value())
-        self._glide.to(float(max(0, min(section.y() - 2, bar.maximum()))))
+        self._glide.to(float(max(0, min(self._at_top.y() - 2, bar.maximum()))))
+
+    def _scrolled(self, value: int) -> None:
+        if value != round(self._glide.value):  # by hand, or by where the focus went
+            self._at_top = None
 
     def save_file(self) -> None:
         """Ctrl+S: into its file if it has one, else ask where."""
