@@ -390,9 +390,10 @@ def _besides_rows(made: Plan) -> list[list[str]]:
 def _rented_rows(made: Plan) -> list[list[str]]:
     """What is rented, at what price, how the bill is capped, and what happens at the end."""
     from tpu_studio.domain import figures
+    from tpu_studio.planner.report import travels
     from tpu_studio.planner.report.cap import cap, nets
 
-    price = made.price
+    price, data = made.price, travels.data_path(made)
     rate = f"{figures.money(price.usd_per_hour)} an hour" if price else "not known"
     if price and price.as_of:
         rate += f" (as of {price.as_of})"
@@ -405,6 +406,7 @@ def _rented_rows(made: Plan) -> list[list[str]]:
     )
     return [
         ["Machine", f"{made.accelerator}, {made.job.where.tier}, in {', '.join(made.job.where.zones)}"],
+        *([["Data", f"{data}. {travels.data_words(made)}"]] if data else []),
         ["Price", rate],
         *_besides_rows(made),
         ["Cap", cap(made)],

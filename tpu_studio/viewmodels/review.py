@@ -11,7 +11,7 @@ from datetime import date
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner.places.rented import margin_boot_s
-from tpu_studio.planner.report import besides
+from tpu_studio.planner.report import besides, travels
 from tpu_studio.planner.report.worst import WorstCase, worst_case
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import chips, price_age, price_words, title_of
@@ -178,6 +178,8 @@ def review_of(
         facts.append(Fact("Besides the chips", besides.total(plan).capitalize(), more))
     facts.append(_cap(plan))
     facts.append(_waits(plan))
+    if path := travels.data_path(plan):
+        facts.append(Fact("Data", path, travels.data_words(plan)))
     return Review(
         title=f"Start {plan.job.name} on the practice cloud?"
         if practice

@@ -20,6 +20,8 @@ _SMUGGLED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
+_LINES = re.compile("[\t\n\u2028\u2029]")
+_NO_ROOM = re.compile("[\u200b\u2060\ufeff]")
 
 
 def numbered(text: str) -> str:
@@ -29,3 +31,8 @@ def numbered(text: str) -> str:
 
 def visible(text: str) -> str:
     return _UNSEEN.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """`visible`, and without what ends a line or takes no room: it stands in a line of its own, and forges no other."""
+    return _LINES.sub(" ", _NO_ROOM.sub("", visible(text)))

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.looks import DIGITS, LAPTOP, NOW
+from tests.fakes.looks import DIAMONDS, DIGITS, LAPTOP, NOW, job
 from tests.fakes.making import make_plan
 from tests.fakes.views import T, view_of
+from tpu_studio.cli import planning
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import figures, renewed
 from tpu_studio.domain.run import RunView
@@ -93,6 +94,26 @@ def test_the_review_says_whose_price_it_is():
         return next(fact.value for fact in review.facts if fact.label == "Price")
 
     assert (price(30.0), price(0.001)) == ("$30.00 an hour, the price in the job", "$1.20 an hour")
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [("~/.ssh/id_ed25519", "/home/me/.ssh/id_ed25519"), ("/d/a\nb\u202e", "/d/a b"), ("hands", "/jobs/hands")],
+)
+def test_the_review_and_the_command_line_name_the_data_that_is_copied_to_the_bucket(
+    path: str, named: str, monkeypatch: pytest.MonkeyPatch
+):
+    """A job named a private key as its data, and nothing that was asked before the yes said so."""
+    monkeypatch.setenv("HOME", "/home/me")
+    asked = job("mlp", "table", data={"path": path}, where={"place": "cloud"})
+    plan = make_plan(asked, replace(DIAMONDS, bytes_on_disk=2_500_000), now=NOW, computer=LAPTOP)
+    (fact,) = [fact for fact in review_of(plan, date.today()).facts if fact.label == "Data"]
+    assert fact.value == named and fact.more.endswith(" MB: copied to your bucket.")
+    (line,) = [line for line in planning.as_text(plan).splitlines() if line.startswith("Data")]
+    assert f"  {named}. " in line and line.endswith("copied to your bucket.")
+    built_in = plan_at("practice")
+    assert "Data" not in [fact.label for fact in review_of(built_in, date.today()).facts]
+    assert "\nData" not in planning.as_text(built_in)
 
 
 def test_a_refusal_is_told_in_its_own_words_and_never_as_a_shortage():
