@@ -18,7 +18,7 @@ from tpu_studio.domain import figures
 from tpu_studio.viewmodels.onepage import ENDINGS
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
-from tpu_studio.wire.runfolder import COMMITTED
+from tpu_studio.wire.runfolder import COMMITTED, has_plan
 from tpu_studio.wire.visible import visible
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
@@ -287,11 +287,13 @@ def _save_page(arguments: Arguments, output: Output) -> int:
 
 def import_(arguments: Arguments, output: Output) -> int:
     with studio() as services:
-        before = _names(services.runs)
+        moving: list[str] = []
         try:
-            brought = services.runs.import_folder(arguments.folder, output.progress, run=arguments.run)
+            brought = services.runs.import_folder(
+                arguments.folder, output.progress, run=arguments.run, moving=moving.append
+            )
         except KeyboardInterrupt:
-            for name in sorted(_names(services.runs) - before):
+            for name in (name for name in moving if has_plan(services.runs.runs_folder / name)):
                 output.say(f"{name} had been taken in by then; tpu-studio delete {name} removes it.")
             raise
     output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
@@ -301,12 +303,6 @@ def import_(arguments: Arguments, output: Output) -> int:
         output.say(f"Left out, as no part of a run: {named}.")
     output.answer({"run": brought.run, "already": brought.already, "left_out": list(brought.left_out)}, brought.run)
     return 0
-
-
-def _names(runs: Runs) -> set[str]:
-    """Of the folders that are runs here, without reading any."""
-    folder = runs.runs_folder
-    return {path.name for path in folder.iterdir() if path.name[0] != "."} if folder.is_dir() else set()
 
 
 def _forget(services: Studio, arguments: Arguments, output: Output) -> int:

@@ -58,9 +58,10 @@ def bring(
     now: float,
     progress: Progress | None = None,
     complete: Callable[[Path], None] | None = None,
+    moving: Callable[[str], None] = lambda run: None,
 ) -> Imported:
     """Copy the run folder at *path* into *runs*. *complete* is given the copy before it is a run here: whatever ends
-    the program earlier leaves none.
+    the program earlier leaves none. *moving* hears, just before, which run it is to be.
 
     A run of the same id and plan that is here already is told, not copied; one of the same id with another plan gets a
     new ending to its name.
@@ -107,6 +108,7 @@ def bring(
         desk.write_owner(temporary, install, t=now, imported=True)
         if complete is not None:
             complete(temporary)
+        moving(run)
         os.rename(temporary, target)
     except OSError as error:
         if _same_plan(target, frozen):  # another program has just brought it

@@ -210,16 +210,23 @@ class Runs:
         """Delete for good what has been in the trash for so long; how many runs that were. Raises RunError."""
         return self._deleting.empty(older_than_s)
 
-    def import_folder(self, path: Path, progress: Progress | None = None, *, run: str = "") -> bringing.Imported:
+    def import_folder(
+        self,
+        path: Path,
+        progress: Progress | None = None,
+        *,
+        run: str = "",
+        moving: Callable[[str], None] = lambda run: None,
+    ) -> bringing.Imported:
         """Copy a run folder, or a zip of one, from elsewhere into ours; one that waits for its zip is completed by it.
-        *run*: the one that a zip must be of; "" takes any.
+        *run*: the one that a zip must be of; "" takes any. *moving*: as of `bringing.bring`.
 
         Raises:
             RunError: See ``bringing`` and ``zips``; ``zip-other-run``, ``zip-other-plan``, ``zip-other-course``.
         """
         if path.is_file() and path.name != PLAN:
-            return import_zip(self._desktop, path, progress, self.folder(run).name if run else "")
-        return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress)
+            return import_zip(self._desktop, path, progress, self.folder(run).name if run else "", moving)
+        return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress, moving=moving)
 
     def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
         """Copy the result of a run, a damaged one's too, to *destination*; the folder it is in now. Raises RunError."""

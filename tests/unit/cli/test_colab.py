@@ -82,12 +82,17 @@ def test_ctrl_c_behind_the_last_step_of_an_import_is_told_with_what_is_here(
         archive.writestr("digits-abcd/plan.json", dumps(plan().launched("digits-abcd", 1e9, "0")))
 
     def interrupted(source: Path, target: Path) -> None:
+        other = target.with_name("another-aaaa")  # another program's, which comes meanwhile
+        other.mkdir()
+        (other / "plan.json").write_bytes(dumps(plan().launched("another-aaaa", 1e9, "0")))
         rename(source, target)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "rename", interrupted)
         assert main(["import", str(path)]) == DETACHED
-    assert "digits-abcd had been taken in by then; tpu-studio delete digits-abcd removes it." in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "digits-abcd had been taken in by then; tpu-studio delete digits-abcd removes it." in told
+    assert "another-aaaa" not in told
     assert main(["delete", "digits-abcd"]) == 0
     assert not (tmp_path / "home" / "runs" / "digits-abcd").exists()

@@ -6,7 +6,7 @@ Its zip tells how it went, so nothing here ends such a run.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -79,11 +79,14 @@ class NotebookRuns:
 RUNS = NotebookRuns
 
 
-def import_zip(desktop: Desktop, path: Path, progress: Progress | None, expected: str) -> bringing.Imported:
+def import_zip(
+    desktop: Desktop, path: Path, progress: Progress | None, expected: str, moving: Callable[[str], None]
+) -> bringing.Imported:
     """Take the zip of a run in: a run of its own, or the rest of one that waits for it.
 
     Args:
         expected: Id of the run that it must be; "" takes any.
+        moving: As of `bringing.bring`.
     """
     root = desktop.runs_folder
     try:
@@ -98,6 +101,7 @@ def import_zip(desktop: Desktop, path: Path, progress: Progress | None, expected
                     desktop.install,
                     desktop.clock.now(),
                     complete=functools.partial(_await_rest_of_copy, desktop),
+                    moving=moving,
                 )
                 return replace(made, left_out=brought.left_out)
             if plans.frozen(folder) != brought.frozen:
