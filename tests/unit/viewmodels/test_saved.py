@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 from tests.fakes.tasks import InlineTasks, LaterTasks
 from tests.unit.viewmodels.test_onepage import HOSTILE, hostile_page, page_of
+from tpu_studio.cli.main import main
 from tpu_studio.viewmodels.onepage import data
-from tpu_studio.viewmodels.onepage.data import LARGEST_BYTES, Told, block, read
+from tpu_studio.viewmodels.onepage.data import LARGEST_BYTES, Section, Told, block, read
 from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.viewmodels.saved import SavedViewModel
 from tpu_studio.wire.errors import RunError
@@ -52,6 +54,23 @@ def test_a_page_says_again_what_it_said(tmp_path: Path, told: Told) -> None:
     ]  # fmt: skip
     assert 'name = "rocks"' in next(one.code for one in told.sections if one.code)
     assert read(saved(tmp_path, block(told))) == told
+
+
+def test_no_text_of_a_page_writes_a_line_beside_those_that_show_writes(
+    tmp_path: Path, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forged = "a\x1b[2J\u202eb\u200b\nRUN\u2028digits\tfinished"
+    section = Section(forged, forged, ((forged, forged),), (forged, forged), forged)
+    line = replace(told.plots[0].lines[0], name=forged)
+    plots = (replace(told.plots[0], title=forged, lines=(line,)),)
+    page = Told(forged, (forged, "ok"), forged, ((forged,) * 3,), plots, (section,))
+    assert main(["show", str(saved(tmp_path, block(page)))]) == 0
+    shown = capsys.readouterr().out.split("\n")
+    one = "ab RUN digits finished"
+    row = [f"{one}  {one}", "    ab\u200b", *(f"    {part}" for part in "RUN\u2028digits\tfinished".splitlines()), ""]
+    assert shown == [one, f"{one}. {one}", f"{one}: {one} {one}", "", one, one, *row]
+    again = read(saved(tmp_path, block(page)))
+    assert (again.plots[0].title, again.plots[0].lines[0].name, again.sections[0].head) == (one, one, (one, one))
 
 
 @pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))

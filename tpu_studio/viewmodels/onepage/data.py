@@ -17,7 +17,7 @@ from tpu_studio.viewmodels.onepage.points import STRETCHES, TONES, Line, Plot, S
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.jsonfile import NotJson, parse_json
 from tpu_studio.wire.sizes import TooLarge, read_at_most
-from tpu_studio.wire.visible import visible
+from tpu_studio.wire.visible import one_line, visible
 
 FORMAT = 1
 LARGEST_BYTES = 8_000_000  # of a file; a page is written with less than 3 MB
@@ -159,7 +159,7 @@ def _section(tree: Mapping[str, object]) -> Section:
         _text(tree.get("text")),
         tuple(_texts(one, 1, _MOST_CELLS) for one in _list(tree.get("rows"), MOST_ROWS)),
         _texts(tree.get("head"), 0, _MOST_CELLS),
-        _text(tree.get("code"), LONGEST),
+        visible(_letters(tree.get("code"), LONGEST)),
     )
 
 
@@ -221,11 +221,15 @@ def _texts(value: object, least: int, most: int) -> tuple[str, ...]:
     return tuple(map(_text, told))
 
 
-def _text(value: object, longest: int = _SHORT) -> str:
+def _text(value: object) -> str:
+    return one_line(_letters(value, _SHORT))
+
+
+def _letters(value: object, longest: int) -> str:
     if not isinstance(value, str) or len(value) > longest + _MARK:
         raise _Odd
     try:
         value.encode()
     except UnicodeEncodeError as error:  # half a letter
         raise _Odd from error
-    return visible(value)
+    return value
