@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.looks import DIAMONDS, DIGITS, LAPTOP, NOW, job
+from tests.fakes.looks import DIGITS, LAPTOP, NOW
 from tests.fakes.making import make_plan
 from tests.fakes.views import T, view_of
-from tpu_studio.cli import planning
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import figures, renewed
 from tpu_studio.domain.run import RunView
@@ -31,7 +30,6 @@ from tpu_studio.viewmodels import (
     runwords,
 )
 from tpu_studio.viewmodels.money import month_of
-from tpu_studio.viewmodels.news import news
 from tpu_studio.viewmodels.receipt import AT_MOST, receipt_of
 from tpu_studio.viewmodels.review import Review, longest_s, review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
@@ -39,7 +37,6 @@ from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.planparts import PlanPrice
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.state import Machine, State
 from tpu_studio.workflow.ports import RunSummary
@@ -86,34 +83,6 @@ def test_a_wait_tells_how_long_who_was_asked_and_the_ways_out():
     assert dict(waiting.ways[1].changes)["where.tier"] == "spot"
     assert dict(waiting.ways[2].changes)["where.place"] == "colab"
     assert len(runrented.waiting_of(plan_at("cloud", tier="spot"), view, T + 60).ways) == 3  # type: ignore[union-attr]
-
-
-def test_the_review_says_whose_price_it_is():
-    def price(usd: float) -> str:
-        review = review_of(plan_at("cloud", accelerator="v5litepod-1", usd_per_hour=usd), date.today())
-        return next(fact.value for fact in review.facts if fact.label == "Price")
-
-    assert (price(30.0), price(0.001)) == ("$30.00 an hour, the price in the job", "$1.20 an hour")
-
-
-@pytest.mark.parametrize(
-    ("path", "named"),
-    [("~/.ssh/id_ed25519", "/home/me/.ssh/id_ed25519"), ("/d/a\nb\u202e", "/d/a b"), ("hands", "/jobs/hands")],
-)
-def test_the_review_and_the_command_line_name_the_data_that_is_copied_to_the_bucket(
-    path: str, named: str, monkeypatch: pytest.MonkeyPatch
-):
-    """A job named a private key as its data, and nothing that was asked before the yes said so."""
-    monkeypatch.setenv("HOME", "/home/me")
-    asked = job("mlp", "table", data={"path": path}, where={"place": "cloud"})
-    plan = make_plan(asked, replace(DIAMONDS, bytes_on_disk=2_500_000), now=NOW, computer=LAPTOP)
-    (fact,) = [fact for fact in review_of(plan, date.today()).facts if fact.label == "Data"]
-    assert fact.value == named and fact.more.endswith(" MB: copied to your bucket.")
-    (line,) = [line for line in planning.as_text(plan).splitlines() if line.startswith("Data")]
-    assert f"  {named}. " in line and line.endswith("copied to your bucket.")
-    built_in = plan_at("practice")
-    assert "Data" not in [fact.label for fact in review_of(built_in, date.today()).facts]
-    assert "\nData" not in planning.as_text(built_in)
 
 
 def test_a_refusal_is_told_in_its_own_words_and_never_as_a_shortage():
@@ -441,21 +410,6 @@ def test_the_month_counts_the_cloud_only_and_practice_is_never_money():
     assert (money.spent, money.cap) == ("$4.00", "Your monthly cap is $25.00")
     assert money.share == pytest.approx(0.16)
     assert month_of(rows, None, T).share is None
-
-
-def test_a_copy_that_somebody_sent_costs_nothing_here_and_no_machine_of_it_is_looked_for(tmp_path: Path):
-    """It says $4,321 and an end without a proof: that stood in the person's own month, and as a lasting red notice."""
-    going = RunSummary("r", "r", tmp_path, T, place="cloud", usd=4_321.0, usd_limit=4_400.0, status="training")
-    over = replace(going, over=True, status="finished", settled=False, ended=T)
-    mine = [row_of(going), row_of(over)]
-    assert mine[0].near_cap and mine[1].unproved and month_of([mine[0]], 100.0, T).spent == "$4,321.00"
-    desk.write_owner(tmp_path, "abcd", t=T, imported=True)
-    copies = [row_of(going), row_of(over)]
-    assert not copies[0].near_cap and not copies[1].unproved
-    money = month_of([*copies, row("cloud", 4.0, T)], 100.0, T)
-    assert money.spent == "$4.00" and money.share == pytest.approx(0.04)
-    assert [one.kind for one in news({"r": mine[0]}, [mine[1]])] == ["ended", "unproved"]
-    assert [one.kind for one in news({"r": copies[0]}, [copies[1]])] == ["ended"]
 
 
 def test_of_a_cost_that_is_not_known_exactly_list_and_month_count_the_most():
