@@ -37,12 +37,13 @@ from tpu_studio.wire.events import Event, complete_lines
 from tpu_studio.wire.jsonfile import without_collecting
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.runfolder import PLAN, events_names
+from tpu_studio.wire.runfolder import DESKS_AT_MOST, PLAN, events_names, is_of_desk
 from tpu_studio.workflow.ports import Changes
 
 _CHUNK = 4 << 20
 _PIECE = 256 << 10  # of a poll that has not long: some thousand of the shortest lines
 _SNAPSHOT_LINES = 5000
+_DESKS = 2 * DESKS_AT_MOST  # as many as are brought with a run, and of those that write here besides
 _OWN = ("device", "log", "notice")
 
 
@@ -226,7 +227,14 @@ class Follower:
         return self._db.stored(self._key) or Stored()
 
     def _sizes(self) -> dict[str, int]:
-        return {path.name: path.stat().st_size for path in events_names(self.folder)}
+        return {path.name: path.stat().st_size for path in self._names()}
+
+    def _names(self) -> list[Path]:
+        """The events files. Raises RunError where more desktops are said to have written some than any run has."""
+        names = events_names(self.folder)
+        if len(names) > _DESKS and is_of_desk(names[_DESKS].name):
+            raise RunError("run-unreadable", folder=str(self.folder), raw=f"events of more than {_DESKS} computers")
+        return names
 
     def _has_read_all(self) -> bool:
         """Most polls of a run that is watched find nothing: then the index is left alone too."""
@@ -262,16 +270,13 @@ class Follower:
             until: Read no further than this cursor of another follower.
         """
         cursor = dict(self._cursor)
-        desk: deque[tuple[bytes, str, int]] = deque()
+        of_desks: list[tuple[Path, int]] = []
         unread: list[tuple[Path, int]] = []
-        for path in events_names(self.folder):
-            limit, start = path.stat().st_size if until is None else until.get(path.name, 0), cursor.get(path.name, 0)
-            if not path.name.startswith("desk-"):
-                unread += [(path, limit)] if start < limit else []
-                continue
-            for line in _lines(path, start, limit, piece)[0]:
-                start += len(line) + 1
-                desk.append((line, path.name, start))
+        for path in self._names():
+            limit = path.stat().st_size if until is None else until.get(path.name, 0)
+            if cursor.get(path.name, 0) < limit:
+                (of_desks if is_of_desk(path.name) else unread).append((path, limit))
+        desk = _desk_lines(of_desks, cursor, piece)
         found: list[Any] = []
         read = 0
         for path, limit in unread:  # a slice may have a thousand workers, each with a file of a few lines
@@ -343,6 +348,29 @@ def _lines(path: Path, start: int, limit: int, piece: int) -> tuple[list[bytes],
     if end == 0 and len(chunk) == _CHUNK:
         return [], start + len(chunk)
     return chunk[:end].split(b"\n")[:-1], start + end
+
+
+def _desk_lines(files: list[tuple[Path, int]], cursor: dict[str, int], piece: int) -> deque[tuple[bytes, str, int]]:
+    """Unread lines of the desktops' files, given with how far each may be read: about *piece* bytes of all together.
+    Each with its file's name and where that is read up to then; *cursor* goes on over empty lines before the first."""
+    desk: deque[tuple[bytes, str, int]] = deque()
+    for path, limit in files:
+        at = cursor.get(path.name, 0)
+        lines, end = _lines(path, at, limit, piece)
+        piece -= end - at
+        for line in lines:
+            at += len(line) + 1
+            if line.strip():
+                desk.append((line, path.name, at))
+            elif desk and desk[-1][1] == path.name:
+                desk[-1] = (*desk[-1][:2], at)
+            else:
+                cursor[path.name] = at
+        if not lines and end > at:
+            cursor[path.name] = end  # of a line without an end
+        if piece <= 0:
+            break
+    return desk
 
 
 def _merged(

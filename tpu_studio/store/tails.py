@@ -7,7 +7,7 @@ point comes behind a cut, and written once a batch.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,19 +39,20 @@ class Tails:
     """Of all columns of a run. Raises OSError where a file cannot be read."""
 
     def __init__(
-        self, folder: Path, lengths: dict[str, tuple[int, int]], last_step: Callable[[str, int, int], int]
+        self, folder: Path, lengths: Mapping[str, tuple[int, int]], last_step: Callable[[str, int, int], int]
     ) -> None:
         """*lengths*: number and rows of each metric's column; *last_step*: of these, given by name, number and rows."""
         self._folder, self._lengths, self._last_step = folder, lengths, last_step
         self._tails: dict[str, _Tail] = {}
         self._count = len(lengths)
+        self._unseen = lengths  # by resumes
         self._steps: dict[str, columns.Rows] = {}  # of the files that were looked into
 
     def resume(self, step: int) -> None:
         """Drop the points after *step*."""
-        if len(self._tails) < len(self._lengths):
-            for metric in self._lengths:
-                self._tail(metric)
+        for metric in self._unseen:
+            self._tail(metric)
+        self._unseen = {}
         for tail in self._tails.values():
             if tail.last > step:
                 _cut(tail, step)

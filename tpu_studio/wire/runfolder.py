@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire.homes import make_private
@@ -15,6 +16,7 @@ OWNER = "owner.json"
 WATCHING = "watching.json"
 LIMITS_ASKED = "limits-asked.jsonl"  # what was asked for on one computer: never taken along to another
 COMMITTED = "COMMITTED"
+DESKS_AT_MOST = 100  # desktops whose events come with a run; most runs have one
 _FILES = frozenset({PLAN, OWNER, WATCHING, "guardian.log"})
 FOLDERS: dict[str, frozenset[str]] = {  # with the endings that their files have; none: any
     "events": frozenset({".jsonl"}),
@@ -47,6 +49,17 @@ def belongs(name: PurePosixPath) -> bool:
         return False
     endings = FOLDERS.get(top)
     return endings is not None and (not endings or name.suffix in endings)
+
+
+def is_of_desk(name: str) -> bool:
+    """Whether the events file called *name* is a desktop's."""
+    return name.startswith("desk-")
+
+
+def surplus(names: Iterable[PurePosixPath]) -> set[PurePosixPath]:
+    """Of the files of a run, relative to its folder, the events of more desktops than any run has."""
+    desks = sorted(one for one in names if one.parts[0] == "events" and is_of_desk(one.name))
+    return set(desks[DESKS_AT_MOST:])
 
 
 def is_known(name: PurePosixPath) -> bool:
@@ -178,4 +191,4 @@ def events_names(run: Path) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     found = [name for name in names if name.endswith(".jsonl")]
-    return [folder / name for name in sorted(found, key=lambda name: (not name.startswith("desk-"), name))]
+    return [folder / name for name in sorted(found, key=lambda name: (not is_of_desk(name), name))]

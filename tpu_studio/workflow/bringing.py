@@ -30,6 +30,7 @@ from tpu_studio.wire.runfolder import (
     is_known,
     is_run_id,
     result_folder,
+    surplus,
     write_atomically,
 )
 from tpu_studio.workflow import desk
@@ -92,8 +93,14 @@ def bring(
             return Imported(run, already=True)
         run, number = f"{wanted}-{number}", number + 1
     found = _regular_files(path)
-    files = [one for one in found if belongs(PurePosixPath(one[0].as_posix())) and one[0].parts[0] not in _NOT_BROUGHT]
-    left_out = tops_of(one.as_posix() for one, _ in found if not is_known(PurePosixPath(one.as_posix())))
+    extra = surplus(PurePosixPath(one.as_posix()) for one, _ in found)
+    files, left_out = [], []
+    for one, size in found:
+        name = PurePosixPath(one.as_posix())
+        if name in extra or not is_known(name):
+            left_out.append(name.as_posix())
+        elif belongs(name) and name.parts[0] not in _NOT_BROUGHT:
+            files.append((one, size))
     target, temporary = runs / run, runs / f".importing-{run}-{secrets.token_hex(4)}"
     try:
         make_private(runs)
@@ -116,7 +123,7 @@ def bring(
         raise _failed(error, target) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return Imported(run, left_out=left_out)
+    return Imported(run, left_out=tops_of(left_out))
 
 
 def _extensions(path: Path, found: list[tuple[Path, int]]) -> list[float]:

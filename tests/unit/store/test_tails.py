@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.store.conftest import Write, metric
@@ -65,6 +65,7 @@ _PARTS = st.one_of(_STEPS, st.tuples(st.sampled_from("ab"), st.lists(_STEPS, min
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(_PARTS, max_size=8), max_size=4))
+@example([[("b", [1])], [("a", [0]), 0]])
 def test_the_points_are_those_that_one_after_the_other_would_leave(batches: list[list[Any]]) -> None:
     expected: dict[str, list[tuple[int, float]]] = {}
     lengths: dict[str, tuple[int, int]] = {}

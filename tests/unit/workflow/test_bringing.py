@@ -16,7 +16,7 @@ from tests.fakes.fuzz.runs import finished, studio_in
 from tests.fakes.studio import Studio
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import BadInput, RunError
-from tpu_studio.wire.runfolder import LIMITS_ASKED, OWNER, PLAN
+from tpu_studio.wire.runfolder import DESKS_AT_MOST, LIMITS_ASKED, OWNER, PLAN
 from tpu_studio.workflow import bringing, trash
 
 FOREIGN = {
@@ -71,6 +71,24 @@ def test_only_what_a_run_has_is_taken_along_and_the_rest_is_named(
     assert not any((here / name).exists() for name in FOREIGN)
     assert studio.runs.summary(made.run).reason == "completed"
     assert (here / "result").is_dir() == (foreign / "result").is_dir()
+
+
+@pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
+def test_of_events_of_desktops_so_many_are_taken_along_and_the_rest_is_named(
+    studio: Studio, trained: Path, tmp_path: Path, as_zip: bool
+) -> None:
+    folder = tmp_path / "stick" / trained.name
+    shutil.copytree(trained, folder)
+    for old in (folder / "events").glob("desk-*.jsonl"):
+        old.unlink()
+    names = [f"events/desk-{number:08d}.jsonl" for number in range(DESKS_AT_MOST + 3)]
+    for name in names:
+        (folder / name).write_bytes(b"\n")
+    made = studio.runs.import_folder(zipped(folder, tmp_path / "it.zip") if as_zip else folder)
+    assert made.left_out == tuple(names[DESKS_AT_MOST:])
+    here = studio.runs.runs_folder / made.run
+    assert [name for name in names if (here / name).exists()] == names[:DESKS_AT_MOST]
+    assert studio.runs.summary(made.run).reason == "completed"
 
 
 @pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])

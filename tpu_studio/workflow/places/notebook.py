@@ -103,7 +103,7 @@ def import_zip(
                     complete=functools.partial(_await_rest_of_copy, desktop),
                     moving=moving,
                 )
-                return replace(made, left_out=brought.left_out)
+                return replace(made, left_out=(*made.left_out, *brought.left_out))
             if plans.frozen(folder) != brought.frozen:
                 raise RunError("zip-other-plan", file=str(path), run=folder.name)
             if not places.by_id(brought.plan.place).notebook:
