@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel
 
 from tests.unit.viewmodels.test_onepage import hostile_page, page_of
 from tpu_studio.gui.saved.page import SavedPage
+from tpu_studio.viewmodels.onepage.data import Section, Told, block
 
 
 def words(page: SavedPage) -> str:
@@ -47,3 +48,16 @@ def test_markup_in_names_is_shown_as_it_stands(qtbot, studio, tmp_path: Path, wo
     page = opened(qtbot, studio, file)
     assert page.header.title.text() == word
     assert all(one.textFormat().name == "PlainText" for one in page.findChildren(QLabel) if one.text())
+
+
+def test_of_tables_without_end_a_page_shows_so_many_cells_and_how_many_rows_are_left(qtbot, studio, tmp_path: Path):
+    """48,000 cells, a label each, kept the window standing for half a minute."""
+    rows = tuple(tuple(f"r{row}c{column}" for column in range(40)) for row in range(50))
+    sections = tuple(Section(f"Table {number}", rows=rows, head=("column",) * 40) for number in range(20))
+    file = tmp_path / "page.html"
+    file.write_text(block(Told("wide", ("Finished", "ok"), "A page.", (), (), sections)), "utf-8")
+    page = opened(qtbot, studio, file)
+    cells = [one.text() for one in page.findChildren(QLabel) if one.text() == "column" or one.text().startswith("r")]
+    assert 1_400 <= len(cells) <= 1_500
+    assert "and 14 more, which a browser shows" in words(page)
+    assert words(page).count("50 rows, which a browser shows") == 19

@@ -5,6 +5,7 @@ Every text is shown as text: nothing of the file's HTML comes here.
 
 from __future__ import annotations
 
+from itertools import accumulate, takewhile
 from typing import cast
 
 from PySide6.QtCore import Qt
@@ -29,6 +30,7 @@ from tpu_studio.viewmodels.onepage.document import how_many
 from tpu_studio.viewmodels.saved import SavedView, SavedViewModel
 
 _ROWS = 60  # of a table, at first sight and at all: a page is no spreadsheet
+_CELLS = 1_500  # of all tables of a page: each is a label
 _DOTS = 100  # points up to which each has a dot: what was checked now and then
 _TOP = Qt.AlignmentFlag.AlignTop
 
@@ -79,8 +81,11 @@ class SavedPage(ColumnPage):
             self._content.addWidget(row)
         for plot in told.plots:
             self._content.addWidget(self._plot(plot))
+        room = _CELLS
         for section in told.sections:
-            self._content.addWidget(section_card(section))
+            count = _fitting(section, room)
+            room -= sum(map(len, (section.head, *section.rows[:count]))) if count else 0
+            self._content.addWidget(_section_card(section, count))
 
     def _plot(self, told: points.Plot) -> Card:
         plot = Plot(
@@ -112,15 +117,23 @@ class SavedPage(ColumnPage):
         return card
 
 
-def section_card(section: Section) -> Card:
+def _fitting(section: Section, room: int) -> int:
+    """How many of the section's rows are shown, where *room* cells are left."""
+    cells = accumulate(len(row) for row in section.rows[:_ROWS])
+    return sum(1 for _ in takewhile(lambda count: count + len(section.head) <= room, cells))
+
+
+def _section_card(section: Section, count: int) -> Card:
+    """*count*: rows that are shown."""
     card = Card()
     card.title(section.title)
     if section.text:
         card.body.addWidget(Text(section.text, "body", "text_2"))
-    if section.rows:
-        card.body.addLayout(_grid(section))
-    if (left := len(section.rows) - _ROWS) > 0:
-        card.body.addWidget(Text(f"and {left:,} more, which a browser shows", "caption", "text_2"))
+    if count:
+        card.body.addLayout(_grid(section, count))
+    if left := len(section.rows) - count:
+        words = f"and {left:,} more" if count else "1 row" if left == 1 else f"{left:,} rows"
+        card.body.addWidget(Text(f"{words}, which a browser shows", "caption", "text_2"))
     if section.code:
         code = Text(section.code, "body")
         code.setFont(fonts.font("mono"))
@@ -129,16 +142,16 @@ def section_card(section: Section) -> Card:
     return card
 
 
-def _grid(section: Section) -> QGridLayout:
+def _grid(section: Section, count: int) -> QGridLayout:
     grid = QGridLayout()
     grid.setHorizontalSpacing(Space.xl)
     grid.setVerticalSpacing(Space.m)
     rows = [section.head] if section.head else []
-    for number, row in enumerate([*rows, *section.rows[:_ROWS]]):
+    for number, row in enumerate([*rows, *section.rows[:count]]):
         strong = bool(section.head) and number == 0
         for column, cell in enumerate(row):
             tone = "text_2" if column == 0 or strong else "text"
             grid.addWidget(Text(cell, "label" if column == 0 or strong else "body", tone), number, column, _TOP)
-    for column in range(max(map(len, section.rows))):
+    for column in range(max(map(len, section.rows[:count]))):
         grid.setColumnStretch(column, column)
     return grid
