@@ -51,7 +51,8 @@ WATCHING_EVERY_S = 30.0
 HEARD_BEFORE_S = 60.0  # no warning is written down later than that
 EVENTS_AT_MOST = 2 << 30  # bytes of one machine's events; a run of weeks writes some hundred megabytes
 RESULT_AT_MOST, RESULT_FILES = 40_000_000_000, 50_000  # as of a zip
-DESK_AT_MOST = 64 << 20  # bytes of another desktop's events; a run writes some kilobytes
+DESK_AT_MOST = 64 << 20  # bytes of other desktops' events; a run writes some kilobytes
+DESKS_FROM_BUCKET = 20  # other desktops
 _DIGITS = 12
 _LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
 _CHUNK = 16 << 20  # twice the longest line that a guardian writes
@@ -222,11 +223,23 @@ class Mirror:
             self._fetch(path)
 
     def desk_files(self) -> None:
-        """The other desktops' events, for whoever takes the run over."""
-        names = {PurePosixPath(one.name).parent.name for one in self._box.list(f"{self.prefix}events/desk-")}
-        for name in sorted(names):
+        """The other desktops' events, for whoever takes the run over: of those that are here and then of those that
+        began first, DESKS_FROM_BUCKET, and DESK_AT_MOST bytes in all."""
+        began: dict[str, float] = {}
+        for one in self._box.list(f"{self.prefix}events/desk-"):
+            name = PurePosixPath(one.name).parent.name
             if _DESK.fullmatch(name) and name != f"desk-{self._install}":
-                self._pull_file(name, inside(self.folder, f"events/{name}.jsonl"), True, DESK_AT_MOST)
+                began[name] = min(one.updated, began.get(name, one.updated))
+        files = {name: inside(self.folder, f"events/{name}.jsonl") for name in began}
+        sizes = {name: path.stat().st_size if path.exists() else 0 for name, path in files.items()}
+        wanted = sorted(began, key=lambda name: (not sizes[name], began[name], name))
+        left = DESK_AT_MOST - sum(sizes.values())
+        for name in wanted[:DESKS_FROM_BUCKET]:
+            before = sizes[name]
+            self._pull_file(name, files[name], True, before + max(0, left))
+            left -= (files[name].stat().st_size if files[name].exists() else 0) - before
+        if wanted[DESKS_FROM_BUCKET:]:
+            self._leave_out("events/desk-*")
 
     def restore(self) -> bool:
         """Our own events that the bucket has and this disk has lost; True when some came. No machine is forgotten."""
