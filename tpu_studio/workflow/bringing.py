@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterable
@@ -33,7 +32,7 @@ from tpu_studio.wire.runfolder import (
     surplus,
     write_atomically,
 )
-from tpu_studio.workflow import desk
+from tpu_studio.workflow import desk, passing
 from tpu_studio.workflow.ports import Progress
 
 _CHUNK = 1 << 20
@@ -101,28 +100,27 @@ def bring(
             left_out.append(name.as_posix())
         elif belongs(name) and name.parts[0] not in _NOT_BROUGHT:
             files.append((one, size))
-    target, temporary = runs / run, runs / f".importing-{run}-{secrets.token_hex(4)}"
+    target = runs / run
     try:
         make_private(runs)
         need = sum(size for _, size in files)
         free = shutil.disk_usage(runs).free
         if need > free - (64 << 20):
             raise RunError("disk-full", folder=str(runs), need_bytes=need, free_bytes=free)
-        _copy(path, temporary, files, progress)
-        write_atomically(temporary / PLAN, frozen)  # the one that was looked at
-        for epochs in _extensions(path, found):
-            send(temporary, {"verb": "extend", "epochs": epochs})
-        desk.write_owner(temporary, install, t=now, imported=True)
-        if complete is not None:
-            complete(temporary)
-        moving(run)
-        os.rename(temporary, target)
+        with passing.folder(runs, "importing") as temporary:
+            _copy(path, temporary, files, progress)
+            write_atomically(temporary / PLAN, frozen)  # the one that was looked at
+            for epochs in _extensions(path, found):
+                send(temporary, {"verb": "extend", "epochs": epochs})
+            desk.write_owner(temporary, install, t=now, imported=True)
+            if complete is not None:
+                complete(temporary)
+            moving(run)
+            os.rename(temporary, target)
     except OSError as error:
         if _same_plan(target, frozen):  # another program has just brought it
             return Imported(run, already=True)
         raise _failed(error, target) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return Imported(run, left_out=tops_of(left_out))
 
 

@@ -19,7 +19,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import PLAN, create_once, has_plan, is_run_id, is_torn
-from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, marks, trash
+from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, marks, passing, trash
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import any_plan, is_damaged
@@ -307,8 +307,10 @@ class Runs:
         """At each start: give every run that nobody guards and that never said its end, that end. Their ids.
 
         Safe beside other desktops and any number of times. Plans of rented runs that are damaged are put back as far
-        as the journal knows them, and a journal that was begun anew learns what these runs have open.
+        as the journal knows them, and a journal that was begun anew learns what these runs have open. What an import
+        that was killed has left is removed.
         """
+        passing.sweep(self.runs_folder, self._clock.now())
         for folder in self._folders.all():
             if self.driver is not None and is_damaged(folder):
                 self.driver.plans.mend(folder, ask_cloud=False)

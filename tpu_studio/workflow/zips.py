@@ -8,7 +8,6 @@ by file, events last, so that a crash in between is mended by doing it again.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 import struct
@@ -26,6 +25,7 @@ from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_known, is_run_id
 from tpu_studio.wire.sizes import PLAN_BYTES
+from tpu_studio.workflow import passing
 from tpu_studio.workflow.bringing import tops_of
 from tpu_studio.workflow.ports import Progress
 
@@ -72,23 +72,20 @@ def unzipped(path: Path, runs: Path, progress: Progress | None = None) -> Iterat
         OSError: The disk.
     """
     make_private(runs)
-    beside = runs / f".unzipping-{os.getpid()}-{secrets.token_hex(4)}"
-    try:
-        with ExitStack() as opened:
-            with _reading(path):
-                archive = opened.enter_context(zipfile.ZipFile(path))
-            entries, root = _checked(archive, path, runs)
-            with _reading(path):
-                frozen = _plan(archive, root, path)
-            plan = loads(frozen)
-            folder = beside / (plan.run if is_run_id(plan.run) else "imported-run")
-            own = [entry for entry in entries if belongs(PurePosixPath(entry.filename[len(root) :]))]
-            _unpack(archive, own, root, folder, path, progress)
+    with passing.folder(runs, "unzipping") as beside, ExitStack() as opened:
+        with _reading(path):
+            archive = opened.enter_context(zipfile.ZipFile(path))
+        entries, root = _checked(archive, path, runs)
+        with _reading(path):
+            frozen = _plan(archive, root, path)
+        plan = loads(frozen)
+        folder = beside / (plan.run if is_run_id(plan.run) else "imported-run")
+        own = [entry for entry in entries if belongs(PurePosixPath(entry.filename[len(root) :]))]
+        _unpack(archive, own, root, folder, path, progress)
+        opened.close()
         others = {entry.filename[len(root) :] for entry in entries} - {entry.filename[len(root) :] for entry in own}
         strange = (name for name in others if not _is_hidden(name) and not is_known(PurePosixPath(name)))
         yield Unzipped(folder, plan, frozen, tops_of(strange))
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 @contextmanager
