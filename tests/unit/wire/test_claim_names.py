@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -26,6 +28,15 @@ def test_a_claim_of_another_name_is_passed_over_and_taken_in_from_nobody(tmp_pat
 
 def test_a_digit_is_no_number_and_a_number_is_no_longer_than_one_can_be() -> None:
     assert is_number("000012") and not is_number("²") and not is_number("1" * 30) and not is_number("")
+
+
+def test_every_letter_that_only_formats_is_written_out_and_those_that_names_may_hold_unseen() -> None:
+    letters = [chr(code) for code in range(sys.maxunicode + 1)]
+    formats = [one for one in letters if unicodedata.category(one) in ("Cf", "Zl", "Zp")]
+    assert len(formats) > 150
+    unseen = [*formats, *"\u17b4\u17b5\u180b\u180c\u180d\u180f"]
+    assert [f"U+{ord(one):04X}" for one in unseen if numbered(f"a{one}b") != f"a\\u{{{ord(one):x}}}b"] == []
+    assert numbered("größe = 'ក្សា ᠮᠣᠩ 日本 ۱۲'\t# é\n") == "größe = 'ក្សា ᠮᠣᠩ 日本 ۱۲'\t# é\n"
 
 
 def test_what_python_reads_and_nobody_sees_is_written_out() -> None:
