@@ -13,12 +13,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tpu_studio.wire.visible import bare
+
 CUT = "…"
 WIDEST = 5_000
 """Letters of the longest credential: a web token has 4,000 and a signature."""
 _FOLLOWS = r"\\?[\"']?\]?\s*(?:=>|=|:)\s*\\?[\"']?"  # between a name and what it is set to, in Python, JSON, a shell
 _END, _LONGEST_KEY = "-----END ", 200
 _OF_A_KEY = re.compile(r"[A-Za-z0-9+/=]*|[A-Za-z-]+: .*")  # base64; what an encrypted key says of itself
+_PUTTY = re.compile(r"\bPrivate-Lines: *([0-9]{1,3})\s*$")
 _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|$)", re.S), CUT),
     (re.compile(r"(?<=[a-z]://)[^\s/@:\"']{0,200}:[^\s@\"']{1,500}@"), ""),  # a name and a password in an address
@@ -50,7 +53,25 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
     ),
     (re.compile(r"(?i)(authorization" + _FOLLOWS + r"(?:\w+\s+)?|bearer\s+)[A-Za-z0-9._~+/=-]{8,}"), r"\1" + CUT),
     (re.compile(r"(?i)(login\s+\S+\s+password\s+)\S+"), r"\1" + CUT),  # a line of ~/.netrc
-    (re.compile(r"(?i)(\s--?(?:password|passwd|token|api[-_]key|secret)\s+)(?!-)\S{4,}"), r"\1" + CUT),  # of a command
+    (  # of a command
+        re.compile(r"(?i)((?:--|(?<![\w-])-)(?:password|passwd|token|api[-_]key|secret)\s+)(?!-)[\"']?[^\s\"']{4,}"),
+        r"\1" + CUT,
+    ),
+    (  # a line of .pgpass: host:port:database:user:password; groups of digits and a-f are an address
+        re.compile(
+            r"(:(?:[0-9]{4,5}|\*):(?:[A-Za-z_][^\s:/]{0,62}|\*):(?:[A-Za-z_][^\s:/]{0,62}|\*):)"
+            r"(?!(?:[0-9A-Fa-f]{1,4}:){0,5}[0-9A-Fa-f]{1,4}(?!\w))[^\s\"']{4,}"
+        ),
+        r"\1" + CUT,
+    ),
+    (re.compile(r"(?<![\w/.])4(?:/|%2F)0A[A-Za-z0-9_-]{20,}", re.I), CUT),  # Google's code of a sign-in
+    (  # a key of PuTTY's
+        re.compile(
+            r"(Private-Lines: *[0-9]{1,4}(?:[\r\n]|\\[rn])+)[A-Za-z0-9+/=]+"
+            r"(?:(?:[\r\n]|\\[rn])+[A-Za-z0-9+/=]{4,}(?=[\r\n\\\"']|$))*"
+        ),
+        r"\1" + CUT,
+    ),
     (re.compile(r"(\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s*)[^\s:]{1,100}:\S+"), r"\1" + CUT),
     (re.compile(r"(?i)(\b(?:set-)?cookie:\s*)[^\s;]{1,100}=[^\n]{8,2000}"), r"\1" + CUT),
     (re.compile(r"([?&](?:sig|code)=)[A-Za-z0-9%/+_.-]{20,}"), r"\1" + CUT),  # Azure's signature, a sign-in's code
@@ -77,7 +98,8 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
 _HINT = re.compile(  # one of these is in whatever one of the shapes is in: most words are done after this
     r"-----|://|hf_|api_org_|KGAT_|sk-|AKIA|ASIA|AIza|ya29|1//|GOCSPX|gh[a-z]_|github_|glpat|xox|pypi-|npm_|nvapi|r8_|gsk_"
     r"|dckr_|eyJ|[Aa]uth|AUTH|[Bb]earer|[Ll]ogin|[Ww]andb|WANDB|[Kk]ey|KEY|[Pp]ass|PASS|[Tt]oken|TOKEN|[Ss]ecret|SECRET"
-    r"|[Cc]redential|CREDENTIAL|[Ss]ignature|curl|[Cc]ookie|sig=|code="
+    r"|[Cc]redential|CREDENTIAL|[Ss]ignature|curl|[Cc]ookie|sig=|code=|4/0A|4%2F0A"
+    r"|Private-Lines|:(?:[0-9]{4,5}|\*):[A-Za-z_*]"
 )
 _NAMED = (
     "TOKEN",
@@ -108,8 +130,20 @@ def held() -> tuple[str, ...]:
 
 def without_secrets(text: str) -> str:
     """*text* with everything that looks like a credential cut out."""
+    text = _cut(text)
+    seen = bare(text)
+    if seen != text and (cut := _cut(seen)) != seen:  # a letter that shows as nothing was in a key
+        return cut
+    return text
+
+
+def _cut(text: str) -> str:
     for value in held():
         text = text.replace(value, CUT)
+    return _without_shapes(text)
+
+
+def _without_shapes(text: str) -> str:
     if _HINT.search(text):
         for pattern, put in _SHAPES:
             text = pattern.sub(put, text)
@@ -124,7 +158,8 @@ def short(text: str, longest: int) -> str:
 def line_of_secret(text: str) -> int | None:
     """The first line of a file, from 1, that holds what looks like a credential by itself; None: none does."""
     for number, line in enumerate(text.splitlines(), 1):
-        if _HINT.search(line) and any(pattern.sub(put, line) != line for pattern, put in _SHAPES):
+        seen = bare(line)
+        if _without_shapes(seen) != seen:
             return number
     return None
 
@@ -158,4 +193,6 @@ class Lines:
         if begins >= 0 and "PRIVATE KEY" in line[begins:] and _END not in line[begins:]:
             self._left = _LONGEST_KEY
             return line[:begins] + CUT
+        if putty := _PUTTY.search(line):
+            self._left = int(putty[1]) + 1
         return line

@@ -27,6 +27,17 @@ HEX = "0123456789abcdef"
 NAMED = [
     ("mysql --password {} --host db", "hunter2hunter2"),
     ("kaggle --token {}", "0123456789abcdef"),
+    ("--password {}", "hunter2hunter2"),
+    ("x\\n--password '{}'", "hunter2hunter2"),
+    ('["-token {}"]', "hunter2hunter2"),
+    ("code={}", "4/0AeanS0bCdEfGhIjKlMnOpQrStUv"),
+    ('{{"code": "{}"}}', "4/0AeanS0bCdEfGhIjKlMnOpQrStUv"),
+    ("Enter the code: {}", "4%2F0AeanS0bCdEfGhIjKlMnOpQrStUv"),
+    ("db.example.org:5432:shop:me:{}", "hunter2hunter2"),
+    ("*:*:*:me:{}", "hunter2hunter2"),
+    ("read localhost:5432:*:me:{} of .pgpass", "hunter2hunter2"),
+    ("Private-Lines: 2\r\nAAAAgQDr\r\n{}\r\nPrivate-MAC: 1", "AAAAQQCZ"),
+    ("PuTTY-User-Key-File-3: ssh-ed25519\\nPrivate-Lines: 1\\n{}\\nPrivate-MAC: 1", "AAAAQQCZ"),
     ("curl -s -u me:{} https://example.org", "hunter2hunter2"),
     ("Set-Cookie: session={}; Path=/", "0123456789abcdef"),
     ("https://x.blob.core.windows.net/a?sv=1&sig={}", "Zm9vYmFyYmF6cXV4Zm9vYmFy%3D"),
@@ -60,6 +71,11 @@ INNOCENT = [
     "-----BEGIN CERTIFICATE-----",
     "def open(password: str | None = None)",
     "gs://bucket/path@1",
+    "the address 2001:0db8:1234:abcd:ef01:8a2e:0370:7334 of a machine",
+    "tcp://10.0.0.1:8476: connection refused",
+    "12:30:4500:main:worker",
+    "half 4/0A of it",
+    "familie \U0001f468\u200d\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
 ]
 
 
@@ -85,7 +101,25 @@ def test_a_key_is_known_behind_a_letter_too(whose: str, before: str) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["eyJ", "eyJ-", "xhf_", "sk-", "x1//0", "authorization=", "bearer ", " --token ", "curl ", "cookie: a", "&sig="],
+    [
+        "eyJ",
+        "eyJ-",
+        "xhf_",
+        "sk-",
+        "x1//0",
+        "authorization=",
+        "bearer ",
+        " --token ",
+        "--token",
+        ":5432:a:b:",
+        ":*:",
+        "Private-Lines: 1\n",
+        "4/0A",
+        "hf_\u200b",
+        "curl ",
+        "cookie: a",
+        "&sig=",
+    ],
 )
 def test_each_letter_of_a_text_made_of_begins_of_keys_is_looked_at_a_bounded_number_of_times(word: str) -> None:
     """A quarter of a megabyte is done at once; what grows with the square of its length would take many minutes."""
@@ -97,6 +131,14 @@ def test_each_letter_of_a_text_made_of_begins_of_keys_is_looked_at_a_bounded_num
 @pytest.mark.parametrize(("words", "key"), NAMED)
 def test_a_key_without_a_shape_is_known_by_what_it_is_set_to(words: str, key: str) -> None:
     assert key not in without_secrets(words.format(key))
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u17b4"])
+def test_a_key_with_a_letter_in_it_that_nobody_sees_is_one(unseen: str) -> None:
+    key = SHAPED["Hugging Face"]
+    split = f"{key[:12]}{unseen}{key[12:]}"
+    assert key[12:] not in without_secrets(f"a {split} b")
+    assert line_of_secret(f"import os\nlogin('{split}')\n") == 2
 
 
 @pytest.mark.parametrize("words", INNOCENT)
@@ -124,6 +166,12 @@ def test_a_private_key_is_cut_over_many_lines_and_what_follows_stays() -> None:
     assert [follow.take(line) for line in [*lines, "next"]] == ["a", "…", "", "", "", "", "next"]
     torn = Lines()
     assert [torn.take(line) for line in [*lines[:5], "then it failed", "more"]][-2:] == ["then it failed", "more"]
+
+
+def test_a_key_of_putty_is_cut_over_its_lines_and_what_follows_stays() -> None:
+    follow = Lines()
+    told = ["PuTTY-User-Key-File-3: ssh-rsa", "Private-Lines: 2", "AAAAgQDr", "Jw==", "Private-MAC: 0a1b", "next"]
+    assert [follow.take(line) for line in told] == [*told[:2], "", "", *told[4:]]
 
 
 def test_an_error_carries_no_key_in_its_facts_nor_in_its_words() -> None:
