@@ -42,6 +42,7 @@ _LONGEST_PATH = 4_096
 _MOST = 100_000  # of a number in a description: channels, pixels; and _REPEATS of layers alike
 _REPEATS = 400
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_HUB = re.compile(r"(?:hf|kaggle|modelscope)://")  # as KerasHub's own loader has them
 _PACKAGES = ("keras", "keras_hub", "keras_nlp")
 _PICKLES = (".bin", ".pth", ".pt", ".ckpt", ".pkl")
 _FLOATS = ("float32", "float16", "bfloat16", "mixed_float16", "mixed_bfloat16")
@@ -129,7 +130,7 @@ class Preset:
 
 def is_folder(value: str) -> bool:
     """Whether *value* of `model.preset` is a path: it has a separator, or begins as one, and is no `hub:name`."""
-    if _SCHEME.match(value) and not owncode.in_a_share(value):
+    if _HUB.match(value) or (_SCHEME.match(value) and not owncode.in_a_share(value)):
         return False
     return value.startswith(("~", ".")) or any(mark in value for mark in "/\\")
 

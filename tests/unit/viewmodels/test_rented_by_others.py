@@ -1,4 +1,4 @@
-"""What a person is told of a rented run that somebody sent, before the yes and after it: price, data, cost of a copy."""
+"""What a person is told of a rented run that somebody sent, before the yes and after: price, data, cost of a copy."""
 
 from __future__ import annotations
 
