@@ -27,6 +27,8 @@ from grid import COUNTED, GRID, built
 
 from tpu_studio.trainer import recipe
 from tpu_studio.trainer.check import programs
+from tpu_studio.trainer.models import initial
+from tpu_studio.trainer.models.kerashub import resnet
 from tpu_studio.trainer.work.model import count_model
 from tpu_studio.trainer.work.walk import count
 
@@ -183,11 +185,29 @@ def of_own() -> dict[str, Any]:
     return count_model(model, recipe.Recipe("classification"), example, 4)
 
 
+def of_resnet_50() -> dict[str, Any]:
+    """ResNet-50 as a folder of KerasHub describes it, with 1,000 classes."""
+    config = {
+        "input_conv_filters": [64],
+        "input_conv_kernel_sizes": [7],
+        "stackwise_num_filters": [64, 128, 256, 512],
+        "stackwise_num_blocks": [3, 4, 6, 3],
+        "stackwise_num_strides": [1, 2, 2, 2],
+        "block_type": "bottleneck_block",
+        "use_pre_activation": False,
+    }
+    with initial.without_weights():
+        inputs = keras.Input((224, 224, 3))
+        model = keras.Model(inputs, keras.layers.Dense(1000)(resnet.body(inputs, config)))
+    example = {"x": ((224, 224, 3), np.dtype(np.float32)), "y": ((), np.dtype(np.int32))}
+    return count_model(model, recipe.Recipe("classification"), example, 4)
+
+
 def loops_of(program: Callable[..., Any], shape: tuple[int, ...]) -> dict[str, float]:
     return asdict(programs.loops(jax.make_jaxpr(program)(jnp.ones(shape))))
 
 
-answer = {"programs": counted(), "own": of_own(), "models": of_models()}
+answer = {"programs": counted(), "own": of_own(), "models": of_models(), "resnet-50": of_resnet_50()}
 answer["loops"] = {
     "products": loops_of(looped, SQUARE),
     "kernel": loops_of(lambda x: jax.lax.fori_loop(0, 3, lambda _, x: kernel(None)(x, x), x), (16, 16)),
