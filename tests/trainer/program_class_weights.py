@@ -24,8 +24,10 @@ def measured(plan_file: Path) -> dict[str, object]:
     taken = recipe.from_plan(plan)
     rng = np.random.default_rng(0)
     scores, y = rng.normal(size=(32, 3)).astype(np.float32), rng.integers(0, 3, 32).astype(np.int32)
-    found = {side: [float(one) for one in maths.loss_terms(taken, scores, y, None, training=side == "training")]
-             for side in ("training", "check")}  # fmt: skip
+    found = {
+        side: [float(one) for one in maths.loss_terms(taken, scores, y, None, training=side == "training")]
+        for side in ("training", "check")
+    }
 
     chances = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
     smoothing, rows = taken.label_smoothing, np.arange(32)

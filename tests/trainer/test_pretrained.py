@@ -55,7 +55,11 @@ def train(run: Path, attempt: int = 1) -> Training:
 
 
 @pytest.mark.parametrize(
-    ("framework", "name", "killed_at"), [("tensorflow", "vit", 9), ("jax", "resnet-vd", 3)], ids=["after", "before"]
+    ("framework", "name", "killed_at"),
+    [
+        pytest.param("tensorflow", "vit", 9, id="after"),
+        pytest.param("jax", "resnet-vd", 3, id="before", marks=pytest.mark.thorough),
+    ],
 )
 def test_killed_on_either_side_of_the_unfreezing_it_goes_on_bit_for_bit(
     tmp_path: Path, hands: Path, framework: str, name: str, killed_at: int

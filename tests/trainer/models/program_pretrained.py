@@ -27,18 +27,21 @@ def seen(root: Path) -> dict[str, Any]:
 def _difference(folder: Path) -> dict[str, Any]:
     import keras
 
+    from tpu_studio.trainer.frameworks import running
+
+    compiled = running().compiled  # else each operation is a program of its own
     model = _model(folder)
     recorded = np.load(folder / "seen.npz")
     wanted = recorded["seen"]
     if wanted.ndim == 3:  # tokens: of the picture, or all
         wanted = wanted.mean(1) if "without-token" in folder.name else wanted[:, 0]
     body = keras.Model(model.inputs[0], model.get_layer("features").output)
-    found = np.asarray(body(recorded["pictures"], training=False))
+    found = np.asarray(compiled(body)(recorded["pictures"]))
     before = {weight.path for weight in model.weights if weight.path.startswith("answer/")}
     file = folder / "model.keras"
     model.save(file)
     again = keras.saving.load_model(file, safe_mode=True)
-    same = np.allclose(again(recorded["pictures"]), model(recorded["pictures"]), atol=1e-5)
+    same = np.allclose(*(compiled(one)(recorded["pictures"]) for one in (again, model)), atol=1e-5)
     learns = {weight.path.rpartition("/")[2] for weight in model.trainable_weights}
     return {
         "difference": float(np.abs(found - wanted).max()),

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 PROGRAM = Path(__file__).with_name("program_pretrained.py")
 
 
-@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+@pytest.mark.parametrize("backend", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_every_network_sees_what_keras_hub_s_sees(tmp_path: Path, backend: str) -> None:
     found = run_in_engine(PROGRAM, "seen", str(tmp_path), backend=backend)
     assert sorted(found) == sorted(names())
