@@ -132,6 +132,17 @@ def _dearest(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> 
     return max(found, key=lambda price: price.usd_per_chip_hour) if found and len(found) == len(prices) else None
 
 
+def likeliest(rented: Rented) -> Price | None:
+    """Where the list has no price for one of the areas: the dearest of the others, else of this tier anywhere, else of
+    any. A job that names an area which nobody knows gets no say in the price by it. None: this TPU has no price."""
+    known, part = rented.known, rented.slice
+    here = [known.price(part.generation, part.chips, zone, rented.tier) for zone in rented.zones]
+    tiers = [known.prices(part.generation, part.chips, loan.word) for loan in loans.LOANS]
+    choices = (here, known.prices(part.generation, part.chips, rented.tier), [one for some in tiers for one in some])
+    told = ([one for one in some if one is not None] for some in choices)
+    return next((max(some, key=lambda price: price.usd_per_chip_hour) for some in told if some), None)
+
+
 def _by_region(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> tuple[tuple[str, float], ...]:
     regions = dict.fromkeys(region_of(zone) for zone in zones)
     prices = {region: known.price(part.generation, part.chips, region, tier) for region in regions}
@@ -368,17 +379,18 @@ def price_of(rented: Rented, given_usd: float | None, *, charges: bool) -> PlanP
         given_usd: A price per hour that the job itself gives. A job may be a stranger's, or may have been rehearsed.
         charges: For money: then the job's price may only be dearer than the list's, so that the cap holds.
     """
-    price = rented.price
-    if given_usd and (price is None or not charges or given_usd >= round(rented.usd_per_hour or 0.0, 6)):
+    price = (rented.price or likeliest(rented)) if charges and given_usd else rented.price
+    listed = 0.0 if price is None else round(price.usd_per_hour(rented.slice.chips), 6)
+    if given_usd and (not charges or given_usd >= listed):
         return PlanPrice(None, given_usd, "given")
     if price is None:
         return None
     return PlanPrice(
         as_of=price.as_of,
-        usd_per_hour=round(rented.usd_per_hour or 0.0, 6),
+        usd_per_hour=listed,
         source=price.source,
         usd_per_chip_hour=price.usd_per_chip_hour,
         region=price.region,
-        tier=rented.tier,
+        tier=price.tier,
         confidence=price.confidence,
     )

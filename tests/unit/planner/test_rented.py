@@ -12,7 +12,7 @@ from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
-from tpu_studio.planner import work
+from tpu_studio.planner import rented, work
 from tpu_studio.planner.checks import FLEX_MOST_HOURS
 from tpu_studio.planner.estimate import limit_hours
 from tpu_studio.planner.public import plan_to_public_json
@@ -161,7 +161,22 @@ def test_a_price_in_the_job_cannot_make_a_real_machine_cheaper_than_the_list():
     assert not any(one.id.startswith("price-") for one in rehearsed.checks)
 
 
-def test_a_price_that_stands_in_the_job_alone_is_said_to():
+@pytest.mark.parametrize(
+    ("where", "usd"),
+    [
+        ({"accelerator": "v5litepod-1", "zones": ["us-central1-a", "us-east9-z"]}, 1.2),  # the second is nowhere
+        ({"accelerator": "v5p-8", "zones": ["us-east5-a"], "tier": "flex-start"}, None),  # listed on demand and as spot
+    ],
+)
+def test_nor_where_one_of_its_areas_has_no_price(where: dict[str, object], usd: float | None):
+    plan = planned(job("mlp", "digits", where={"place": "cloud", **where, "usd_per_hour": 0.001}), DIGITS)
+    assert plan.price is not None and not plan.price.from_job and plan.price.usd_per_hour > 1.0
+    assert usd in (None, plan.price.usd_per_hour)
+    assert "price-below-list" in [check.id for check in plan.checks]
+
+
+def test_a_price_that_stands_in_the_job_alone_is_said_to(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rented, "likeliest", lambda rented: None)  # as of a TPU that no list has
     where = {"place": "cloud", "accelerator": "v5p-8", "zones": ["us-east5-a"], "tier": "flex-start"}
     plan = planned(job("mlp", "digits", where={**where, "usd_per_hour": 0.001}), DIGITS)
     assert plan.price is not None and plan.price.from_job

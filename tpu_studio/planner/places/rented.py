@@ -85,7 +85,7 @@ def _price_checks(parts: Parts) -> Iterator[Check]:
     if not price.from_job:
         title, fix = "The list price counts, not the lower one in the job", {"where.usd_per_hour": 0}
         yield Check("price-below-list", "warning", title, fix, facts)
-    elif parts.sized.tpu.price is None:
+    elif parts.sized.tpu.price is None and rented.likeliest(parts.sized.tpu) is None:
         yield Check("price-not-listed", "warning", "No list has the price: only the job says it", None, facts)
 
 

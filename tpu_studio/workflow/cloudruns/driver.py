@@ -36,7 +36,7 @@ from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
-from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop
+from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop, still_there
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
 from tpu_studio.workflow.consent import is_foreign, tells_of_us
 from tpu_studio.workflow.ports import Journal
@@ -129,7 +129,7 @@ class Driver:
         self.problems.pop(run, None)
         if (problem := _problem(watched)) is not None:
             self.problems[run] = problem
-        if watched.state.settled and not watched.unsaved:
+        if watched.state.settled and not watched.stays and not watched.unsaved:
             self._runs.pop(run, None)
             return 0.0
         real = wait / watched.side.speed
@@ -164,9 +164,6 @@ class Driver:
         """What time it is at the cloud of *run*; the cloud is not asked. None while it has not been reached."""
         known = self._runs.get(run)
         return None if known is None else known.side.clock.carried()
-
-    def is_unsettled(self, run: str) -> bool:
-        return not self.state(run).settled
 
     def launched_here(self, folder: Path) -> bool:
         """Whether the journal knows the run's launch or take-over. One that was lost is told of ours, now."""
@@ -267,12 +264,14 @@ class Driver:
             raise RunError("plan-unreadable" if (folder / PLAN).exists() else "plan-missing", run=folder.name)
 
     def _turn(self, run: Watched) -> float:
-        if run.state.settled:
-            self._records.tidy(run, everything=True)
-            return 0.0
-        if run.foreign:  # whoever can write to the bucket can say that: no answer of the bucket is waited for
+        if run.state.settled or run.foreign:  # whoever can write to the bucket can say that: it is not waited for
             limits = believed.limits(run.folder, run.plan)
-            delete_stopped(run, self._records.install, self._acts, self._rules(run, limits), limits)
+            by = (run, self._records.install, self._acts, self._rules(run, limits), limits)
+            run.stays = run.state.settled and still_there(*by)
+            if run.state.settled and not run.stays:
+                self._records.tidy(run, everything=True)
+                return 0.0
+            delete_stopped(*by)
         if not run.caught_up or not run.state.opened:
             try:
                 self._catch_up(run)
@@ -289,7 +288,7 @@ class Driver:
                     raise
         elif self._look_who_drives(run, HOLDER_EVERY_S):
             run.mirror.controls.push()  # asked for here before that was known
-        if run.foreign:  # another desktop drives it: here it is only watched
+        if run.foreign or run.stays:  # another desktop drives it, or says that it is over: here it is only watched
             return POLL_S[0]
         self._try_exchange(run)
         limits = self._limits(run)
@@ -466,7 +465,7 @@ class Driver:
 
 def _problem(run: Watched) -> StudioError | None:
     """What a person should know of though the turn went well."""
-    if run.foreign and not run.state.settled:
+    if (run.foreign and not run.state.settled) or run.stays:
         facts = {name: run.holder[name] for name in ("host", "t") if name in run.holder}
         bucket = run.side.mailbox.bucket
         return RunError("run-taken-over", run=run.folder.name, place=run.plan.place, bucket=bucket, **facts)

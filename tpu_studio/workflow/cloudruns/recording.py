@@ -35,6 +35,7 @@ class Watched:
 
     Attributes:
         foreign: Another desktop drives it, the one that *holder* names: here it is only followed.
+        stays: It is said to be over, and a machine that this computer has asked for is there.
         holder_at: When that was asked last, by the cloud's clock.
         looked_at, alive_at: When that name was looked for last, and when a look found the machine itself.
         unlooked: Spans between two looks that are long enough for a machine to come, be charged for and go.
@@ -60,6 +61,7 @@ class Watched:
     alive_at: dict[str, float] = field(default_factory=dict)
     caught_up: bool = False
     foreign: bool = False
+    stays: bool = False
     holder: Mapping[str, object] = field(default_factory=dict)
     holder_at: float = float("-inf")
     unsaved: list[tuple[str, float, dict[str, object]]] = field(default_factory=list)

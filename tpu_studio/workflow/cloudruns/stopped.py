@@ -21,7 +21,7 @@ from tpu_studio.workflow.cloudruns.state import fold
 
 def read_stop(run: Watched) -> None:
     asked = [one for one in Controls(run.folder).read() if one.get("verb") == "stop"]
-    mine = [one for one in asked if int(one.get("attempt") or run.state.attempt) == run.state.attempt]
+    mine = [one for one in asked if int(one.get("attempt") or run.state.attempt) >= run.state.attempt]
     if not mine:
         run.stop = ("", 0.0)
     elif not run.stop[0] or not mine[-1].get("keep", True):
@@ -29,19 +29,36 @@ def read_stop(run: Watched) -> None:
         run.stop = ("keep" if mine[-1].get("keep", True) else "discard", at)
 
 
+def still_there(run: Watched, install: str, acts: Acts, rules: Rules, limits: Limits) -> bool:
+    """Whether the cloud has a machine that this computer asked for and has not seen go, whatever others are said to
+    have done. A refusal of the cloud is raised: nobody knows then."""
+    here = _here(run, install)
+    for machine in here.state.there:
+        if machine.asked is not None:
+            acts.do(here, decide.Look(machine), rules, limits)
+    return any(look[0] is not None for look in here.looks.values())
+
+
+def _here(run: Watched, install: str) -> Watched:
+    """*run* by the records of this computer alone."""
+    return replace(run, state=fold(desk_events(run.folder, install)), sizes=desk_sizes(run.folder), looks={})
+
+
 def delete_stopped(run: Watched, install: str, acts: Acts, rules: Rules, limits: Limits) -> None:
     """By this computer's own records alone: what others are said to have done proves nothing gone. A machine that is
-    ready has the time to save its model that it always has.
+    ready has the time to save its model that it always has. A run that is driven from here and said to be over
+    is as good as stopped.
 
     Args:
         install: This desktop's.
     """
-    state = fold(desk_events(run.folder, install))
-    here = replace(run, state=state, sizes=desk_sizes(run.folder), looks={})
+    here = _here(run, install)
     read_stop(here)
+    if run.stays and not run.foreign and not here.stop[0]:
+        here.stop = ("keep", run.stop[1] or run.side.clock.now())
     run.stop = here.stop
     kind, at = here.stop
-    for machine in state.there if kind else ():
+    for machine in here.state.there if kind else ():
         name, now = machine.ref.name, run.side.clock.now()
         if machine.asked is None or (machine.ready and now - max(at, machine.ready) < rules.stop_s):
             continue

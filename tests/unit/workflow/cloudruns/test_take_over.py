@@ -175,6 +175,39 @@ def test_a_stop_is_carried_out_here_whoever_is_said_to_drive_the_run(desk: Cloud
     assert sky.created_names == [name]
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["at work", "the program begun again"])
+@pytest.mark.parametrize("stop", ["before", "after"])
+@pytest.mark.parametrize(
+    "said",
+    [("phase", {"phase": "done", "detail": ""}), ("again", {"attempt": 9000})],
+    ids=["it is over", "it is another attempt"],
+)
+def test_nor_by_a_word_that_it_is_over_or_another_attempt(
+    desk: CloudDesk, sky: Sky, stop: str, said: tuple[str, dict[str, object]], again: bool
+) -> None:
+    trains(desk)
+    sky.hang()
+    if stop == "before":
+        desk.stop()
+    sky._put(f"runs/{RUN}/{OWNER}", b'{"install": "zzzzzzzz", "host": "x", "t": 1.0}')
+    line = encode(event(said[0], t=9e9, **said[1]))
+    sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", line)
+    for _ in range(3):
+        desk.turn()
+    assert desk.driver.problems[RUN].id == "run-taken-over" and sky.nodes
+    if again:
+        desk.driver._runs.clear()
+        desk.driver.problems.clear()
+        desk.turn()
+    if stop == "after":
+        desk.stop()
+    asked = sky.now
+    while sky.now - asked < 900.0:
+        desk.turn()
+    assert sky.nodes == {}
+    assert [told.get("why") for told in desk.said("leaving")] == ["stopped-keep"]
+
+
 def test_without_a_stop_from_here_the_machine_is_the_other_computers(taken: Driver, desk: CloudDesk, sky: Sky) -> None:
     sky.hang()
     for _ in range(20):
