@@ -151,7 +151,7 @@ class Follower:
                 for event in batch.fold:
                     self._view = apply(self._view, event)
                 self._cursor, parts = part.cursor, parts + 1
-                self._dirty_lines += part.lines
+                self._dirty_lines += max(1, part.lines)  # what was no record has been read, too
                 events += batch.events
                 dropped = any(isinstance(one, Resume) for one in batch.parts)
                 reset = reset or dropped

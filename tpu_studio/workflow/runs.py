@@ -179,7 +179,7 @@ class Runs:
         that were renamed."""
         given = marks.names(self.home)
         alike = self._folders.alike(name)
-        own = (marks.named(self._index.summary(folder), given).name for folder in alike)
+        own = (marks.named(self._index.glance(folder), given).name for folder in alike)
         return marks.numbered(name, [*own, *given.values()])
 
     # -------------------------------------------------------------------------------------------- delete and bring in

@@ -77,6 +77,21 @@ def test_a_glance_at_a_run_of_much_news_takes_some_and_the_next_goes_on(
     assert rows[-1] == index.summary(folder) and (rows[-1].reason, rows[-1].step) == ("completed", 200)
 
 
+@pytest.mark.parametrize("line", [b"\n", b"x\n", b'{"t": \n'], ids=["empty", "no record", "torn"])
+def test_lines_that_are_no_records_are_got_past(
+    index: Index, folder: Path, write: Write, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    monkeypatch.setattr(indexes, "_GLANCE_S", 0.0)
+    monkeypatch.setattr(followers, "_PIECE", 1000)
+    write(line * 5000)
+    write({"t": 900.0, "kind": "end", "status": "finished", "reason": "completed", "steps": 200})
+    rows = [index.glance(folder)]
+    while rows[-1].unread:
+        rows.append(index.glance(folder))
+        assert rows[-1].unread < rows[-2].unread
+    assert rows[-1].reason == "completed"
+
+
 def test_who_asks_for_one_run_is_told_all_of_it(
     index: Index, folder: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
