@@ -224,9 +224,17 @@ class Runs:
         Raises:
             RunError: See ``bringing`` and ``zips``; ``zip-other-run``, ``zip-other-plan``, ``zip-other-course``.
         """
+
+        def begins(run: str) -> None:
+            if run in marks.names(
+                self.home
+            ):  # of one that was removed
+                marks.rename(self.home, run, "")
+            moving(run)
+
         if path.is_file() and path.name != PLAN:
-            return import_zip(self._desktop, path, progress, self.folder(run).name if run else "", moving)
-        return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress, moving=moving)
+            return import_zip(self._desktop, path, progress, self.folder(run).name if run else "", begins)
+        return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress, moving=begins)
 
     def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
         """Copy the result of a run, a damaged one's too, to *destination*; the folder it is in now. Raises RunError."""

@@ -456,3 +456,14 @@ def test_runs_of_one_name_are_told_apart_and_one_is_renamed(studio: Studio) -> N
     studio.runs.delete(first)
     assert [one.name for one in studio.runs.deleted()] == ["the first"]
     assert studio.runs.rename(second, "") == f"{name} (2)"
+
+
+def test_a_run_that_comes_in_under_an_id_of_before_is_not_called_as_that_was(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(plan(), beside=True)
+    studio.wait(run)
+    copy = tmp_path / "copy" / run
+    shutil.copytree(studio.runs.folder(run), copy)
+    studio.runs.rename(run, "my best model")
+    studio.runs.remove_for_good(run)
+    assert studio.runs.import_folder(copy).run == run
+    assert studio.runs.summary(run).name == studio.runs.list()[0].name == plan().job.name
