@@ -226,9 +226,7 @@ class Runs:
         """
 
         def begins(run: str) -> None:
-            if run in marks.names(
-                self.home
-            ):  # of one that was removed
+            if run in marks.names(self.home):  # of one that was removed
                 marks.rename(self.home, run, "")
             moving(run)
 

@@ -160,6 +160,9 @@ class Driver:
         state = fold(desk_events(folder))
         return with_guard(state, Words(folder).guard(state.attempt))
 
+    def is_unsettled(self, run: str) -> bool:
+        return not self.state(run).settled
+
     def cloud_now(self, run: str) -> float | None:
         """What time it is at the cloud of *run*; the cloud is not asked. None while it has not been reached."""
         known = self._runs.get(run)
