@@ -187,7 +187,7 @@ class Reader:
 
 
 def records(lines: list[bytes]) -> list[Any]:
-    """Parsed lines; what is no JSON, or no object, is left out."""
+    """Parsed lines; what is no JSON is left out."""
     try:
         found: list[object] = orjson.loads(b"[" + b",".join(lines) + b"]")
         if len(found) == len(lines):

@@ -6,13 +6,12 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.fuzz.runs import finished, studio_in
 from tests.fakes.studio import Studio
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import BadInput, RunError
@@ -28,18 +27,6 @@ FOREIGN = {
     "sitecustomize.pyc": b"",
 }
 LEFT_OUT = ("argparse.py", "claims/x.so", "events/json.py", "notes", "sitecustomize.pyc", "tpu_studio")
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return finished(tmp_path_factory.mktemp("there"))
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Studio]:
-    made = studio_in(tmp_path / "home")
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ Any damage: the targets ``folders`` and ``events`` of `make fuzz`. Here is what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.fuzz.runs import finished, put, rented, studio_in
+from tests.fakes.fuzz.runs import put, rented
 from tests.fakes.fuzz.target import told
 from tests.fakes.studio import Studio
 from tpu_studio.cli.keeping import as_json
@@ -24,20 +23,8 @@ from tpu_studio.workflow.cloudruns.steward import unsettled
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return finished(tmp_path_factory.mktemp("here"))
-
-
-@pytest.fixture(scope="module")
 def with_proofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return rented(tmp_path_factory.mktemp("rented"))
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Studio]:
-    made = studio_in(tmp_path / "home")
-    yield made
-    made.close()
 
 
 ODD_LINES = {

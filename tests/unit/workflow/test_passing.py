@@ -7,12 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.fuzz.runs import finished, studio_in
+from tests.fakes.fuzz.runs import studio_in
 from tests.fakes.studio import Studio
 from tests.unit.workflow.test_bringing import zipped
 from tpu_studio.workflow import passing
@@ -29,18 +28,6 @@ if path.is_dir():
 with zips.unzipped(path, runs, killed):
     pass
 """
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return finished(tmp_path_factory.mktemp("there"))
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Studio]:
-    made = studio_in(tmp_path / "home")
-    yield made
-    made.close()
 
 
 def aged(folder: Path, seconds: float) -> None:
