@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,8 +55,10 @@ class Cloud:
         return [(item, self.refuses) for item in items]
 
 
-def opened(window: QWidget, cloud: Cloud, place: str = "cloud") -> tuple[Sheet, SweepPanel]:
-    sheet = open_sweep(window, SweepViewModel(InlineTasks(), cloud, place, ["digits-k3f7"]))
+def opened(
+    window: QWidget, cloud: Cloud, place: str = "cloud", to_account: Callable[[], object] = lambda: None
+) -> tuple[Sheet, SweepPanel]:
+    sheet = open_sweep(window, SweepViewModel(InlineTasks(), cloud, place, ["digits-k3f7"]), to_account)
     return sheet, sheet.findChildren(SweepPanel)[0]
 
 
@@ -240,4 +242,21 @@ def test_armed_faults_stand_over_home_plan_and_run_until_they_are_taken_back(qtb
     model.disarm_all()
     assert practice.armed == [] and strip.isHidden()
     assert any(text.text() == "Nothing: all is taken back." for text in sheet.findChildren(Text))
+    sheet.close()
+
+
+def test_who_is_signed_out_signs_in_by_a_button_and_not_in_a_terminal(qtbot: QtBot, window: QWidget):
+    cloud, pages = Cloud(LEFT), list[str]()
+    cloud.trouble = SignedOut("signed-out")
+    sheet, panel = opened(window, cloud, to_account=lambda: pages.append("account"))
+    assert panel.problem.isVisible()
+    press(qtbot, sheet, "Sign in")
+    assert pages == ["account"] and not sheet.isVisible()
+
+
+def test_nobody_else_is_asked_to(qtbot: QtBot, window: QWidget):
+    sheet, _ = opened(window, Cloud(LEFT))
+    assert not [
+        one for one in sheet.findChildren(Button) if one.text() in ("Sign in", "Open account") and one.isVisible()
+    ]
     sheet.close()

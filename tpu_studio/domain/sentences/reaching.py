@@ -92,7 +92,7 @@ ERRORS: dict[str, Entry] = {
         else Sentence(
             "You are not signed in to Google",
             f"So nothing was looked at or changed. {_charged(f)}".strip(),
-            "Sign in on the account page, or with “tpu-studio doctor --use-gcloud”.",
+            "Sign in on the account page (in a terminal: “tpu-studio doctor --use-gcloud”).",
         )
     ),
     "reauth-needed": Sentence(

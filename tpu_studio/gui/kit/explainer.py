@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent, QPainterPath, QPaintEvent, QRegion, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import paint
@@ -79,17 +79,20 @@ class Explainer(Themed, QFrame):
     def restyle(self) -> None:
         self.setFixedWidth(soft_px(400))
 
-    def open_at(self, widget: QWidget) -> None:
-        """Under *widget* (over it when there is no room), inside its screen."""
+    def open_at(self, widget: QWidget, keeps: QWidget | None = None) -> None:
+        """Under *widget* (over it when there is no room), inside its screen; what it *keeps* in sight is not covered."""
         self._giver = widget
+        keeps = keeps or widget
         layout = self.layout()
         assert layout is not None
         tall = layout.totalHeightForWidth(self.width())
         self.resize(self.width(), tall)
         screen = widget.screen().availableGeometry()
-        corner = widget.mapToGlobal(QPoint(0, widget.height() + 6))
+        corner = widget.mapToGlobal(QPoint(0, 0))
+        above = keeps.mapToGlobal(QPoint(0, 0)).y()
+        corner.setY(above + keeps.height() + 6)
         if corner.y() + tall > screen.bottom():
-            corner.setY(max(widget.mapToGlobal(QPoint(0, 0)).y() - 6 - tall, screen.top()))
+            corner.setY(max(above - 6 - tall, screen.top()))
         corner.setX(max(min(corner.x(), screen.right() - self.width() - 8), screen.left() + 8))
         self.move(corner)
         self.show()
@@ -106,6 +109,13 @@ class Explainer(Themed, QFrame):
         if giver is not None:
             giver.setFocus(Qt.FocusReason.PopupFocusReason)
         super().closeEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if QGuiApplication.platformName() == "xcb":  # without a compositor X11 paints translucent corners black
+            outline = QPainterPath()
+            outline.addRoundedRect(QRectF(self.rect()), Radius.card, Radius.card)
+            self.setMask(QRegion(outline.toFillPolygon().toPolygon()))
 
     def _act(self, key: str) -> None:
         self.acted.emit(key)

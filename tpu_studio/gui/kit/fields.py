@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QKeyEvent, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QStyledItemDelegate, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.button import Button, IconButton
@@ -125,6 +125,7 @@ class ComboBox(RingFocus, Themed, QComboBox):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
+        self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not know the style sheet's rows
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.set_options(options)
         if value:

@@ -8,9 +8,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent, QHideEvent, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QHBoxLayout,
+    QSizePolicy,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.bars import ProgressBar
@@ -89,6 +97,12 @@ class NavRow(RingFocus, Themed, QAbstractButton):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(40, px(36))
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and self.toolTip():  # beside the row: under it lie the next ones
+            QToolTip.showText(self.mapToGlobal(QPoint(self.width() + Space.s, -Space.l)), self.toolTip(), self)
+            return True
+        return super().event(event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         self.update()

@@ -11,11 +11,11 @@ from tpu_studio.gui.kit.tokens import Theme
 
 
 def sheet(of: Theme) -> str:
-    caption, label = px(12), px(13)
+    caption, label, row = px(12), px(13), px(28)
     return f"""
 QToolTip {{
     background: {of.card}; color: {of.text}; border: 1px solid {of.border_strong};
-    padding: 6px 8px; font-size: {caption}px;
+    padding: 3px 5px; font-size: {caption}px;
 }}
 QMenu {{
     background: {of.card}; color: {of.text}; border: 1px solid {of.border_strong}; border-radius: 8px;
@@ -44,9 +44,14 @@ QPlainTextEdit, QTextEdit {{
     background: {of.card}; color: {of.text}; border: 1px solid {of.control}; border-radius: 8px; padding: 6px;
     selection-background-color: {of.accent}; selection-color: {of.on_accent};
 }}
+QComboBox {{ combobox-popup: 0; }}
 QComboBox QAbstractItemView {{
-    background: {of.card}; color: {of.text}; border: 1px solid {of.border_strong}; padding: 4px;
-    selection-background-color: {of.hover}; selection-color: {of.text}; outline: none;
+    background: {of.card}; color: {of.text}; border: 1px solid {of.border_strong}; padding: 4px; outline: none;
 }}
+QComboBox QAbstractItemView::item {{ min-height: {row}px; padding: 0 8px; border-radius: 6px; }}
+QComboBox QAbstractItemView::item:hover, QComboBox QAbstractItemView::item:selected {{
+    background: {of.hover}; color: {of.text};
+}}
+QComboBox QAbstractItemView::item:disabled {{ color: {of.text_3}; }}
 QSplitter::handle {{ background: {of.border}; }}
 """

@@ -74,7 +74,7 @@ class FieldBox(QWidget):
         view = self.view
         explainer = Explainer(view.title, view.help, _helps(view), parent=self)
         explainer.acted.connect(lambda _key: self.reset.emit())
-        explainer.open_at((self.field.question if self.field else None) or self)
+        explainer.open_at((self.field.question if self.field else None) or self, keeps=self)
 
     def focus_box(self) -> None:
         (self.line or self.combo or (self.switch.switch if self.switch else None) or self).setFocus()

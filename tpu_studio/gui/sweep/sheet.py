@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.bars import ProgressBar
@@ -81,7 +83,8 @@ def _cells(row: SweepRow) -> list[Cell]:
     ]
 
 
-def open_sweep(over: QWidget, model: SweepViewModel) -> Sheet:
+def open_sweep(over: QWidget, model: SweepViewModel, to_account: Callable[[], object]) -> Sheet:
+    """*to_account* shows the Account page, where nobody is signed in or something is missing there."""
     sheet = Sheet(
         over,
         "Everything that may cost money",
@@ -93,6 +96,7 @@ def open_sweep(over: QWidget, model: SweepViewModel) -> Sheet:
     sheet.body.addWidget(panel, 1)
     sheet.answer("Look again", model.look, kind="quiet", left=True, stays=True)
     sheet.answer("Close", safe=True)
+    account = sheet.answer("Sign in", to_account, kind="primary")
     delete = sheet.answer("Delete what is ours", lambda: _ask(over, model), kind="danger", stays=True)
 
     def enable(view: SweepView) -> None:
@@ -100,6 +104,9 @@ def open_sweep(over: QWidget, model: SweepViewModel) -> Sheet:
         delete.setVisible(bool(count))
         delete.setText("Delete 1 thing of ours" if count == 1 else f"Delete {count} things of ours")
         delete.setEnabled(not view.busy)
+        mends = view.problem.account_button if view.problem is not None else ""
+        account.setVisible(bool(mends))
+        account.setText(mends)
 
     end = model.state.subscribe(enable)
     sheet.destroyed.connect(lambda: end())
