@@ -111,7 +111,7 @@ def test_a_big_number_may_have_a_second_line_that_the_hover_explains(qtbot):
     assert (tile._more.toolTip(), tile.accessibleDescription()) == ("As it tells.",) * 2
     assert "TPU busy 71%" in tile.accessibleName()
     tile.set_number("128", "pictures/s", "4 steps a second", counts="Of steps alone.")
-    assert (tile.toolTip(), tile._figure.toolTip(), tile.accessibleDescription()) == ("Of steps alone.",) * 3
+    assert (tile.toolTip(), tile.figure.toolTip(), tile.accessibleDescription()) == ("Of steps alone.",) * 3
     tile.set_number("128", "pictures/s", "4 steps a second", more="TPU busy 71%", stale="40 s ago")
     assert not tile.more.isVisible()  # of then, not of now
 
@@ -404,12 +404,22 @@ def test_a_limit_is_never_cut_off_its_number_grows_smaller_instead(qtbot):
     row.tile("Cost").set_number("$0.00", "of $0.60")
     shown(qtbot, row, width=840)
     QApplication.processEvents()
-    figure = row.tile("Cost")._figure
+    figure = row.tile("Cost").figure
     full = figure.extent(*(fonts.font(role, numbers=True) for role in ("big-number", "body")))
     assert figure.extent(*figure.fitting()) <= figure.width() < full
     figure.resize(400, figure.height())
     assert figure.extent(*figure.fitting()) == pytest.approx(full, abs=1)
     theme.controller().set_text_scale(1.0)
+
+
+def test_the_numbers_of_one_row_are_as_large_as_one_another(qtbot):
+    row = BigNumberRow("Validation loss", "Speed", "Cost", "Time")
+    row.tile("Validation loss").set_number("0.576")
+    row.tile("Speed").set_number("12,345,678", "pictures/s")
+    shown(qtbot, row, width=700)
+    QApplication.processEvents()
+    sizes = {row.tile(name).figure.fitting()[0].pixelSize() for name in ("Validation loss", "Speed", "Cost", "Time")}
+    assert len(sizes) == 1 and sizes < {size for size in range(fonts.font("big-number").pixelSize())}
 
 
 def test_the_context_of_a_big_number_has_room_for_two_lines(qtbot):

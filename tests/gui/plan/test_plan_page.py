@@ -221,6 +221,21 @@ def test_the_rail_folds_first_and_the_estimate_becomes_a_bar_next(page: PlanPage
     assert page.bar.headline.text() == world.view.headline
 
 
+@pytest.mark.parametrize("width", [1920, 1300, 1200, 1100])
+def test_title_and_cards_begin_and_end_together(page: PlanPage, world: World, width: int):
+    world.model.choose_data("digits", None)
+    as_wide_as(page, width)
+
+    def edges(widget: QWidget) -> tuple[int, int]:
+        left = widget.mapTo(page, QPoint(0, 0)).x()
+        return left, left + widget.width()
+
+    first = page.data_section if page.rail.isHidden() else page.rail
+    last = page.bar if page.card.isHidden() else page.card
+    assert edges(page.header)[0] == edges(first)[0]
+    assert edges(page.header)[1] == edges(last)[1]
+
+
 @pytest.mark.parametrize(("width", "scale"), [(1440, 1.0), (1216, 1.5), (1100, 1.0), (1036, 1.3)])
 def test_nothing_is_wider_than_its_place(page: PlanPage, world: World, width: int, scale: float):
     theme.controller().set_text_scale(scale)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QSizeF
+from PySide6.QtGui import QTextDocument
 from PySide6.QtSvg import QSvgRenderer
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
@@ -58,6 +60,22 @@ def test_whatever_came_from_outside_stays_text_and_the_plot_has_its_place() -> N
     told = printed(with_ways())
     assert "&lt;b&gt;Häuser&lt;/b&gt; &amp; Bäume" in told.text and told.text.count(PLOT) == 1
     assert printed(alone()).plot == "" and PLOT not in printed(alone()).text
+
+
+@pytest.mark.parametrize("lines", range(30, 60))
+def test_no_heading_stands_alone_at_the_foot_of_a_page(qapp: object, lines: int) -> None:
+    document = QTextDocument()
+    document.setHtml("<p>line</p>" * lines + "<h2>Checks</h2><table><tr><td>first</td></tr></table>" + "<p>x</p>" * 9)
+    document.setPageSize(QSizeF(400, 700))
+    pdf._keep_with_what_follows(document)
+    high, place = 700.0, document.documentLayout().blockBoundingRect
+    block = document.begin()
+    while not block.blockFormat().headingLevel():
+        block = block.next()
+    first = block.next()
+    while first.text() != "first":
+        first = first.next()
+    assert place(block).top() // high == (place(first).bottom() - 1) // high
 
 
 def test_the_plot_stands_by_itself_with_its_colours(qapp: object) -> None:

@@ -87,7 +87,8 @@ Places, questions and notices
                 announce(widget, words)   to a screen reader
     dialog      Dialog(question, text="", [Consequence|str], [Answer(key, text, kind, icon, safe, left)], *,
                     content=None, width=560, parent): answered(key); call open(), never exec()
-    explainer   Explainer(term, text, [Help(text, action="", key="")], *, badge=None): acted(key); open_at(widget, keeps=None)
+    explainer   Explainer(term, text, [Help(text, action="", key="")], *, badge=None): acted(key);
+                open_at(widget, keeps=None)
     spark       SparkLine(values, words, *, tone="accent"): set_values;  draw_spark(painter, box, values, tone)
     table       Table([Column(title, width=0, kind="text"|"number")], *, name, all_rows=False):
                     set_rows([(key, [Cell|str])]), value, chosen(key), opened(key) on Enter and double click

@@ -80,7 +80,7 @@ class Explainer(Themed, QFrame):
         self.setFixedWidth(soft_px(400))
 
     def open_at(self, widget: QWidget, keeps: QWidget | None = None) -> None:
-        """Under *widget* (over it when there is no room), inside its screen; what it *keeps* in sight is not covered."""
+        """Under *widget* (over it where there is no room), inside its screen; what it *keeps* stays in sight."""
         self._giver = widget
         keeps = keeps or widget
         layout = self.layout()

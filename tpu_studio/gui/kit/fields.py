@@ -167,6 +167,11 @@ class ComboBox(RingFocus, Themed, QComboBox):
         self.setFont(fonts.font("body-medium"))
         self.setFixedHeight(max(px(Height.field), 30))
 
+    def showPopup(self) -> None:
+        """As wide as its longest row, so that none is cut off."""
+        self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + 4 * Space.l)
+        super().showPopup()
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
 

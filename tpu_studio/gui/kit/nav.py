@@ -47,7 +47,7 @@ class NavRow(RingFocus, Themed, QAbstractButton):
     def __init__(self, item: NavItem, *, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.item = item
-        self._live = ""
+        self._live = self._hint = ""
         self._folded = False
         self._breath = QTimer(self)  # the one thing that moves on its own: 2 s, 60 to 100% opacity
         self._breath.setInterval(100)
@@ -90,7 +90,8 @@ class NavRow(RingFocus, Themed, QAbstractButton):
     def _rename(self) -> None:
         self.setAccessibleName(f"{self.item.text}, {self._live}" if self._live else self.item.text)
         hint = f"{self.item.text} ({self.item.hint})" if self.item.hint else self.item.text
-        self.setToolTip(plain(hint if self._folded or self.item.hint else ""))
+        self._hint = hint if self._folded or self.item.hint else ""
+        self.setToolTip(plain(self._hint))
 
     def sizeHint(self) -> QSize:
         return QSize(px(120), px(36))
@@ -99,8 +100,9 @@ class NavRow(RingFocus, Themed, QAbstractButton):
         return QSize(40, px(36))
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and self.toolTip():  # beside the row: under it lie the next ones
-            QToolTip.showText(self.mapToGlobal(QPoint(self.width() + Space.s, -Space.l)), self.toolTip(), self)
+        if event.type() == QEvent.Type.ToolTip and self._hint:  # beside the row: under it lie the next ones
+            beside, words = self.mapToGlobal(QPoint(self.width() + Space.s, -Space.l)), self._hint
+            QToolTip.showText(beside, plain(words), self)
             return True
         return super().event(event)
 

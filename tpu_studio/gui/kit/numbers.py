@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
@@ -17,7 +15,7 @@ from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min|h)\b)")  # no line ends between a number and its unit
+_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)  # of its size, for a figure that has too little room
 
 
 class _Figure(Themed, QLabel):
@@ -26,15 +24,17 @@ class _Figure(Themed, QLabel):
     def __init__(self, role: str) -> None:
         super().__init__()
         self._role, self._number, self._unit, self._tone = role, "–", "", "text"
+        self.beside: list[_Figure] = [self]  # those of one row, which are all as small as the smallest needs
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.follow_theme()
 
     def set_figure(self, number: str, unit: str, tone: str) -> None:
-        if (number, unit, tone) != (self._number, self._unit, self._tone):
-            self._number, self._unit, self._tone = number, unit, tone
+        if (paint.typeset(number), unit, tone) != (self._number, self._unit, self._tone):
+            self._number, self._unit, self._tone = paint.typeset(number), unit, tone
             self.setAccessibleName(f"{number} {unit}".strip())
             self.updateGeometry()
-            self.update()
+            for one in self.beside:
+                one.update()
 
     def sizeHint(self) -> QSize:
         face = fonts.font(self._role)
@@ -47,12 +47,17 @@ class _Figure(Themed, QLabel):
 
     def fitting(self) -> tuple[QFont, QFont]:
         """The faces of number and unit, smaller where both would not fit: a limit cut off says something else."""
-        for share in (1.0, 0.9, 0.8, 0.7, 0.6):
-            face, small = QFont(fonts.font(self._role)), QFont(fonts.font("body", numbers=True))
-            face.setPixelSize(round(face.pixelSize() * share))
-            small.setPixelSize(round(small.pixelSize() * max(share, 0.8)))
-            if self.extent(face, small) <= self.width():
-                break
+        return self._faces(max(one.shrinking() for one in self.beside if one is self or one.isVisible()))
+
+    def shrinking(self) -> int:
+        """Which of `_SHARES` it needs to fit."""
+        fits = (at for at in range(len(_SHARES)) if self.extent(*self._faces(at)) <= self.width())
+        return next(fits, len(_SHARES) - 1)
+
+    def _faces(self, at: int) -> tuple[QFont, QFont]:
+        face, small = QFont(fonts.font(self._role)), QFont(fonts.font("body", numbers=True))
+        face.setPixelSize(round(face.pixelSize() * _SHARES[at]))
+        small.setPixelSize(round(small.pixelSize() * max(_SHARES[at], 0.8)))
         return face, small
 
     def extent(self, face: QFont, small: QFont) -> float:
@@ -85,7 +90,7 @@ class BigNumber(QWidget):
         super().__init__(parent)
         self._name = label
         self.label = Line(label, "label", "text_2", fit=True)
-        self._figure = _Figure("medium-number" if medium else "big-number")
+        self.figure = _Figure("medium-number" if medium else "big-number")
         self.context = Text("", "caption-medium", "text_2", numbers=True)
         self.more = Text("", "caption-medium", "text_2", numbers=True)
         self._more_icon = Icon("cpu", size=14)
@@ -111,7 +116,7 @@ class BigNumber(QWidget):
         column.setSpacing(0)
         column.addWidget(self.label, 0, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(1)
-        column.addWidget(self._figure)
+        column.addWidget(self.figure)
         column.addSpacing(Space.xs)
         column.addLayout(below)
         column.addWidget(self._more)
@@ -148,8 +153,8 @@ class BigNumber(QWidget):
         *more*: a second line below the context, after *more_icon*; *hover* explains it, *counts* the number itself, to
         the mouse and to screen readers.
         """
-        self._figure.set_figure(number, unit, "text_3" if stale else "text")
-        self.context.setText(stale or _BEFORE_UNIT.sub("\u00a0", context))
+        self.figure.set_figure(number, unit, "text_3" if stale else "text")
+        self.context.setText(stale or context)
         self._icon.setVisible(bool(icon) and share is None)
         if icon:
             self._icon.set_icon(icon, tone)
@@ -169,7 +174,7 @@ class BigNumber(QWidget):
         said = (f"{self._name}:", number, unit, context, more.replace("\n", ", "), stale)
         self.setAccessibleName(" ".join(part for part in said if part))
         self.setToolTip(plain(counts))
-        self._figure.setToolTip(plain(counts or unit))
+        self.figure.setToolTip(plain(counts or unit))
         self.setAccessibleDescription(" ".join(part for part in (counts, hover if more else "") if part))
 
 
@@ -187,6 +192,9 @@ class BigNumberRow(Card):
             tile = BigNumber(label, medium=medium)
             self._tiles[label] = tile
             row.addWidget(tile, 1)
+        together = [tile.figure for tile in self._tiles.values()]
+        for tile in self._tiles.values():
+            tile.figure.beside = together
         self.body.addLayout(row)
         # not Maximum: that holds the row at the height of unwrapped words
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QTextLayout, QTextOption
 from PySide6.QtWidgets import QWidget
@@ -9,6 +11,16 @@ from PySide6.QtWidgets import QWidget
 from tpu_studio.wire.brief import cut
 
 LETTERS = 4_000  # of one text are laid out: somebody else may have written millions, and none reads them
+_BEFORE_UNIT = re.compile(
+    r"(?:(?<=\d) (?=(?:ms|s|min|h|days|bytes|[kMGT]i?B)\b)|(?<=\d min) (?=\d+ s\b)|(?<=\d h) (?=\d\d\b))"
+)
+_MINUS = re.compile(r"(?<![\w.)\]/-])-(?=\.?\d)")
+
+
+def typeset(text: str) -> str:
+    """*text* as it is drawn: no line ends between a number and its unit, and a number below zero has a minus. What
+    screen readers, copies and tests get stays as it was written."""
+    return _MINUS.sub("\u2212", _BEFORE_UNIT.sub("\u00a0", text))
 
 
 def open_painter(widget: QWidget) -> QPainter:
@@ -52,7 +64,7 @@ def hairline(painter: QPainter, x1: float, y1: float, x2: float, y2: float, colo
 
 
 def text_width(font: QFont, text: str) -> float:
-    return QFontMetricsF(font).horizontalAdvance(cut(text, LETTERS))
+    return QFontMetricsF(font).horizontalAdvance(typeset(cut(text, LETTERS)))
 
 
 def draw_text(
@@ -66,7 +78,7 @@ def draw_text(
     elide: bool = True,
 ) -> float:
     """One line, centred up and down, shortened with an ellipsis when it does not fit. Returns its width."""
-    metrics, text = QFontMetricsF(font), cut(text, LETTERS)
+    metrics, text = QFontMetricsF(font), typeset(cut(text, LETTERS))
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5) if elide else text
     painter.setFont(font)
     painter.setPen(colour)
@@ -75,11 +87,12 @@ def draw_text(
 
 
 def lay_out(text: str, font: QFont, width: float) -> tuple[QTextLayout, float, float]:
-    """*text* broken into lines no wider than *width*, inside a word if there is no other place.
+    """*text* broken into lines no wider than *width*, inside a word if there is no other place; a number and its unit
+    stay together.
 
     Returns the layout, its height and the width really used.
     """
-    layout = QTextLayout(cut(text, LETTERS).replace("\n", "\u2028"), font)
+    layout = QTextLayout(typeset(cut(text, LETTERS)).replace("\n", "\u2028"), font)
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     layout.setTextOption(option)

@@ -1,11 +1,12 @@
-"""A note for narrow places: the title and its button in one line, the sentence under both over the whole width."""
+"""A note for narrow places: the title and its button in one line where both have room, the sentence under both over
+the whole width."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QPaintEvent
+from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.domain.sentences import say_check
@@ -14,7 +15,7 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.rows import NoteKind
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.kit.theme import Themed, ink, theme
+from tpu_studio.gui.kit.theme import Themed, ink, px, theme
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
@@ -40,7 +41,7 @@ class TallNote(Themed, QFrame):
         self.text = Text(text, "caption", "text_2")
         self.text.setVisible(bool(text))
         self.button: Button | None = None
-        head = QHBoxLayout()
+        head = self._head = QHBoxLayout()
         head.setSpacing(Space.m)
         head.addWidget(Icon(_ICONS[kind], _INKS[kind], size=16))
         head.addWidget(self.title, 1, Qt.AlignmentFlag.AlignVCenter)
@@ -48,7 +49,7 @@ class TallNote(Themed, QFrame):
             self.button = Button(action, size="small")
             self.button.clicked.connect(self.acted)
             head.addWidget(self.button)
-        column = QVBoxLayout(self)
+        column = self._column = QVBoxLayout(self)
         column.setContentsMargins(Space.l, 8, Space.m, 10)
         column.setSpacing(Space.xs)
         column.addLayout(head)
@@ -56,8 +57,24 @@ class TallNote(Themed, QFrame):
         self.setAccessibleName(f"{title} {text}".strip())
         self.follow_theme()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        """The button beside the title, or below the words where that would squeeze the title to a third line."""
+        if self.button is None:
+            return
+        beside = self.width() - Space.l - 3 * Space.m - px(16) - self.button.sizeHint().width()
+        squeezed = self.title.heightForWidth(max(beside, 1)) > 2 * self.title.minimumSizeHint().height() + 2
+        holder = self._column if squeezed else self._head
+        if holder.indexOf(self.button) < 0:
+            (self._head if squeezed else self._column).removeWidget(self.button)
+            holder.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft if squeezed else Qt.AlignmentFlag.AlignVCenter)
+
     def set_words(self, title: str, text: str = "") -> None:
         self.title.setText(title)
+        self._place()
         self.text.setText(text)
         self.text.setVisible(bool(text))
         self.setAccessibleName(f"{title} {text}".strip())

@@ -54,6 +54,9 @@ SHEET_MOST = 760
 RAIL_WIDTH = 164
 
 
+_ANY_WIDTH = 16_777_215  # Qt's own QWIDGETSIZE_MAX
+
+
 class PlanPage(QWidget):
     def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -90,7 +93,7 @@ class PlanPage(QWidget):
         }
         inside = self._sheet = QWidget()
         sheet = QVBoxLayout(inside)
-        sheet.setContentsMargins(2, 2, Space.m, Space.xxl)
+        sheet.setContentsMargins(0, 2, Space.m, Space.xxl)
         sheet.setSpacing(Space.gap)
         self.verdict = VerdictCard(model)
         for name, section in self.sections.items():
@@ -373,7 +376,10 @@ class PlanPage(QWidget):
         self.card.setVisible(with_card)
         self.card.setFixedWidth(card)
         self.bar.setVisible(not with_card)
-        self.scroller.setMaximumWidth(soft_px(SHEET_MOST) if with_card else 16_777_215)
+        self.scroller.setMaximumWidth(soft_px(SHEET_MOST) if with_card else _ANY_WIDTH)
+        wide = soft_px(SHEET_MOST) + Space.m + card + (soft_px(RAIL_WIDTH) + Space.m if with_rail else 0)
+        for above in (self.header, self.practice, self.leaving):  # nothing beyond the estimate's right edge
+            above.setMaximumWidth(wide if with_card else _ANY_WIDTH)
         if changed:
             self._draw(self._model.state.value)
 

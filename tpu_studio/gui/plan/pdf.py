@@ -69,6 +69,7 @@ def pdf_of(plan: Plan) -> bytes:
     _put_plot(document)
     foot = DOTS * 0.3  # for the page's number
     document.setPageSize(QSizeF(room.width(), room.height() - foot))
+    _keep_with_what_follows(document)
     painter = QPainter(writer)
     pages = document.pageCount()
     for number in range(pages):
@@ -93,6 +94,18 @@ def write(plan: Plan, file: Path) -> None:
     from tpu_studio.wire.runfolder import write_atomically
 
     write_atomically(file, pdf_of(plan))
+
+
+def _keep_with_what_follows(document: QTextDocument) -> None:
+    """No heading stands alone at the foot of a page: Qt knows no such rule."""
+    place, high = document.documentLayout().blockBoundingRect, document.pageSize().height()
+    block = document.begin()
+    while (after := block.next()).isValid():
+        if block.blockFormat().headingLevel() and place(after).bottom() > (place(block).top() // high + 1) * high:
+            shape = block.blockFormat()
+            shape.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+            QTextCursor(block).setBlockFormat(shape)
+        block = after
 
 
 def _put_plot(document: QTextDocument) -> None:

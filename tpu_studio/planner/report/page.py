@@ -19,7 +19,7 @@ from tpu_studio.planner.report.besides import besides
 from tpu_studio.planner.report.cap import cap, nets
 from tpu_studio.planner.report.frame import FRAME, STYLE
 from tpu_studio.planner.report.plot import Point, plot
-from tpu_studio.wire import loans, places
+from tpu_studio.wire import frameworks, loans, models, places
 from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.wire.planparts import Alternative
 from tpu_studio.wire.records import whole
@@ -190,7 +190,7 @@ def _fix(fix: Mapping[str, object] | None) -> str:
     if not fix:
         return ""
     told = " ".join(f"<code>{_e(path)} = {_e(json.dumps(value))}</code>" for path, value in fix.items())
-    return f"<p>{told}</p>"
+    return f"<p>In the job file: {told}</p>"
 
 
 def run_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -200,7 +200,7 @@ def run_rows(plan: Plan) -> list[tuple[str, str]]:
         ("Model", _model(plan)),
         ("Data", _data(plan)),
         ("Steps", f"{plan.steps:,} of {batch:,} {figures.noun(job.data.kind, plan.task)}"),
-        ("Framework", plan.framework),
+        ("Framework", frameworks.title_of(plan.framework)),
         ("Runs on", _machine(plan)),
     ]
     if places.by_id(plan.place).rents:
@@ -254,7 +254,8 @@ def plain(value: object) -> str:
 
 def _model(plan: Plan) -> str:
     params = plan.memory.params
-    name = str(plan.job.model.name or plan.job.model.file or "").rpartition("/")[2]
+    known = models.BY_NAME.get(str(plan.job.model.name))
+    name = known.title if known else str(plan.job.model.name or plan.job.model.file or "").rpartition("/")[2]
     return f"{name}, {params:,} weights" if params else name
 
 

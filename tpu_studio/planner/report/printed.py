@@ -85,7 +85,7 @@ _CSS = f"""
 body {{ color: {TEXT}; font-family: Inter; font-size: 9pt; }}
 p {{ margin: 0 0 3px 0; }}
 .h1 {{ font-size: 19pt; font-weight: 600; }}
-.h2 {{ font-size: 11pt; font-weight: 600; margin: 14px 0 4px 0; }}
+h2 {{ font-size: 11pt; font-weight: 600; margin: 14px 0 4px 0; }}
 .lead {{ color: {TEXT_2}; margin-bottom: 10px; }}
 .more, .small {{ color: {TEXT_3}; font-size: 8pt; }}
 .value {{ font-size: 12pt; font-weight: 600; }}
@@ -144,12 +144,12 @@ def _note(check: Check) -> str:
     return (
         f'<p class="note"><b style="color:{colour}">{_e(said.title)}</b></p>'
         + (f'<p style="color:{TEXT_2}">{_e(more)}</p>' if more else "")
-        + (f'<p class="code">{_e(fix)}</p>' if fix else "")
+        + (f'<p>In the job file: <span class="code">{_e(fix)}</span></p>' if fix else "")
     )
 
 
 def _section(title: str, inside: str) -> str:
-    return f'<p class="h2">{_e(title)}</p>{inside}'
+    return f'<h2>{_e(title)}</h2>{inside}'
 
 
 def _head(text: str) -> str:
