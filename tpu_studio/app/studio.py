@@ -431,8 +431,8 @@ class Studio:
         place = (places.charging() if self.home_model.state.value.known.signed_in else places.rehearsing()).id
         rows = self.runs.state.value.rows or ()
         going_on = [row.run for row in rows if row.rented and (not row.over or row.unproved)]
-        model = SweepViewModel(self.tasks, Sweeping(self.home), place, going_on)
-        open_sweep(self.window, model, lambda: self.shell.go("account"))
+        sweep = SweepViewModel(self.tasks, Sweeping(self.home), place, going_on)
+        open_sweep(self.window, sweep, lambda: self.shell.go("account"))
 
     def _open_run(self, run: str) -> None:
         row = self.runs.state.value.row(run)

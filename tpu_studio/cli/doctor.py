@@ -69,7 +69,7 @@ def doctor(arguments: Arguments, output: Output) -> int:
             "bucket": choices.bucket,
             "ready": ready,
             "left": left,
-            "checks": [_as_json(one) for one in results],
+            "checks": [_as_json(one, practice) for one in results],
             "quota": [_quota_json(row) for row in rows],
             "observed": [{"doubt": one.doubt, "way": one.way, "at": one.at, "words": one.words} for one in used],
         },
@@ -141,10 +141,10 @@ def _chosen(arguments: Arguments, choices: Choices) -> Choices:
     return replace(choices, **given)
 
 
-def _as_json(result: Result) -> dict[str, object]:
+def _as_json(result: Result, practice: bool) -> dict[str, object]:
     from tpu_studio.domain.sentences.account import say_account
 
-    said = say_account(result.id, result.state, {**result.facts, "cost_usd": result.cost_usd})
+    said = say_account(result.id, result.state, {**result.facts, "cost_usd": result.cost_usd, "practice": practice})
     return {
         "id": result.id,
         "state": result.state,
@@ -179,7 +179,7 @@ def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> 
         f"--on {on} " if places.by_id(on).rehearses else ""
     )  # a hint that is typed as it stands changes no real project
     for result in results:
-        said = _as_json(result)
+        said = _as_json(result, places.by_id(on).rehearses)
         lines.append(f"{_MARK[result.state]} {said['title']}: {said['text']}")
         offered = result.state in ("optional", "unknown") and result.fix in KNOWN and said["action"]
         if result.state == "fail" or offered:

@@ -361,7 +361,9 @@ class AccountViewModel(People):
         return active.id if active else ""
 
     def _draw_rows(self, **more: Any) -> None:
-        self._change(rows=rows_of(self._results, self._fixing, more.get("doing", self.state.value.doing)), **more)
+        view = self.state.value
+        practice = places.by_id(view.place).rehearses
+        self._change(rows=rows_of(self._results, self._fixing, more.get("doing", view.doing), practice), **more)
 
     def _failed(self, error: Exception, asked: int | None = None) -> None:
         if asked is None or asked == self._asked:

@@ -192,7 +192,8 @@ class AccountView:
 
     @property
     def needed(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if row.id not in OPTIONAL and row.state != "optional")
+        """As many from the first look to the last: what turns out not to be needed counts as done."""
+        return tuple(row for row in self.rows if row.id not in OPTIONAL)
 
     @property
     def passed(self) -> int:
@@ -302,16 +303,16 @@ def welcome_of(place: str, bare: bool = False) -> WelcomeWords:
     )
 
 
-def rows_of(results: dict[str, Result], fixing: str = "", doing: str = "") -> tuple[Row, ...]:
+def rows_of(results: dict[str, Result], fixing: str = "", doing: str = "", practice: bool = False) -> tuple[Row, ...]:
     """The checklist. The first row that can be put right here has the page's one filled button."""
     broken = [one for one in results.values() if one.state in ("fail", "unknown") and one.fix]
     blocking = broken[0].id if broken else ""
     busy = next((one.id for one in results.values() if fixing and one.fix == fixing), "")
-    return tuple(_row(one, one.id == blocking, one.id == busy, doing) for one in results.values())
+    return tuple(_row(one, one.id == blocking, one.id == busy, doing, practice) for one in results.values())
 
 
-def _row(one: Result, primary: bool, busy: bool, doing: str) -> Row:
-    said = say_account(one.id, one.state, {**one.facts, "cost_usd": one.cost_usd})
+def _row(one: Result, primary: bool, busy: bool, doing: str, practice: bool) -> Row:
+    said = say_account(one.id, one.state, {**one.facts, "cost_usd": one.cost_usd, "practice": practice})
     page = str(one.facts.get("page", ""))
     return Row(
         one.id,

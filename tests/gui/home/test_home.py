@@ -37,6 +37,15 @@ def test_practice_opens_a_plan_for_the_practice_cloud(studio, qtbot):
     assert holder.model.state.value.job["where.place"] == "practice"
 
 
+def test_who_has_no_budget_is_led_to_a_free_tpu_in_colab(studio, qtbot):
+    home = studio.page
+    assert home.free.y() > home.cloud.y() and home.free.button.text() == "Plan a free Colab run"
+    qtbot.mouseClick(home.free.button, Qt.MouseButton.LeftButton)
+    holder = studio.window.page("plan")
+    qtbot.waitUntil(lambda: holder.page is not None, timeout=20_000)
+    assert holder.model.state.value.job["where.place"] == "colab"
+
+
 def test_without_an_account_the_cloud_leads_to_signing_in(studio, qtbot):
     qtbot.mouseClick(studio.page.cloud.button, Qt.MouseButton.LeftButton)
     assert studio.shell.state.value.page == "account"

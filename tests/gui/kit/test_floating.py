@@ -8,6 +8,7 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.explainer import Explainer
 from tpu_studio.gui.kit.fields import ComboBox
@@ -68,5 +69,16 @@ def test_a_list_opens_below_its_field_with_rows_as_high_as_a_menus(qtbot: QtBot)
     assert below - 2 <= popup.geometry().top() <= below + 4
     assert popup.height() < page.height() / 2  # as many as a person looks through, and the rest scrolls
     assert box.view().sizeHintForRow(0) >= 28
+    box.hidePopup()
+    page.close()
+
+
+def test_the_rows_of_a_list_are_not_cut_off_where_its_field_is_narrow(qtbot: QtBot):
+    box = ComboBox([("a", "Short"), ("b", "Recommended: falling like a cosine, after a linear warm-up")], "a")
+    box.setFixedWidth(160)
+    page = column(qtbot, box)
+    box.showPopup()
+    longest = paint.text_width(box.view().font(), box.itemText(1))
+    assert box.view().viewport().width() >= longest + 16  # and its padding
     box.hidePopup()
     page.close()

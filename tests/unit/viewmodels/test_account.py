@@ -115,6 +115,20 @@ def test_a_row_that_a_switched_off_service_hides_offers_to_switch_it_on():
     assert view.row_to_press is not None and view.row_to_press.id == "billing"
 
 
+def test_the_checklist_has_as_many_rows_to_do_at_the_end_as_at_the_beginning():
+    ids = ("signed-in", "project", "network", "runner")
+    first = rows_of({id: Result(id, "unknown", {}) for id in ids})
+    last = rows_of({id: Result(id, "optional" if id in ("network", "runner") else "pass", {}) for id in ids})
+    counts = [(view.passed, len(view.needed)) for view in (AccountView(rows=first), AccountView(rows=last))]
+    assert counts == [(0, 4), (4, 4)]
+
+
+def test_what_the_test_costs_is_not_said_to_be_charged_in_practice():
+    test = {"test-loan": Result("test-loan", "optional", {}, fix="test-loan", cost_usd=0.03)}
+    assert "Costs about $0.03" in rows_of(test)[0].text
+    assert "Would cost about $0.03" in rows_of(test, practice=True)[0].text
+
+
 @pytest.mark.parametrize("fix", FIXES)
 def test_every_next_press_names_what_it_is_about(fix: str):
     view = AccountView(rows=rows_of({"bucket": Result("bucket", "fail", {}, fix=fix)}))

@@ -245,7 +245,9 @@ _OPTIONAL: dict[str, Entry] = {
         f"We can ask Google to mail you at 50, 90 and 100% of {_amount(f)} a month.",
         "An alert comes hours late and stops nothing; the caps of your runs do.",
     ),
-    "test-loan": lambda f: Sentence("", f"Shows that everything works. Costs about {_cost(f)}.", ""),
+    "test-loan": lambda f: Sentence(
+        "", f"Shows that everything works. {'Would cost' if f.raw('practice') else 'Costs'} about {_cost(f)}.", ""
+    ),
     "network": lambda f: _closed(f),
     "runner": lambda f: Sentence(
         "The machine's account may do more than it needs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.button import Button
@@ -95,6 +95,24 @@ class WayCard(Card):
     @property
     def ready_words(self) -> str:
         return self._ready.text()
+
+
+class FreeStrip(Card):
+    """A TPU for nothing, for who has no budget: `button` plans a run for the place that lends one."""
+
+    def __init__(self, icon: str, title: str, text: str, action: str, parent: QWidget | None = None) -> None:
+        super().__init__(margins=(15, 10, 15, 10), parent=parent)
+        self.button = Button(action, size="small")
+        names = QVBoxLayout()
+        names.setSpacing(0)
+        names.addWidget(Text(title, "row-title"))
+        names.addWidget(Text(text, "secondary", "text_2"))
+        row = QHBoxLayout()
+        row.setSpacing(Space.l)
+        row.addWidget(IconTile(icon, "neutral", side=36, icon_size=18))
+        row.addLayout(names, 1)
+        row.addWidget(self.button)
+        self.body.addLayout(row)
 
 
 class ExampleCard(RingFocus, Themed, QAbstractButton):

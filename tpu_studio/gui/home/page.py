@@ -13,7 +13,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from tpu_studio.gui.home.cards import ExampleCard, WayCard
+from tpu_studio.gui.home.cards import ExampleCard, FreeStrip, WayCard
 from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader, Scroll
@@ -69,6 +69,16 @@ class HomePage(QWidget):
         for card in self._cards:
             ways.addWidget(card, 1)
 
+        lends = places.lending()
+        self.free = FreeStrip(
+            lends.icon,
+            "No budget? Use a free TPU in Colab",
+            "We write the notebook for you: run it in your browser, then bring its zip home as a run. A Google account "
+            "is enough.",
+            "Plan a free Colab run",
+        )
+        self.free.button.clicked.connect(lambda: shell.new_run_at(lends.id))
+
         self._examples_title = Line("Start with an example", "section")
         self.examples: list[ExampleCard] = []
         self._example_grid = QGridLayout()
@@ -123,6 +133,8 @@ class HomePage(QWidget):
         self._first_box = QVBoxLayout()
         column.addLayout(self._first_box)
         column.addLayout(ways)
+        column.addSpacing(Space.gap)
+        column.addWidget(self.free)
         self._live_box = QWidget()
         self._live_box.hide()
         box = QVBoxLayout(self._live_box)

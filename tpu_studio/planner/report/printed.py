@@ -149,7 +149,7 @@ def _note(check: Check) -> str:
 
 
 def _section(title: str, inside: str) -> str:
-    return f'<h2>{_e(title)}</h2>{inside}'
+    return f"<h2>{_e(title)}</h2>{inside}"
 
 
 def _head(text: str) -> str:
