@@ -144,7 +144,7 @@ def _chosen(arguments: Arguments, choices: Choices) -> Choices:
 def _as_json(result: Result, practice: bool) -> dict[str, object]:
     from tpu_studio.domain.sentences.account import say_account
 
-    said = say_account(result.id, result.state, {**result.facts, "cost_usd": result.cost_usd, "practice": practice})
+    said = say_account(result.id, result.state, {**result.facts, "cost_usd": result.cost_usd, "rehearsed": practice})
     return {
         "id": result.id,
         "state": result.state,

@@ -312,7 +312,7 @@ def rows_of(results: dict[str, Result], fixing: str = "", doing: str = "", pract
 
 
 def _row(one: Result, primary: bool, busy: bool, doing: str, practice: bool) -> Row:
-    said = say_account(one.id, one.state, {**one.facts, "cost_usd": one.cost_usd, "practice": practice})
+    said = say_account(one.id, one.state, {**one.facts, "cost_usd": one.cost_usd, "rehearsed": practice})
     page = str(one.facts.get("page", ""))
     return Row(
         one.id,

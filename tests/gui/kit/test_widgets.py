@@ -419,7 +419,7 @@ def test_the_numbers_of_one_row_are_as_large_as_one_another(qtbot):
     shown(qtbot, row, width=700)
     QApplication.processEvents()
     sizes = {row.tile(name).figure.fitting()[0].pixelSize() for name in ("Validation loss", "Speed", "Cost", "Time")}
-    assert len(sizes) == 1 and sizes < {size for size in range(fonts.font("big-number").pixelSize())}
+    assert len(sizes) == 1 and sizes < set(range(fonts.font("big-number").pixelSize()))
 
 
 def test_the_context_of_a_big_number_has_room_for_two_lines(qtbot):

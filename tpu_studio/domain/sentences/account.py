@@ -246,7 +246,7 @@ _OPTIONAL: dict[str, Entry] = {
         "An alert comes hours late and stops nothing; the caps of your runs do.",
     ),
     "test-loan": lambda f: Sentence(
-        "", f"Shows that everything works. {'Would cost' if f.raw('practice') else 'Costs'} about {_cost(f)}.", ""
+        "", f"Shows that everything works. {'Would cost' if f.raw('rehearsed') else 'Costs'} about {_cost(f)}.", ""
     ),
     "network": lambda f: _closed(f),
     "runner": lambda f: Sentence(
