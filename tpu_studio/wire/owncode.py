@@ -6,6 +6,7 @@ computer who asks (on Windows with the sign-in), and of a pipe or of gigabytes n
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 import re
@@ -19,6 +20,7 @@ _SCHEME = re.compile("(?:afp|cifs|davs?|file|ftps?|https?|nfs4?|sftp|smb|webdavs
 """Known also where a path has lost one of the two slashes behind them."""
 _ADDRESS = re.compile(r"(?:^|[/\\])(?!gs:)[a-z][a-z0-9+.-]+:[/\\]{2}", re.I)
 _MOUNTS = "/net/"  # the automounter asks the computer HOST as soon as anything looks for /net/HOST
+_MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
 
 def in_a_share(path: str | Path) -> bool:
@@ -37,6 +39,40 @@ def in_a_share(path: str | Path) -> bool:
 def _is_mounted_when_looked_for(plain: str) -> bool:
     host = plain.removeprefix(_MOUNTS).split("/")[0] if plain.startswith(_MOUNTS) else ""
     return bool(host) and not f"{str(Path.home()).lower()}/".startswith(f"{_MOUNTS}{host}/")
+
+
+def located(path: Path) -> Path | None:
+    """Where *path* is, through all links; None: one leads to another computer.
+
+    A link is read before it is followed: to look through it would already ask that computer.
+
+    Raises:
+        OSError: ``ELOOP``: too many links.
+    """
+    whole = path.absolute()
+    at, ahead, links = Path(whole.anchor), [*reversed(whole.parts[1:])], 0
+    while ahead:
+        part = ahead.pop()
+        at = at.parent if part == ".." else at / part
+        if in_a_share(at) or in_a_share(target := _target(at)):
+            return None
+        if target:
+            links += 1
+            leads = at.parent / target
+            at, ahead = Path(leads.anchor), [*ahead, *reversed(leads.parts[1:])]
+        if links > _MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return at
+
+
+def _target(path: Path) -> str:
+    """What the link *path* says; "" where there is none."""
+    try:
+        found = os.readlink(path)
+    except (OSError, ValueError):
+        return ""
+    # Windows puts this before the name of a disk of its own
+    return found.removeprefix("\\\\?\\") if re.match(r"\\\\\?\\[a-z]:", found, re.I) else found
 
 
 def read(path: Path) -> bytes | None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.presets import unpacked
-from tpu_studio.wire import presets
+from tests.fakes.presets import names, unpacked
+from tpu_studio.wire import presetfolder, presets
 from tpu_studio.wire.errors import ModelError
 
 WEIGHTS = "model.weights.h5"
@@ -104,9 +104,53 @@ def test_a_folder_of_another_computer_is_not_looked_at(path: str, monkeypatch: p
     assert refused(Path(path)).id == "preset-in-a-share"
 
 
-def test_a_link_to_another_computer_is_one_too(vit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "resolve", lambda *_: Path("//host/share/vit"))
-    assert refused(vit).id == "preset-in-a-share"
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The folder of an automounter, which would ask that computer at the first look, whoever looks."""
+
+    def guarded(look: Callable[..., Any]) -> Callable[..., Any]:
+        def looked(path: Any = ".", *more: Any, **how: Any) -> Any:
+            assert not str(path).startswith("/net/"), f"{look.__name__}({path}) asks another computer"
+            return look(path, *more, **how)
+
+        return looked
+
+    for name in ("lstat", "stat", "scandir", "readlink", "open"):
+        monkeypatch.setattr(os, name, guarded(getattr(os, name)))
+    return "/net/somewhere/vit"
+
+
+@pytest.mark.parametrize("behind", ["", "x/../../net/somewhere/vit"])
+def test_a_folder_that_is_a_link_to_another_computer_is_not_looked_at(
+    tmp_path: Path, elsewhere: str, behind: str
+) -> None:
+    (tmp_path / "root").symlink_to("/")
+    (tmp_path / "vit").symlink_to(tmp_path / "root" / behind if behind else elsewhere)
+    assert refused(tmp_path / "vit").id == refused(tmp_path / "vit" / "inside").id == "preset-in-a-share"
+    assert presets.stamp(tmp_path / "vit") is None
+
+
+@pytest.mark.parametrize("name", ["config.json", WEIGHTS, "README.md", ".cache"])
+def test_a_file_that_is_a_link_to_another_computer_is_not_looked_at(vit: Path, elsewhere: str, name: str) -> None:
+    (vit / name).unlink(missing_ok=True)
+    (vit / name).symlink_to(elsewhere)
+    assert presets.stamp(vit) is not None
+    if (vit / name).suffix in (".json", ".h5"):
+        assert (refused(vit).id, refused(vit).facts["file"]) == ("preset-links-out", name)
+    else:  # what is not read may lead anywhere
+        presets.read(vit)
+
+
+def test_a_shard_on_another_computer_is_not_looked_at(tmp_path: Path, elsewhere: str) -> None:
+    folder = unpacked("sharded", tmp_path)
+    edit(folder / "model.weights.json", lambda tree: tree["weight_map"].update({"/x": f"../../../..{elsewhere}.h5"}))
+    assert refused(folder).id == "preset-links-out"
+
+
+def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    assert refused(tmp_path / "one").id == "preset-unreadable" and presets.stamp(tmp_path / "one") is None
 
 
 def test_what_is_not_there_or_no_folder(tmp_path: Path) -> None:
@@ -197,6 +241,43 @@ def test_a_shard_that_is_missing_or_smaller_than_the_index_says(tmp_path: Path) 
     assert (error.id, error.facts["file"]) == ("preset-in-part", "model_00001.weights.h5")
 
 
+def test_the_index_names_what_keras_opens_first(tmp_path: Path) -> None:
+    """Else it would be read unlooked at: a link out of the folder, a pipe, weights that no hash covers."""
+    folder, first = unpacked("sharded", tmp_path), "model_00000.weights.h5"
+    (folder / first).rename(folder / "other.weights.h5")
+    (folder / first).symlink_to(tmp_path / "mine.h5")
+    index = folder / "model.weights.json"
+    index.write_text(index.read_text().replace(first, "other.weights.h5"))
+    error = refused(folder)
+    assert (error.id, error.facts["file"]) == ("preset-in-part", index.name) and first in str(error.facts["why"])
+
+
+def test_another_order_of_the_same_shards_is_another_base(tmp_path: Path) -> None:
+    folder = unpacked("sharded", tmp_path)
+    before = presets.read(folder).sha256
+    edit(
+        folder / "model.weights.json",
+        lambda tree: tree["weight_map"].update({"/layers/conv2d/vars": "model_00001.weights.h5"}),
+    )
+    assert presets.read(folder).sha256 != before
+
+
+def test_weights_larger_than_any_network_s_are_not_read(vit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presetfolder, "sha256_of", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(presets, "sha256_of", lambda path: pytest.fail(f"{path} was read"))
+    os.truncate(vit / WEIGHTS, presetfolder.MOST_READ + 1)  # nothing of it takes room on the disk
+    error = refused(vit)
+    assert (error.id, error.facts["file"]) == ("preset-unreadable", WEIGHTS)
+    assert "8,000,000,001 bytes" in str(error.facts["why"])
+
+
+def test_a_file_that_grows_while_it_is_read_has_an_end(vit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = (vit / WEIGHTS).read_bytes()
+    size = os.stat_result((*os.stat(vit / WEIGHTS)[:6], len(data) - 7, 0, 0, 0))
+    monkeypatch.setattr(Path, "stat", lambda *_: size)
+    assert presetfolder.sha256_of(vit / WEIGHTS) == hashlib.sha256(data[:-7]).hexdigest()
+
+
 def test_what_differs_from_the_hash_that_came_with_it(vit: Path) -> None:
     notes = vit / ".cache" / "huggingface" / "download"
     notes.mkdir(parents=True)
@@ -247,6 +328,90 @@ def test_a_link_within_the_folder_is(vit: Path) -> None:
 def test_sizes_that_no_network_has(vit: Path, change: dict[str, object]) -> None:
     edit(vit / "config.json", lambda tree: tree["config"].update(change))
     assert refused(vit).id == "preset-unreadable"
+
+
+_LAYER = {"module": "keras.layers", "class_name": "Dense", "config": {"units": 7}, "registered_name": None}
+_FUNCTION = {"module": "keras.config", "class_name": "function", "config": "set_image_data_format"}
+
+
+@pytest.mark.parametrize("odd", [_LAYER, _FUNCTION, [_LAYER], ["relu"], "set_image_data_format", "../relu", 7], ids=str)
+@pytest.mark.parametrize(
+    ("network", "name"),
+    [
+        ("efficientnet", "activation"),
+        ("efficientnet", "projection_activation"),
+        ("mobilenet", "input_activation"),
+        ("mobilenet", "stackwise_activation"),
+    ],
+)
+def test_an_activation_is_a_word_that_is_known(tmp_path: Path, network: str, name: str, odd: object) -> None:
+    folder = unpacked(network, tmp_path)
+    wanted = [["relu", "relu"], ["relu6", odd]] if name.startswith("stackwise") else odd
+    edit(folder / "config.json", lambda tree: tree["config"].update({name: wanted}))
+    error = refused(folder)
+    assert (error.id, error.facts["file"]) == ("preset-unreadable", "config.json") and name in str(error.facts["why"])
+
+
+@pytest.mark.parametrize(
+    "odd", [{"num_layers": {}}, {"hidden_dim": [16]}, {"image_shape": [32, 32, {}]}, {"patch_size": [[8, 8]]}], ids=str
+)
+def test_nothing_else_is_an_object_or_a_list_where_none_belongs(vit: Path, odd: dict[str, object]) -> None:
+    edit(vit / "config.json", lambda tree: tree["config"].update(odd))
+    error = refused(vit)
+    assert error.id == "preset-unreadable" and next(iter(odd)) in str(error.facts["why"])
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_keras_hub_writes_is_taken(tmp_path: Path, name: str) -> None:
+    assert presets.read(unpacked(name, tmp_path)).kind in presets.NETWORKS
+
+
+# As `keras_hub.src.utils.timm` of KerasHub 0.32 has them: EfficientNet B5 and Lite0, MobileNetV3 large.
+_B5 = {
+    "stackwise_width_coefficients": [1.6] * 7,
+    "stackwise_depth_coefficients": [2.2] * 7,
+    "stackwise_num_repeats": [1, 2, 2, 3, 3, 4, 1],
+    "stackwise_force_input_filters": [0] * 7,
+    "min_depth": None,
+    "dropout": 0,
+}
+_LITE = {"activation": "relu6", "stackwise_squeeze_and_excite_ratios": [0] * 7}
+_LARGE = {
+    "stackwise_num_blocks": [2, 3, 4, 2, 3],
+    "stackwise_expansion": [[64, 72], [72, 120, 120], [240, 200, 184, 184], [480, 672], [672, 960, 960]],
+    "stackwise_se_ratio": [[None, None], [0.25] * 3, [None] * 4, [0.25, 0.25], [0.25] * 3],
+    "stackwise_activation": [["relu"] * 2, ["relu"] * 3, ["hard_swish"] * 4, ["hard_swish"] * 2, ["hard_swish"] * 3],
+    "squeeze_and_excite": None,
+}
+_GIANT = {"num_layers": 40, "hidden_dim": 1536, "num_heads": 24, "intermediate_dim": 6144, "use_swiglu_ffn": True}
+
+
+@pytest.mark.parametrize(
+    ("network", "change"),
+    [("efficientnet", _B5), ("efficientnet", _LITE), ("mobilenet", _LARGE), ("dinov2", _GIANT)],
+    ids=["b5", "lite0", "large", "giant"],
+)
+def test_what_its_published_networks_say_is_taken(tmp_path: Path, network: str, change: dict[str, object]) -> None:
+    folder = unpacked(network, tmp_path)
+    edit(folder / "config.json", lambda tree: tree["config"].update(change))
+    presets.read(folder)
+
+
+@pytest.mark.parametrize(
+    ("network", "change"),
+    [
+        ("efficientnet", {"stackwise_depth_coefficients": [100_000.0] * 3}),
+        ("efficientnet", {"stackwise_num_repeats": [-2, 2, 2], "stackwise_depth_coefficients": [-150.0, 50.0, 50.0]}),
+        ("resnet", {"stackwise_num_blocks": [90_000, -90_000]}),
+        ("resnet", {"input_conv_filters": [8] * 401}),
+    ],
+    ids=str,
+)
+def test_layers_are_counted_as_they_would_be_made(tmp_path: Path, network: str, change: dict[str, object]) -> None:
+    folder = unpacked(network, tmp_path)
+    edit(folder / "config.json", lambda tree: tree["config"].update(change))
+    error = refused(folder)
+    assert (error.id, error.facts["why"]) == ("preset-unreadable", "It has more than 400 layers.")
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "[" * 200 + "]" * 200])

@@ -1,0 +1,164 @@
+"""The folder of a KerasHub preset as files: what lies in it, which of them are read, and whether they are whole.
+
+`wire.presets` is its door; `wire.presetconfig` reads what the descriptions say. A folder may be a stranger's: no link
+out of it is followed, and no more is read of it than `MOST_READ`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tpu_studio.wire import owncode
+from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.jsonfile import read_json
+
+CONFIG, CONVERTER, PREPROCESSOR, TASK = "config.json", "image_converter.json", "preprocessor.json", "task.json"
+WEIGHTS, INDEX = "model.weights.h5", "model.weights.json"
+FIRST_SHARD = "model_00000.weights.h5"
+"""What Keras opens beside `INDEX`, whatever that names (`ShardedH5IOStore` of Keras 3.15)."""
+MOST_READ = 8_000_000_000
+"""Bytes of weights: the largest network of KerasHub's that is known here has 4.6 billion (DINOv2 giant, in float32)."""
+
+Signature = tuple[tuple[str, int, int, int], ...]
+"""Name, bytes, time of change in ns and number of each file."""
+
+_LFS = b"version https://git-lfs"
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Folder:
+    """*given*: as the person named it; *whole*: where that is."""
+
+    given: Path
+    whole: Path
+
+    def refuse(self, id: str, file: str, why: str) -> NoReturn:
+        raise ModelError(id, path=str(self.given), file=file, why=why)
+
+    def signature(self) -> Signature:
+        """Another one when a file was changed. No link is followed: what one leads to in the folder is here, too."""
+        with os.scandir(self.whole) as entries:
+            seen = [(one.name, one.stat(follow_symlinks=False)) for one in entries if _is_file(one)]
+        return tuple(sorted((name, file.st_size, file.st_mtime_ns, file.st_ino) for name, file in seen))
+
+    def json(self, name: str) -> dict[str, Any] | None:
+        """None where there is no such file."""
+        if not self.has(name):
+            return None
+        self.check_inside(name)
+        try:
+            tree = read_json(self.whole / name)
+        except ValueError as error:
+            self.refuse("preset-unreadable", name, str(error))
+        if not isinstance(tree, dict):
+            self.refuse("preset-unreadable", name, f"{name} holds no object.")
+        return tree
+
+    def has(self, name: str) -> bool:
+        if Path(name).name != name:
+            self.refuse("preset-links-out", name, "It is a path to somewhere else.")
+        return os.path.lexists(self.whole / name)
+
+    def check_inside(self, name: str) -> None:
+        at = owncode.located(self.whole / name)
+        if at is None or at.parent != self.whole:
+            self.refuse("preset-links-out", name, "It is a link to somewhere else.")
+        if not stat.S_ISREG(at.lstat().st_mode):
+            self.refuse("preset-unreadable", name, "It is no plain file.")
+
+
+def weights_of(folder: Folder) -> tuple[str, ...]:
+    """Names of its weights' files, with their index."""
+    if folder.has(WEIGHTS):
+        return (WEIGHTS,)
+    index = folder.json(INDEX)
+    if index is None:
+        folder.refuse("preset-in-part", WEIGHTS, f"There is no {WEIGHTS}.")
+    places = index.get("weight_map")
+    shards = sorted({str(one) for one in flat(list(places.values()))}) if isinstance(places, dict) else []
+    if not shards or len(shards) > 1000:
+        folder.refuse("preset-unreadable", INDEX, "It names no files.")
+    if FIRST_SHARD not in shards:
+        folder.refuse("preset-in-part", INDEX, f"It does not name {FIRST_SHARD}, which Keras opens first.")
+    return (INDEX, *shards)
+
+
+def check_whole(folder: Folder, weights: tuple[str, ...]) -> None:
+    total = 0
+    for name in weights:
+        if not folder.has(name):
+            folder.refuse("preset-in-part", name, f"{INDEX} names it, and it is not there.")
+        folder.check_inside(name)
+        if name != INDEX:
+            size, told = (folder.whole / name).stat().st_size, _told_size(folder, name)
+            total += size
+            if size < told:
+                folder.refuse("preset-in-part", name, f"It has {size:,} of the {told:,} bytes that its start names.")
+    if total > MOST_READ:
+        why = f"Its weights have {total:,} bytes; {MOST_READ:,} are read at most."
+        folder.refuse("preset-unreadable", weights[-1], why)
+    if weights[0] == INDEX:
+        named = _number((folder.json(INDEX) or {}).get("metadata"))
+        if total < named:
+            folder.refuse("preset-in-part", INDEX, f"Its files have {total:,} of the {named:,.0f} bytes that it names.")
+
+
+def _number(metadata: object) -> float:
+    value = metadata.get("total_size") if isinstance(metadata, dict) else None
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _told_size(folder: Folder, name: str) -> int:
+    """Bytes of an HDF5 file, as its superblock says (HDF5 file format 3.0, II.A: "end of file address")."""
+    with open(folder.whole / name, "rb") as file:
+        start = file.read(64)
+    if start.startswith(_LFS):
+        folder.refuse("preset-in-part", name, "It is a note of Git LFS about a file that was not fetched.")
+    if len(start) < 64 or not start.startswith(_HDF5):
+        folder.refuse("preset-in-part", name, "It does not begin as a file of Keras weights (HDF5).")
+    version = start[8]
+    at, width = {0: (40, start[13]), 1: (44, start[13])}.get(version, (28, start[9]))
+    return int.from_bytes(start[at : at + width], "little") if width in (4, 8) else 0
+
+
+def check_sums(folder: Folder, sums: Mapping[str, str]) -> None:
+    """What was fetched from Hugging Face says of each large file its sha256, in a file beside the folder's own."""
+    notes = folder.whole / ".cache" / "huggingface" / "download"
+    for name, sha256 in sums.items():
+        note = owncode.located(notes / f"{name}.metadata")
+        if note is None or not note.is_relative_to(folder.whole) or not note.is_file() or note.stat().st_size > 4096:
+            continue
+        lines = note.read_text("utf-8", "replace").split("\n")
+        if len(lines) > 1 and re.fullmatch("[0-9a-f]{64}", lines[1].strip()) and lines[1].strip() != sha256:
+            folder.refuse("preset-differs", name, "It is not the file that was fetched: its sha256 is another one.")
+
+
+def sha256_of(path: Path) -> str:
+    """Of as many bytes as it has now: somebody may go on writing it."""
+    found, left = hashlib.sha256(), path.stat().st_size
+    with open(path, "rb") as file:
+        while left > 0 and (data := file.read(min(left, _CHUNK))):
+            found.update(data)
+            left -= len(data)
+    return found.hexdigest()
+
+
+def flat(value: object) -> Iterator[object]:
+    if isinstance(value, list):
+        for one in value:
+            yield from flat(one)
+    else:
+        yield value
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) or entry.is_symlink()
