@@ -22,6 +22,7 @@ _BY_ID = {
     "data-missing": Reason.DATA_MISSING,
     "data-unreadable": Reason.DATA_MISSING,
     "data-changed": Reason.DATA_CHANGED,
+    "preset-needs-memory": Reason.OUT_OF_MEMORY,
     "model-stuck": Reason.MODEL_STUCK,
     "disk-full": Reason.DISK_FULL,
     "checkpoint-other-model": Reason.CHECKPOINT_CORRUPT,

@@ -53,7 +53,7 @@ PROBLEMS = tuple(
     f"preset-{what}"
     for what in (
         "not-chosen", "missing", "in-a-share", "links-out", "unreadable", "other-format", "pickled", "foreign",
-        "other-network", "in-part", "differs", "unfit", "too-large-to-bring",
+        "other-network", "in-part", "differs", "unfit", "needs-memory", "too-large-to-bring",
     )
 )  # fmt: skip
 
@@ -135,9 +135,13 @@ class Preset:
         return f"{self.network.title} “{self.folder.name}”"
 
     @property
+    def in_one_file(self) -> bool:
+        return WEIGHTS in self.files
+
+    @property
     def weights(self) -> Path:
         """The file that Keras reads the weights from, or their index."""
-        return self.folder / (WEIGHTS if WEIGHTS in self.files else INDEX)
+        return self.folder / (WEIGHTS if self.in_one_file else INDEX)
 
 
 def is_folder(value: str) -> bool:

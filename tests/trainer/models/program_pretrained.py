@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,8 +77,104 @@ def _refusal(folder: Path) -> dict[str, Any]:
     try:
         _model(folder)
     except ModelError as error:
-        return {"id": error.id, "file": error.facts["file"], "why": str(error.facts["why"])}
+        return {"id": error.id, "file": error.facts["file"], "why": str(error.facts.get("why"))}
     return {}
+
+
+def hostile(root: Path) -> dict[str, Any]:
+    """Why each is refused, and by how many MB this process has grown then; the first three are taken."""
+    from keras import activations
+
+    from tpu_studio.wire.presetconfig import ACTIVATIONS
+
+    for word in ACTIVATIONS:
+        activations.get(word)
+    found = {"small": _grown(lambda: _refusal(unpacked("vit", root)))}
+    found["shards"] = _grown(lambda: _refusal(unpacked("sharded", root)))
+    _halve(halves := _copy("vit", root, "halves"))
+    found["halves"] = _grown(lambda: _refusal(halves))
+    for name, network, change in (
+        ("kernel", "resnet", {"input_conv_kernel_sizes": [20_001]}),
+        ("wide", "vit", {"hidden_dim": 96_000, "num_heads": 1}),
+        ("places", "dinov2", {"patch_size": 1, "num_register_tokens": 90_000, "hidden_dim": 2_000}),
+    ):
+        tree = json.loads(((folder := _copy(network, root, name)) / "config.json").read_text())
+        tree["config"] |= change
+        (folder / "config.json").write_text(json.dumps(tree))
+        found[name] = _grown(lambda folder=folder: _refusal(folder))
+    for name, change in _TABLES.items():
+        _change_table(folder := _copy("vit", root, name), **change)
+        found[name] = _grown(lambda folder=folder: _refusal(folder))
+    index = (folder := _copy("sharded", root, "unnamed")) / "model.weights.json"
+    tree = json.loads(index.read_text())
+    del tree["weight_map"]["/layers/conv2d/vars"]
+    index.write_text(json.dumps(tree))
+    return found | {"unnamed": _grown(lambda: _refusal(folder)), "memory": _grown(lambda: _without_memory(root))}
+
+
+_TABLES: dict[str, dict[str, Any]] = {
+    "claims": {"shape": (1_000_000_000,), "dtype": "float16"},
+    "packed": {"shape": (8, 8, 3, 16), "chunks": (8, 8, 3, 16), "compression": "gzip", "dtype": "float32"},
+    "chunk": {"shape": (16,), "maxshape": (None,), "chunks": (1 << 28,), "dtype": "float32"},
+    "holes": {"shape": (8, 8, 3, 16), "dtype": "float32"},
+    "texts": {"shape": (8, 8, 3, 16), "dtype": "S1000"},
+}
+
+
+def _copy(network: str, root: Path, name: str) -> Path:
+    return Path(shutil.copytree(unpacked(network, root / "whole"), root / name))
+
+
+def _change_table(folder: Path, **wanted: Any) -> None:
+    import h5py
+
+    with h5py.File(folder / "model.weights.h5", "r+") as file:
+        group = file["layers/vi_t_patching_and_embedding/patch_embedding/vars"]
+        del group["0"]
+        group.create_dataset("0", **wanted)
+
+
+def _halve(folder: Path) -> None:
+    """Each table in half the bytes, as Keras's own writer does it."""
+    import h5py
+    import ml_dtypes
+    from keras.src.saving.saving_lib import H5IOStore
+
+    groups: list[str] = []
+    with h5py.File(folder / "model.weights.h5") as file:
+        file.visit(lambda name: groups.append(name.removesuffix("/vars")) if name.endswith("/vars") else None)
+    whole = H5IOStore(folder / "model.weights.h5", mode="r")
+    half = H5IOStore(folder / "half.h5", mode="w")
+    for group in sorted(groups, key=len):  # Keras makes a layer's own before those inside it
+        read, written = whole.get(group), half.make(group)
+        for key in list(read.keys()):
+            written[key] = read[key].astype(ml_dtypes.bfloat16)
+    whole.close()
+    half.close()
+    (folder / "half.h5").replace(folder / "model.weights.h5")
+
+
+def _without_memory(root: Path) -> dict[str, Any]:
+    from tpu_studio.trainer.models.kerashub import vit
+
+    def body(*_: Any) -> None:
+        np.zeros((1 << 60,), "float32")
+
+    vit.body, whole = body, vit.body
+    try:
+        return _refusal(_copy("vit", root, "memory"))
+    finally:
+        vit.body = whole
+
+
+def _grown(refuse: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    import resource
+
+    def peak() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = peak()
+    return refuse() | {"mb": (peak() - before) // 1024}
 
 
 def _model(folder: Path) -> Any:
@@ -105,13 +202,14 @@ def counted(plan_file: Path) -> dict[str, Any]:
 
     def beginning(*given: Any) -> None:
         begin(*given)
-        import keras.src.saving.saving_lib as saving  # once its backend is chosen
+        from tpu_studio.trainer.models.kerashub import tables  # once its backend is chosen
 
-        saving.H5IOStore = refuse
+        tables.opened = refuse
 
     backend.begin = beginning
     return timing.described(plans.loads(plan_file.read_bytes()), 1)
 
 
 if __name__ == "__main__":
-    print(json.dumps({"seen": seen, "unfit": unfit, "counted": counted}[sys.argv[1]](Path(sys.argv[2]))))
+    what = {"seen": seen, "unfit": unfit, "hostile": hostile, "counted": counted}
+    print(json.dumps(what[sys.argv[1]](Path(sys.argv[2]))))

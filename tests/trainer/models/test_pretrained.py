@@ -34,6 +34,22 @@ def test_a_folder_whose_weights_do_not_fit_its_description_is_refused_by_name(tm
     assert "'fused'" in found["blocks"]["why"]
 
 
+def test_what_a_folder_claims_is_counted_before_it_takes_memory(tmp_path: Path) -> None:
+    found = run_in_engine(PROGRAM, "hostile", str(tmp_path), backend="jax")
+    assert [found.pop(taken).keys() for taken in ("small", "shards", "halves")] == [{"mb"}] * 3
+    assert found.pop("memory")["id"] == "preset-needs-memory"
+    assert {one["id"] for one in found.values()} == {"preset-unfit"}
+    assert {name: one["mb"] for name, one in found.items() if one["mb"] > 150} == {}
+    whys = {
+        **dict.fromkeys(("kernel", "wide", "places"), "it has more than "),
+        "claims": "has 1,000,000,000 numbers, of which at most ",
+        **dict.fromkeys(("packed", "chunk", "holes"), "is packed, or not there as a whole"),
+        "texts": "holds |S1000",
+        "unnamed": "model.weights.json does not name layers/conv2d",
+    }
+    assert {name: whys[name] in found[name]["why"] for name in found} == dict.fromkeys(whys, True), found
+
+
 def test_its_work_is_counted_from_the_description_alone(tmp_path: Path) -> None:
     folder = unpacked("resnet-bottleneck", tmp_path)
     data = {"kind": "images", "path": str(ROOT / "resources" / "samples" / "sign-digits"), "image_size": 64}

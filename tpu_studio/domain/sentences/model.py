@@ -152,6 +152,11 @@ CHECKS |= {
         f"{_why(f)} {NOTHING_CHARGED}",
         f"{_FOLDER} It may be of a newer KerasHub, or of a kind of block that is not known here.",
     ),
+    "preset-needs-memory": lambda f: Sentence(
+        f"The network of the folder {_folder(f)} needs more memory than there is",
+        f"Its weights alone do not fit beside what is open. {NOTHING_CHARGED}",
+        "Choose a folder with a smaller network, or close other programs and try again.",
+    ),
     "preset-changed": lambda f: Sentence(
         f"The folder {_folder(f)} is no longer the one that was planned with",
         "Its weights or its description were changed since, and a run never goes on from others. What was trained before "

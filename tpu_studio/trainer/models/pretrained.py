@@ -5,7 +5,7 @@ Plain Keras layers (`kerashub`), so the finished file opens anywhere Keras does.
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -13,23 +13,25 @@ from types import ModuleType
 from typing import Any
 
 import keras
-import numpy as np
 
 from tpu_studio.trainer.models import initial, plain
-from tpu_studio.trainer.models.kerashub.stored import Array, Read
+from tpu_studio.trainer.models.kerashub import tables
 from tpu_studio.trainer.models.shapes import Shapes
-from tpu_studio.wire import presets
+from tpu_studio.wire import presetfolder, presets
 from tpu_studio.wire.errors import ModelError, words_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import Preset
 
 SHOWN = 300  # characters of a message that is not ours
+SMALLEST = 2  # bytes of a weight, in float16
+SPARE = 100_000_000
+"""Weights more than a folder's files have, and numbers more in a table than the network: places of larger pictures."""
 
 
 def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
-    """Raises ModelError: those of `presets.read`, ``preset-changed``, ``preset-not-chosen``."""
+    """Raises ModelError: those of `presets.read` and `fill`, ``preset-changed``, ``preset-not-chosen``."""
     preset = preset_of(plan)
-    with initial.to_fill(), _blaming(preset, presets.CONFIG):
+    with initial.to_fill(), _blaming(preset, presetfolder.CONFIG):
         model = _built(preset, shapes, options, seed)
     initial.fill(model.get_layer("answer"), seed, lambda path, shape: initial.glorot(shape))
     return model
@@ -48,10 +50,11 @@ def fill(model: keras.Model, preset: Preset) -> None:
     """Give every weight of *model* but the answer's what the folder has.
 
     Raises:
-        ModelError: ``preset-unfit``: its files hold other weights than it says.
+        ModelError: ``preset-unfit``: its files hold other weights than it says; ``preset-needs-memory``.
     """
     weights = {weight.path: weight for weight in model.weights}
-    with _blaming(preset, preset.weights.name), _reading(preset) as read:
+    held = sum(math.prod(weight.shape) for weight in model.weights)
+    with _blaming(preset, preset.weights.name), tables.opened(preset, held + SPARE) as read:
         for path, values in _network(preset).weights(model, preset.config, read):
             if tuple(weights[path].shape) != values.shape:
                 raise ValueError(f"{path} has {values.shape} and needs {tuple(weights[path].shape)}")
@@ -65,7 +68,8 @@ def _built(preset: Preset, shapes: Shapes, options: Mapping[str, Any], seed: int
         x = keras.layers.Concatenate(name="colours")([x, x, x])
     scale = [one * 255.0 / shapes.white for one in preset.scale]
     x = keras.layers.Rescaling(_each(scale), offset=_each(preset.offset), name="scale")(x)
-    x = _network(preset).body(x, preset.config)
+    with _at_most(preset.size_bytes // SMALLEST + SPARE):
+        x = _network(preset).body(x, preset.config)
     x = plain.dropout(options["dropout"], seed, "dropout")(x)
     outputs = keras.layers.Dense(shapes.outputs, dtype="float32", name="answer")(x)
     return plain.model(inputs, outputs, preset.network.builder)
@@ -81,26 +85,22 @@ def _network(preset: Preset) -> ModuleType:
 
 
 @contextmanager
-def _reading(preset: Preset) -> Iterator[Read]:
-    """By Keras's own reader, which follows no link out of a file."""
-    from keras.src.saving.saving_lib import H5IOStore, ShardedH5IOStore
+def _at_most(count: int) -> Iterator[None]:
+    """Raises ValueError before the weight is made with which a network inside would have more than *count* numbers."""
+    add, left = keras.Layer.add_weight, count
 
-    whole = preset.weights.name == presets.WEIGHTS
-    store = (H5IOStore if whole else ShardedH5IOStore)(preset.weights, mode="r")
+    def counted(layer: keras.Layer, shape: Sequence[int] | None = None, *given: Any, **named: Any) -> Any:
+        nonlocal left
+        left -= math.prod(shape or ())
+        if left < 0:
+            raise ValueError(f"it has more than {count:,} weights, and its files hold fewer")
+        return add(layer, shape, *given, **named)
+
+    keras.Layer.add_weight = counted
     try:
-        yield functools.partial(_read, store)
+        yield
     finally:
-        store.close()
-
-
-def _read(store: Any, group: str, number: int) -> Array:
-    held = store.get(group)
-    if str(number) not in held:
-        raise ValueError(f"there are no weights {number} of {group}")
-    values = np.asarray(held[str(number)])
-    if values.dtype.name not in ("float16", "bfloat16", "float32", "float64"):
-        raise ValueError(f"{group} holds {values.dtype.name}")
-    return values.astype(np.float32)
+        keras.Layer.add_weight = add
 
 
 @contextmanager
@@ -108,6 +108,8 @@ def _blaming(preset: Preset, file: str) -> Iterator[None]:
     """What goes wrong inside is the folder's fault, whose values are anybody's."""
     try:
         yield
+    except MemoryError as error:
+        raise ModelError("preset-needs-memory", path=str(preset.folder), file=file, raw=words_of(error)) from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError) as error:
         facts = {"path": str(preset.folder), "file": file, "why": words_of(error)[:SHOWN]}
         raise ModelError("preset-unfit", **facts) from error
