@@ -15,9 +15,9 @@ from tests.trainer.training import Training, curve, put
 from tpu_studio.data.look import look
 from tpu_studio.domain.catalogue import SHIPPED
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire import presets
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import reading
 from tpu_studio.workflow.planning import Draft, Sources, plan_job
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -68,7 +68,7 @@ def test_killed_on_either_side_of_the_unfreezing_it_goes_on_bit_for_bit(
     plan = planned(folder, hands, framework)
     whole = train(put(tmp_path / "whole", plan))
     arrays, position, _ = newest(whole.run)
-    assert position["base"] == plan.preset_sha256 == presets.read(folder).sha256
+    assert position["base"] == plan.preset_sha256 == reading.read(folder).sha256
     assert any(not key.endswith(("answer/kernel", "answer/bias")) for key in arrays)  # all of it learned
     assert not any("moving_mean" in key and key.startswith("weights/") for key in arrays)
 
@@ -83,7 +83,7 @@ def test_killed_on_either_side_of_the_unfreezing_it_goes_on_bit_for_bit(
     made = run_in_engine(PROGRAM, "opened", str(whole.run))  # with Keras alone
     assert made["input"] == [None, 32, 32, 3] and made["output"] == [None, 2]
     card = json.loads((whole.run / "result" / "model.json").read_text())
-    assert card["began_from"] == {"network": presets.read(folder).kind, "sha256": plan.preset_sha256}
+    assert card["began_from"] == {"network": reading.read(folder).kind, "sha256": plan.preset_sha256}
 
 
 def test_a_frozen_base_is_not_in_a_copy(tmp_path: Path, hands: Path) -> None:

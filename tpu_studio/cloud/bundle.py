@@ -26,6 +26,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.resources import resource_path
 from tpu_studio.wire.sizes import MODEL_CODE_BYTES
 
@@ -87,7 +88,7 @@ def _starter(preset: str) -> tuple[str, bytes]:
 
 
 def _preset(plan: Plan) -> Iterator[tuple[str, bytes]]:
-    preset = presets.read(presets.folder_of(plan.job.model.folder, plan.job.base))
+    preset = reading.read(presets.folder_of(plan.job.model.folder, plan.job.base))
     presets.check_same(preset, plan.preset_sha256)
     if preset.size_bytes > presets.MOST_BROUGHT:
         raise ModelError(

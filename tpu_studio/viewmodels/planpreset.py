@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tpu_studio.wire import presets
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.pretrained import reading
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.planning import Begins
@@ -29,7 +30,7 @@ class Presets:
         from tpu_studio.workflow.planning import preset_of
 
         folder = presets.folder_of(job.model.folder, job.base)
-        key = folder, presets.stamp(folder)
+        key = folder, reading.stamp(folder)
         if key not in self._known and key not in self._under_way:
             self._under_way.add(key)
             self._asked = True

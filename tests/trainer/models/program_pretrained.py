@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from tests.fakes.presets import names, unpacked
-from tpu_studio.wire import presets
 from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.pretrained import reading
 
 
 def seen(root: Path) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def hostile(root: Path) -> dict[str, Any]:
     """Why each is refused, and by how many MB this process has grown then; the first three are taken."""
     from keras import activations
 
-    from tpu_studio.wire.presetconfig import ACTIVATIONS
+    from tpu_studio.wire.pretrained.description import ACTIVATIONS
 
     for word in ACTIVATIONS:
         activations.get(word)
@@ -183,7 +183,7 @@ def _model(folder: Path) -> Any:
     from tpu_studio.trainer.models import pretrained
     from tpu_studio.trainer.models.shapes import Shapes
 
-    preset = replace(presets.read(folder), scale=(1 / 127.5,), offset=(-1.0,))
+    preset = replace(reading.read(folder), scale=(1 / 127.5,), offset=(-1.0,))
     job = SimpleNamespace(model=SimpleNamespace(folder=str(folder), id="kerashub-backbone"), base="")
     plan: Any = SimpleNamespace(job=job, preset_sha256="")
     model = pretrained.build(Shapes("images", "classification", (32, 32, 3), "uint8", 2), {"dropout": 0.2}, 0, plan)

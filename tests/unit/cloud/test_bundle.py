@@ -27,6 +27,7 @@ from tpu_studio.wire import models, presets
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import CloudRefused, DataError, ModelError
 from tpu_studio.wire.job import Job, parse, set_values
+from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.resources import resource_path
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Progress
 
@@ -98,7 +99,7 @@ def test_a_folder_of_pretrained_weights_travels_as_it_was_planned_with_or_not_at
     folder = unpacked("classifier", tmp_path)
     made = plan()
     job = made.job.with_values({"model.name": "kerashub-backbone", "model.preset": str(folder)})
-    begins = replace(made, job=job, preset_sha256=presets.read(folder).sha256)
+    begins = replace(made, job=job, preset_sha256=reading.read(folder).sha256)
     held = names_in(bundle(begins))
     there = "tpu_studio/resources/starter-weights/preset/"
     assert held[f"{there}model.weights.h5"] == (folder / "model.weights.h5").read_bytes()
@@ -109,7 +110,7 @@ def test_a_folder_of_pretrained_weights_travels_as_it_was_planned_with_or_not_at
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(held[name])
     monkeypatch.setattr(presets, "_BROUGHT", tmp_path / "machine")
-    found = presets.read(presets.folder_of(str(folder), ""))
+    found = reading.read(presets.folder_of(str(folder), ""))
     assert (found.folder, found.sha256) == (tmp_path / "machine", begins.preset_sha256)
     monkeypatch.undo()
 

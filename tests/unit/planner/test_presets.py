@@ -19,6 +19,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire import presets
 from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import reading
 from tpu_studio.workflow.planning import Draft, Sources, plan_job
 
 MODEL = "kerashub-backbone"
@@ -49,7 +50,7 @@ def test_it_is_planned_as_starter_weights_are_and_carries_the_base(resnet: Path)
     plan = planned(str(resnet))
     assert not plan.blocking
     assert plan.job.training.freeze == "head-first" and 0 < plan.job.training.unfreeze_at < plan.steps
-    assert plan.preset_sha256 == plan.own_sha256 == presets.read(resnet).sha256
+    assert plan.preset_sha256 == plan.own_sha256 == reading.read(resnet).sha256
     assert plans.loads(plans.dumps(plan)) == plan
 
 

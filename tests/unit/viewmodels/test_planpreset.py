@@ -11,7 +11,7 @@ from tests.fakes.looks import job
 from tests.fakes.presets import unpacked
 from tests.fakes.tasks import InlineTasks, LaterTasks
 from tpu_studio.viewmodels.planpreset import Presets
-from tpu_studio.wire import presets
+from tpu_studio.wire.pretrained import reading
 
 
 def of(folder: Path) -> Any:
@@ -35,8 +35,8 @@ def test_a_folder_that_changes_is_read_again_and_others_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known, folder, read = Presets(InlineTasks(), lambda: None), unpacked("vit", tmp_path), list[Path]()
-    real = presets.read
-    monkeypatch.setattr(presets, "read", lambda path: (read.append(path), real(path))[1])
+    real = reading.read
+    monkeypatch.setattr(reading, "read", lambda path: (read.append(path), real(path))[1])
     assert known.of(of(folder))[0] is not None and known.of(of(folder))[0] is not None
     assert len(read) == 1
     (folder / "model.weights.h5").write_bytes(b"torn")

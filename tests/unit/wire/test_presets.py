@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.presets import names, unpacked
-from tpu_studio.wire import presetfolder, presets
+from tpu_studio.wire import presets
 from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.pretrained import folder as folders
+from tpu_studio.wire.pretrained import reading
 
 WEIGHTS = "model.weights.h5"
 
@@ -26,7 +28,7 @@ def vit(tmp_path: Path) -> Path:
 
 def refused(folder: Path) -> ModelError:
     with pytest.raises(ModelError) as error:
-        presets.read(folder)
+        reading.read(folder)
     return error.value
 
 
@@ -37,7 +39,7 @@ def edit(file: Path, change: Callable[[Any], object]) -> None:
 
 
 def test_a_folder_is_read_with_how_its_network_sees_pictures(tmp_path: Path) -> None:
-    found = presets.read(unpacked("classifier", tmp_path))
+    found = reading.read(unpacked("classifier", tmp_path))
     assert (found.kind, found.network.title, found.takes(33)) == ("ResNetBackbone", "ResNet", True)
     assert found.scale == pytest.approx((1 / 58, 1 / 57, 1 / 56)) and found.offset == (-2.125, -2.0, -1.875)
     assert (found.says_scale, found.side) == (True, 96)
@@ -46,35 +48,35 @@ def test_a_folder_is_read_with_how_its_network_sees_pictures(tmp_path: Path) -> 
 
 
 def test_a_network_for_pictures_of_one_size_says_which(vit: Path) -> None:
-    found = presets.read(vit)
+    found = reading.read(vit)
     assert (found.side, found.takes(64), found.nearest(64), found.says_scale) == (32, False, 32, False)
     assert (found.scale, found.offset) == ((1 / 127.5,), (-1.0,))
 
 
 def test_a_network_for_multiples_of_its_patches_takes_those(tmp_path: Path) -> None:
-    found = presets.read(unpacked("dinov2", tmp_path))
+    found = reading.read(unpacked("dinov2", tmp_path))
     assert [side for side in range(30, 50) if found.takes(side)] == [32, 40, 48]
     assert (found.nearest(45), found.nearest(3)) == (40, 8)
 
 
 def test_weights_in_several_files_are_one_base(tmp_path: Path) -> None:
-    found = presets.read(unpacked("sharded", tmp_path))
+    found = reading.read(unpacked("sharded", tmp_path))
     assert found.weights.name == "model.weights.json" and len(found.files) == 4
 
 
 def test_the_same_content_is_the_same_base_wherever_it_is_and_another_is_not(vit: Path, tmp_path: Path) -> None:
-    base = presets.read(vit)
+    base = reading.read(vit)
     other = Path(shutil.copytree(vit, tmp_path / "other"))
-    assert presets.read(other).sha256 == base.sha256
+    assert reading.read(other).sha256 == base.sha256
     (other / "README.md").write_text("a card")
-    assert presets.read(other).sha256 == base.sha256
+    assert reading.read(other).sha256 == base.sha256
     data = bytearray((other / WEIGHTS).read_bytes())
     data[-1] ^= 1
     (other / WEIGHTS).write_bytes(data)
-    assert presets.read(other).sha256 != base.sha256
+    assert reading.read(other).sha256 != base.sha256
     presets.check_same(base, base.sha256)
     with pytest.raises(ModelError, match="preset-changed"):
-        presets.check_same(presets.read(other), base.sha256)
+        presets.check_same(reading.read(other), base.sha256)
 
 
 @pytest.mark.parametrize(
@@ -127,18 +129,18 @@ def test_a_folder_that_is_a_link_to_another_computer_is_not_looked_at(
     (tmp_path / "root").symlink_to("/")
     (tmp_path / "vit").symlink_to(tmp_path / "root" / behind if behind else elsewhere)
     assert refused(tmp_path / "vit").id == refused(tmp_path / "vit" / "inside").id == "preset-in-a-share"
-    assert presets.stamp(tmp_path / "vit") is None
+    assert reading.stamp(tmp_path / "vit") is None
 
 
 @pytest.mark.parametrize("name", ["config.json", WEIGHTS, "README.md", ".cache"])
 def test_a_file_that_is_a_link_to_another_computer_is_not_looked_at(vit: Path, elsewhere: str, name: str) -> None:
     (vit / name).unlink(missing_ok=True)
     (vit / name).symlink_to(elsewhere)
-    assert presets.stamp(vit) is not None
+    assert reading.stamp(vit) is not None
     if (vit / name).suffix in (".json", ".h5"):
         assert (refused(vit).id, refused(vit).facts["file"]) == ("preset-links-out", name)
     else:  # what is not read may lead anywhere
-        presets.read(vit)
+        reading.read(vit)
 
 
 def test_a_shard_on_another_computer_is_not_looked_at(tmp_path: Path, elsewhere: str) -> None:
@@ -150,7 +152,7 @@ def test_a_shard_on_another_computer_is_not_looked_at(tmp_path: Path, elsewhere:
 def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")
-    assert refused(tmp_path / "one").id == "preset-unreadable" and presets.stamp(tmp_path / "one") is None
+    assert refused(tmp_path / "one").id == "preset-unreadable" and reading.stamp(tmp_path / "one") is None
 
 
 def test_what_is_not_there_or_no_folder(tmp_path: Path) -> None:
@@ -235,7 +237,7 @@ def test_a_shard_that_is_missing_or_smaller_than_the_index_says(tmp_path: Path) 
     edit(folder / "model.weights.json", lambda tree: tree["metadata"].update(total_size=10**9))
     assert refused(folder).facts["file"] == "model.weights.json"
     edit(folder / "model.weights.json", lambda tree: tree["metadata"].update(total_size=1))
-    presets.read(folder)
+    reading.read(folder)
     (folder / "model_00001.weights.h5").unlink()
     error = refused(folder)
     assert (error.id, error.facts["file"]) == ("preset-in-part", "model_00001.weights.h5")
@@ -254,18 +256,17 @@ def test_the_index_names_what_keras_opens_first(tmp_path: Path) -> None:
 
 def test_another_order_of_the_same_shards_is_another_base(tmp_path: Path) -> None:
     folder = unpacked("sharded", tmp_path)
-    before = presets.read(folder).sha256
+    before = reading.read(folder).sha256
     edit(
         folder / "model.weights.json",
         lambda tree: tree["weight_map"].update({"/layers/conv2d/vars": "model_00001.weights.h5"}),
     )
-    assert presets.read(folder).sha256 != before
+    assert reading.read(folder).sha256 != before
 
 
 def test_weights_larger_than_any_network_s_are_not_read(vit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presetfolder, "sha256_of", lambda path: pytest.fail(f"{path} was read"))
-    monkeypatch.setattr(presets, "sha256_of", lambda path: pytest.fail(f"{path} was read"))
-    os.truncate(vit / WEIGHTS, presetfolder.MOST_READ + 1)  # nothing of it takes room on the disk
+    monkeypatch.setattr(reading, "sha256_of", lambda path: pytest.fail(f"{path} was read"))
+    os.truncate(vit / WEIGHTS, folders.MOST_READ + 1)  # nothing of it takes room on the disk
     error = refused(vit)
     assert (error.id, error.facts["file"]) == ("preset-unreadable", WEIGHTS)
     assert "8,000,000,001 bytes" in str(error.facts["why"])
@@ -275,7 +276,7 @@ def test_a_file_that_grows_while_it_is_read_has_an_end(vit: Path, monkeypatch: p
     data = (vit / WEIGHTS).read_bytes()
     size = os.stat_result((*os.stat(vit / WEIGHTS)[:6], len(data) - 7, 0, 0, 0))
     monkeypatch.setattr(Path, "stat", lambda *_: size)
-    assert presetfolder.sha256_of(vit / WEIGHTS) == hashlib.sha256(data[:-7]).hexdigest()
+    assert folders.sha256_of(vit / WEIGHTS) == hashlib.sha256(data[:-7]).hexdigest()
 
 
 def test_what_differs_from_the_hash_that_came_with_it(vit: Path) -> None:
@@ -284,7 +285,7 @@ def test_what_differs_from_the_hash_that_came_with_it(vit: Path) -> None:
     whole = hashlib.sha256((vit / WEIGHTS).read_bytes()).hexdigest()
     note = notes / f"{WEIGHTS}.metadata"
     note.write_text(f"{'a' * 40}\n{whole}\n1.0\n")
-    presets.read(vit)
+    reading.read(vit)
     note.write_text(f"{'a' * 40}\n{'0' * 64}\n1.0\n")
     os.utime(vit / WEIGHTS)
     error = refused(vit)
@@ -310,7 +311,7 @@ def test_a_shard_outside_the_folder_is_not_read(tmp_path: Path) -> None:
 def test_a_link_within_the_folder_is(vit: Path) -> None:
     (vit / WEIGHTS).rename(vit / "real.h5")
     (vit / WEIGHTS).symlink_to("real.h5")
-    assert presets.read(vit).size_bytes == (vit / "real.h5").stat().st_size
+    assert reading.read(vit).size_bytes == (vit / "real.h5").stat().st_size
 
 
 @pytest.mark.parametrize(
@@ -363,7 +364,7 @@ def test_nothing_else_is_an_object_or_a_list_where_none_belongs(vit: Path, odd: 
 
 @pytest.mark.parametrize("name", names())
 def test_what_keras_hub_writes_is_taken(tmp_path: Path, name: str) -> None:
-    assert presets.read(unpacked(name, tmp_path)).kind in presets.NETWORKS
+    assert reading.read(unpacked(name, tmp_path)).kind in presets.NETWORKS
 
 
 # As `keras_hub.src.utils.timm` of KerasHub 0.32 has them: EfficientNet B5 and Lite0, MobileNetV3 large.
@@ -394,7 +395,7 @@ _GIANT = {"num_layers": 40, "hidden_dim": 1536, "num_heads": 24, "intermediate_d
 def test_what_its_published_networks_say_is_taken(tmp_path: Path, network: str, change: dict[str, object]) -> None:
     folder = unpacked(network, tmp_path)
     edit(folder / "config.json", lambda tree: tree["config"].update(change))
-    presets.read(folder)
+    reading.read(folder)
 
 
 @pytest.mark.parametrize(

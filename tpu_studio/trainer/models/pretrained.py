@@ -17,10 +17,12 @@ import keras
 from tpu_studio.trainer.models import initial, plain
 from tpu_studio.trainer.models.kerashub import tables
 from tpu_studio.trainer.models.shapes import Shapes
-from tpu_studio.wire import presetfolder, presets
+from tpu_studio.wire import presets
 from tpu_studio.wire.errors import ModelError, words_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import Preset
+from tpu_studio.wire.pretrained import reading
+from tpu_studio.wire.pretrained.folder import CONFIG
 
 SHOWN = 300  # characters of a message that is not ours
 SMALLEST = 2  # bytes of a weight, in float16
@@ -29,9 +31,9 @@ SPARE = 100_000_000
 
 
 def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
-    """Raises ModelError: those of `presets.read` and `fill`, ``preset-changed``, ``preset-not-chosen``."""
+    """Raises ModelError: those of `reading.read` and `fill`, ``preset-changed``, ``preset-not-chosen``."""
     preset = preset_of(plan)
-    with initial.to_fill(), _blaming(preset, presetfolder.CONFIG):
+    with initial.to_fill(), _blaming(preset, CONFIG):
         model = _built(preset, shapes, options, seed)
     initial.fill(model.get_layer("answer"), seed, lambda path, shape: initial.glorot(shape))
     return model
@@ -41,7 +43,7 @@ def preset_of(plan: Plan) -> Preset:
     folder = plan.job.model.folder
     if not folder:
         raise ModelError("preset-not-chosen", model=plan.job.model.id)
-    preset = presets.read(presets.folder_of(folder, plan.job.base))
+    preset = reading.read(presets.folder_of(folder, plan.job.base))
     presets.check_same(preset, plan.preset_sha256)
     return preset
 

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tpu_studio.wire.presetfolder import CONFIG, CONVERTER, INDEX, WEIGHTS, Folder, flat
+from tpu_studio.wire.presets import INDEX, WEIGHTS
+from tpu_studio.wire.pretrained.folder import CONFIG, CONVERTER, Folder, flat
 
 ACTIVATIONS = (
     "elu", "gelu", "hard_sigmoid", "hard_silu", "hard_swish", "leaky_relu", "linear", "mish", "relu", "relu6", "selu",

@@ -1,7 +1,7 @@
 """The folder of a KerasHub preset as files: what lies in it, which of them are read, and whether they are whole.
 
-`wire.presets` is its door; `wire.presetconfig` reads what the descriptions say. A folder may be a stranger's: no link
-out of it is followed, and no more is read of it than `MOST_READ`.
+`description` reads what its descriptions say. A folder may be a stranger's: no link out of it is followed, and no more
+is read of it than `MOST_READ`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.presets import INDEX, WEIGHTS
 
 CONFIG, CONVERTER, PREPROCESSOR, TASK = "config.json", "image_converter.json", "preprocessor.json", "task.json"
-WEIGHTS, INDEX = "model.weights.h5", "model.weights.json"
 FIRST_SHARD = "model_00000.weights.h5"
 """What Keras opens beside `INDEX`, whatever that names (`ShardedH5IOStore` of Keras 3.15)."""
 MOST_READ = 8_000_000_000

@@ -1,0 +1,113 @@
+"""A folder of KerasHub as a `Preset`: what the planner and the trainer need of it, or why it is not taken."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from pathlib import Path
+
+from tpu_studio.wire import owncode
+from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.presets import INDEX, NETWORKS, Preset
+from tpu_studio.wire.pretrained.description import (
+    check_format,
+    check_names,
+    check_values,
+    converter_of,
+    only_side,
+    patch_of,
+    seeing,
+)
+from tpu_studio.wire.pretrained.folder import (
+    CONFIG,
+    CONVERTER,
+    PREPROCESSOR,
+    TASK,
+    Folder,
+    Signature,
+    check_sums,
+    check_whole,
+    sha256_of,
+    weights_of,
+)
+
+_DESCRIPTIONS = (CONFIG, CONVERTER, PREPROCESSOR, TASK)
+_LONGEST_PATH = 4_096
+
+
+def read(folder: Path) -> Preset:
+    """The preset in *folder*. Its weights are read once, for their hash, as long as no file changes.
+
+    Raises:
+        ModelError: ``preset-in-a-share``, ``preset-missing``, ``preset-unreadable``, ``preset-other-format``,
+            ``preset-pickled``, ``preset-foreign``, ``preset-other-network``, ``preset-in-part``, ``preset-differs``,
+            ``preset-links-out``; facts ``path`` and, where it is about one, ``file`` and ``why``.
+    """
+    if owncode.in_a_share(folder) or len(str(folder)) > _LONGEST_PATH:
+        raise ModelError("preset-in-a-share", path=str(folder)[:_LONGEST_PATH])
+    try:
+        whole = owncode.located(folder)
+        if whole is None:
+            raise ModelError("preset-in-a-share", path=str(folder))
+        if not whole.is_dir():
+            raise ModelError("preset-missing", path=str(folder))
+        found = Folder(folder, whole)
+        return _read(found, found.signature())
+    except OSError as error:
+        raise ModelError("preset-unreadable", path=str(folder), file=_name(error), why=error.strerror) from error
+
+
+def stamp(folder: Path) -> object:
+    """What is another one when a file of *folder* was changed; quick. None where it cannot be looked at."""
+    if owncode.in_a_share(folder):
+        return None
+    try:
+        whole = owncode.located(folder)
+        return whole and Folder(folder, whole).signature()
+    except OSError:
+        return None
+
+
+@functools.lru_cache(maxsize=8)
+def _read(folder: Folder, signature: Signature) -> Preset:
+    described = {name: tree for name in _DESCRIPTIONS if (tree := folder.json(name)) is not None}
+    check_format(folder, described.get(CONFIG))
+    for name, tree in described.items():
+        check_names(folder, name, tree)
+    config = described[CONFIG]
+    kind, values = str(config.get("class_name")), config.get("config")
+    if kind not in NETWORKS or not isinstance(values, dict):
+        raise ModelError("preset-other-network", path=str(folder.given), file=CONFIG, network=kind[:60])
+    check_values(folder, values)
+    converter = described.get(CONVERTER) or converter_of(described.get(PREPROCESSOR))
+    scale, offset, side = seeing(folder, (converter or {}).get("config"))
+    sizes, patch = NETWORKS[kind].sizes, 1
+    if sizes == "one":
+        side = only_side(folder, values)
+    elif sizes == "patches":
+        patch = patch_of(folder, values)
+    weights = weights_of(folder)
+    check_whole(folder, weights)
+    files = (*described, *weights)
+    sums = {name: sha256_of(folder.whole / name) for name in files}
+    check_sums(folder, sums)
+    read = [name for name in files if name != TASK]  # what its own head was is not used
+    counts = "\n".join(f"{name} {sums[name]}" for name in sorted(read))
+    return Preset(
+        folder.given,
+        kind,
+        values,
+        scale or (1 / 127.5,),
+        offset or ((0.0,) if scale else (-1.0,)),
+        bool(scale),
+        side,
+        patch,
+        files,
+        sum((folder.whole / name).stat().st_size for name in weights if name != INDEX),
+        hashlib.sha256(counts.encode()).hexdigest(),
+    )
+
+
+def _name(error: OSError) -> str:
+    return os.path.basename(str(error.filename or "")) or "the folder"
