@@ -99,7 +99,7 @@ def _preset(plan: Plan) -> Iterator[tuple[str, bytes]]:
             limit=presets.MOST_BROUGHT,
         )
     for name in preset.files:
-        yield "/".join(("tpu_studio", *presets.BROUGHT, name)), (preset.folder / name).read_bytes()
+        yield "/".join(("tpu_studio", *presets.BROUGHT, name)), reading.content(preset, name)
 
 
 def _digits() -> bytes:

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -43,7 +44,7 @@ def open_plain(path: Path, flags: int, mode: int = 0o644) -> int:
     return fd
 
 
-def open_to_read(path: Path) -> BinaryIO:
+def open_to_read(path: Path) -> BufferedReader:
     """The plain file at *path*; a pipe in its place is not waited for.
 
     Raises:
@@ -56,7 +57,7 @@ def open_to_read(path: Path) -> BinaryIO:
     return os.fdopen(fd, "rb")
 
 
-def open_below(root: Path, relative: PurePath) -> BinaryIO:
+def open_below(root: Path, relative: PurePath) -> BufferedReader:
     """The plain file *relative* below the folder *root*, to read: no link is followed on the way to it, whoever changes
     the folder meanwhile, and no pipe waited for.
 

@@ -65,7 +65,7 @@ class Preset:
     scale, offset: What is multiplied with a pixel from 0 to 255 of each colour, and then added to it.
     says_scale: Whether the folder says these; else pixels go from −1 to 1.
     side: Pixels of a picture's side that it learned with; 0 where the folder does not say it. *patch*: Of a patch's.
-    files: Names of all files that are read.
+    sums: The sha256 of each file that is read, by name: its descriptions, then its weights.
     size_bytes: Of its weights.
     sha256: Of all that counts: the same base.
     """
@@ -78,9 +78,13 @@ class Preset:
     says_scale: bool
     side: int
     patch: int
-    files: tuple[str, ...]
+    sums: Mapping[str, str]
     size_bytes: int
     sha256: str
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(self.sums)
 
     @property
     def network(self) -> Network:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import re
 import tarfile
 from dataclasses import replace
@@ -118,6 +119,32 @@ def test_a_folder_of_pretrained_weights_travels_as_it_was_planned_with_or_not_at
         bundle(replace(begins, preset_sha256="0" * 64))
     monkeypatch.setattr(presets, "MOST_BROUGHT", 1000)
     with pytest.raises(ModelError, match="preset-too-large-to-bring"):
+        bundle(begins)
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_a_link_that_takes_the_place_of_a_description_brings_no_file_of_mine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: bool
+) -> None:
+    """After the plan, or, *hashed*, between the last look at the folder and the archive; of the same size and time."""
+    folder, secret = unpacked("vit", tmp_path), tmp_path / "id_ed25519"
+    secret.write_bytes(b"-----BEGIN OPENSSH PRIVATE KEY-----\n" + b"k" * 400)
+    task = folder / "task.json"
+    task.write_text('{"class_name": "x"}'.ljust(secret.stat().st_size))
+    os.utime(task, ns=(secret.stat().st_mtime_ns,) * 2)
+    seen, made = reading.read(folder), plan()
+    job = made.job.with_values({"model.name": "kerashub-backbone", "model.preset": str(folder)})
+    begins = replace(made, job=job, preset_sha256=seen.sha256)
+    assert b"OPENSSH" not in b"".join(names_in(bundle(begins)).values())
+    if hashed:
+        monkeypatch.setattr(reading, "read", lambda _: seen)
+    task.unlink()
+    task.symlink_to(secret)
+    with pytest.raises(ModelError, match="preset-links-out"):
+        bundle(begins)
+    task.unlink()
+    task.write_bytes(secret.read_bytes())
+    with pytest.raises(ModelError, match="preset-changed" if hashed else "preset-unreadable"):
         bundle(begins)
 
 

@@ -275,8 +275,8 @@ def test_weights_larger_than_any_network_s_are_not_read(vit: Path, monkeypatch: 
 def test_a_file_that_grows_while_it_is_read_has_an_end(vit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = (vit / WEIGHTS).read_bytes()
     size = os.stat_result((*os.stat(vit / WEIGHTS)[:6], len(data) - 7, 0, 0, 0))
-    monkeypatch.setattr(Path, "stat", lambda *_: size)
-    assert folders.sha256_of(vit / WEIGHTS) == hashlib.sha256(data[:-7]).hexdigest()
+    monkeypatch.setattr(os, "fstat", lambda *_: size)
+    assert folders.sha256_of(folders.Folder(vit, vit), WEIGHTS) == hashlib.sha256(data[:-7]).hexdigest()
 
 
 def test_what_differs_from_the_hash_that_came_with_it(vit: Path) -> None:
@@ -312,6 +312,15 @@ def test_a_link_within_the_folder_is(vit: Path) -> None:
     (vit / WEIGHTS).rename(vit / "real.h5")
     (vit / WEIGHTS).symlink_to("real.h5")
     assert reading.read(vit).size_bytes == (vit / "real.h5").stat().st_size
+
+
+def test_what_a_link_within_the_folder_leads_to_is_read_again_once_it_is_another_file(vit: Path) -> None:
+    (vit / "config.json").rename(vit / "real.json")
+    (vit / "config.json").symlink_to("real.json")
+    before = reading.stamp(vit)
+    first = reading.read(vit).sha256
+    edit(vit / "real.json", lambda tree: tree["config"].update(dropout=0.25))
+    assert reading.stamp(vit) != before and reading.read(vit).sha256 != first
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,14 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from io import BufferedReader
+from pathlib import Path, PurePath
 from typing import Any, NoReturn
 
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.presets import INDEX, WEIGHTS
 
 CONFIG, CONVERTER, PREPROCESSOR, TASK = "config.json", "image_converter.json", "preprocessor.json", "task.json"
@@ -69,11 +71,19 @@ class Folder:
         return os.path.lexists(self.whole / name)
 
     def check_inside(self, name: str) -> None:
+        if not stat.S_ISREG(self._located(name).lstat().st_mode):
+            self.refuse("preset-unreadable", name, "It is no plain file.")
+
+    def open(self, name: str) -> BufferedReader:
+        """To read; whatever takes its place just then, no file outside. Raises ModelError ``preset-links-out``;
+        OSError."""
+        return open_below(self.whole, PurePath(self._located(name).name))
+
+    def _located(self, name: str) -> Path:
         at = owncode.located(self.whole / name)
         if at is None or at.parent != self.whole:
             self.refuse("preset-links-out", name, "It is a link to somewhere else.")
-        if not stat.S_ISREG(at.lstat().st_mode):
-            self.refuse("preset-unreadable", name, "It is no plain file.")
+        return at
 
 
 def weights_of(folder: Folder) -> tuple[str, ...]:
@@ -142,10 +152,11 @@ def check_sums(folder: Folder, sums: Mapping[str, str]) -> None:
             folder.refuse("preset-differs", name, "It is not the file that was fetched: its sha256 is another one.")
 
 
-def sha256_of(path: Path) -> str:
+def sha256_of(folder: Folder, name: str) -> str:
     """Of as many bytes as it has now: somebody may go on writing it."""
-    found, left = hashlib.sha256(), path.stat().st_size
-    with open(path, "rb") as file:
+    found = hashlib.sha256()
+    with folder.open(name) as file:
+        left = os.fstat(file.fileno()).st_size
         while left > 0 and (data := file.read(min(left, _CHUNK))):
             found.update(data)
             left -= len(data)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError
-from tpu_studio.wire.presets import INDEX, NETWORKS, Preset
+from tpu_studio.wire.presets import INDEX, MOST_BROUGHT, NETWORKS, Preset
 from tpu_studio.wire.pretrained.description import (
     check_format,
     check_names,
@@ -69,6 +69,25 @@ def stamp(folder: Path) -> object:
         return None
 
 
+def content(preset: Preset, name: str) -> bytes:
+    """Of one of its files, no other than `read` has hashed, whatever stands in its place by now.
+
+    Raises:
+        ModelError: ``preset-changed``, ``preset-in-a-share``, ``preset-links-out``, ``preset-unreadable``.
+    """
+    try:
+        whole = owncode.located(preset.folder)
+        if whole is None:
+            raise ModelError("preset-in-a-share", path=str(preset.folder))
+        with Folder(preset.folder, whole).open(name) as file:
+            data = file.read(MOST_BROUGHT + 1)
+    except OSError as error:
+        raise ModelError("preset-unreadable", path=str(preset.folder), file=name, why=error.strerror) from error
+    if hashlib.sha256(data).hexdigest() != preset.sums[name]:
+        raise ModelError("preset-changed", path=str(preset.folder), file=preset.folder.name)
+    return data
+
+
 @functools.lru_cache(maxsize=8)
 def _read(folder: Folder, signature: Signature) -> Preset:
     described = {name: tree for name in _DESCRIPTIONS if (tree := folder.json(name)) is not None}
@@ -90,7 +109,7 @@ def _read(folder: Folder, signature: Signature) -> Preset:
     weights = weights_of(folder)
     check_whole(folder, weights)
     files = (*described, *weights)
-    sums = {name: sha256_of(folder.whole / name) for name in files}
+    sums = {name: sha256_of(folder, name) for name in files}
     check_sums(folder, sums)
     read = [name for name in files if name != TASK]  # what its own head was is not used
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(read))
@@ -103,7 +122,7 @@ def _read(folder: Folder, signature: Signature) -> Preset:
         bool(scale),
         side,
         patch,
-        files,
+        sums,
         sum((folder.whole / name).stat().st_size for name in weights if name != INDEX),
         hashlib.sha256(counts.encode()).hexdigest(),
     )
