@@ -9,11 +9,11 @@ from typing import Any
 
 from tests.fakes.skies import Sky, cloud_plan
 from tpu_studio.store.journal import JournalFile
-from tpu_studio.wire.controls import send
 from tpu_studio.wire.events import Event, complete_lines, decode
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import PLAN, create_once
 from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.state import State
@@ -84,7 +84,7 @@ class CloudDesk:
         return self.driver.state(self.run)
 
     def stop(self, *, keep: bool = True) -> None:
-        send(self.folder, {"verb": "stop", "keep": keep, "attempt": self.state.attempt})
+        believed.ask(self.folder, {"verb": "stop", "keep": keep, "attempt": self.state.attempt})
 
     def said(self, kind: str) -> list[Event]:
         return [event for event in desk_events(self.folder) if event.kind == kind]

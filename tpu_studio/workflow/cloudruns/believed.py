@@ -4,7 +4,7 @@ The bucket is written by the machine, too, where a person's code runs: what lies
 anybody who has the machine's account. Limits decide what is rented next and how long, so a raise is believed only where
 ``limits-asked.jsonl`` of this disk names it, which nobody brings here from the bucket. Each of its lines stands for one
 change, in their order: what was asked for and later lowered does not come back by being written once more. A stop is
-obeyed whoever asks.
+obeyed whoever asks; where one was asked for here it alone says whether the model is kept.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from tpu_studio.wire.runfolder import LIMITS_ASKED
 from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
 
 FILE = LIMITS_ASKED
+_KEPT = {"limits": ("hours", "money_usd"), "stop": ("verb", "keep", "attempt")}
+"""What a line tells of a record, by its verb."""
 _Record = TypeVar("_Record", bound=Mapping[str, object])
 
 
@@ -36,8 +38,15 @@ def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, object]] = ()) -> 
 
 def ask(run: Path, record: Mapping[str, object]) -> int:
     """`controls.send`, believed here. Before it is sent, so that nothing is asked for and then not believed."""
-    _append(run, [record] if record.get("verb") == "limits" else [])
+    _append(run, [record] if record.get("verb") in _KEPT else [])
     return send(run, record)
+
+
+def own_stops(run: Path, records: Iterable[_Record]) -> list[_Record]:
+    """The stops among *records* that were asked for here."""
+    stops = [one for one in records if one.get("verb") == "stop"]
+    left = _left(run, stops, "stop")
+    return [one for one in stops if not any(one is other for other in left)]
 
 
 def take(run: Path, records: Iterable[Mapping[str, object]]) -> None:
@@ -72,12 +81,13 @@ def _append(run: Path, records: Iterable[Mapping[str, object]]) -> None:
         os.fsync(file.fileno())
 
 
-def _left(run: Path, records: Iterable[_Record]) -> list[_Record]:
-    """The changes of limits among *records* that no line stands for, behind that of the one before."""
+def _left(run: Path, records: Iterable[_Record], verb: str = "limits") -> list[_Record]:
+    """The changes of limits among *records*, or those of *verb*, that no line stands for, behind that of the one
+    before."""
     asked, at = _asked(run), 0
     left = []
     for one in records:
-        if one.get("verb") == "limits":
+        if one.get("verb") == verb:
             try:
                 at = asked.index(_line(one), at) + 1
             except ValueError:
@@ -93,4 +103,4 @@ def _asked(run: Path) -> list[str]:
 
 
 def _line(record: Mapping[str, object]) -> str:
-    return json.dumps({name: record.get(name) for name in ("hours", "money_usd")}, sort_keys=True)
+    return json.dumps({name: record.get(name) for name in _KEPT[str(record["verb"])]}, sort_keys=True)

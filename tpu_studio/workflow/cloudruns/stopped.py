@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.limits import Limits
-from tpu_studio.workflow.cloudruns import decide
+from tpu_studio.workflow.cloudruns import believed, decide
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.decide import Seen
 from tpu_studio.workflow.cloudruns.mirror import desk_events
@@ -20,13 +20,14 @@ from tpu_studio.workflow.cloudruns.state import fold
 
 
 def read_stop(run: Watched) -> None:
+    """What was asked for here counts; where nothing was, the newest that lies in the run's folder, whoever asked."""
     asked = [one for one in Controls(run.folder).read() if one.get("verb") == "stop"]
-    mine = [one for one in asked if int(one.get("attempt") or run.state.attempt) >= run.state.attempt]
-    if not mine:
+    now = [one for one in asked if int(one.get("attempt") or run.state.attempt) >= run.state.attempt]
+    if not now:
         run.stop = ("", 0.0)
-    elif not run.stop[0] or not mine[-1].get("keep", True):
-        at = run.stop[1] or run.side.clock.now()
-        run.stop = ("keep" if mine[-1].get("keep", True) else "discard", at)
+        return
+    counts = (believed.own_stops(run.folder, now) or now)[-1]
+    run.stop = ("keep" if counts.get("keep", True) else "discard", run.stop[1] or run.side.clock.now())
 
 
 def still_there(run: Watched, install: str, acts: Acts, rules: Rules, limits: Limits) -> bool:

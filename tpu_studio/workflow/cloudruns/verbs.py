@@ -62,7 +62,7 @@ class CloudVerbs:
         self._refuse_taken_over(folder, _known_owner(folder))
         record = {"verb": "stop", "keep": keep, "attempt": state.attempt}
         try:
-            controls.send(folder, record)
+            believed.ask(folder, record)
         except OSError as error:  # no disk keeps a machine from being stopped
             try:
                 is_sent = self._mirror(folder).controls.send(record)

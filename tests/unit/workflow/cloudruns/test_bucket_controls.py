@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.clouddesk import RUN
+from tests.fakes.clouddesk import RUN, CloudDesk
 from tests.fakes.skies import Sky
 from tpu_studio.wire.controls import Controls, send
-from tpu_studio.workflow.cloudruns import bucketcontrols
+from tpu_studio.workflow.cloudruns import believed, bucketcontrols
 from tpu_studio.workflow.cloudruns.mirror import Mirror
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 
 PREFIX = f"runs/{RUN}/control/"
 
@@ -128,3 +129,43 @@ def test_an_order_that_makes_way_for_anothers_is_not_lost_by_a_kill_nor_asked_fo
     Mirror(mirror.folder, "aaaaaaaa", sky.side().mailbox).controls.push()
     assert [one["verb"] for one in Controls(mirror.folder).read()] == ["profile", "extend"]
     assert b"extend" in sky.objects[f"{PREFIX}000002.json"][0]
+
+
+def theirs_to_discard(desk: CloudDesk, sky: Sky) -> None:
+    desk.turn()
+    there = [name for name in sky.objects if name.startswith(PREFIX)]
+    put(sky, len(there) + 1, b'{"verb":"stop","keep":false,"attempt":1}')
+    desk.turn()
+
+
+@pytest.mark.parametrize(
+    ("asked", "ends"),
+    [
+        (["keep", "theirs"], "stopped-keep"),
+        (["theirs", "keep"], "stopped-keep"),
+        (["keep", "theirs", "theirs"], "stopped-keep"),
+        (["keep", "discard"], "stopped-discard"),
+        (["theirs"], "stopped-discard"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else value,
+)
+def test_a_stop_of_others_does_not_discard_the_model_where_i_asked_to_keep_it(
+    desk: CloudDesk, sky: Sky, asked: list[str], ends: str
+) -> None:
+    while not sky.nodes or desk.state.machine is None or desk.state.machine.ready is None:
+        desk.turn()
+    sky.hang()
+    for one in asked:
+        theirs_to_discard(desk, sky) if one == "theirs" else desk.stop(keep=one == "keep")
+    desk.turn()
+    desk.die()
+    desk.start()
+    desk.until()
+    assert sky.nodes == {} and [told.get("why") for told in desk.said("leaving")] == [ends]
+
+
+def test_the_verb_stop_is_one_that_was_asked_for_here(desk: CloudDesk) -> None:
+    CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, keep=True)
+    send(desk.folder, {"verb": "stop", "keep": False, "attempt": desk.state.attempt})
+    own = believed.own_stops(desk.folder, Controls(desk.folder).read())
+    assert [one["keep"] for one in own] == [True]

@@ -18,13 +18,12 @@ from tests.fakes.clouddesk import RUN, CloudDesk, Killed, ends, killed_at, train
 from tests.fakes.skies import Sky
 from tpu_studio.domain.sentences import say
 from tpu_studio.store.index import Index
-from tpu_studio.wire import controls
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk as desk_files
-from tpu_studio.workflow.cloudruns import bucketcontrols
+from tpu_studio.workflow.cloudruns import believed, bucketcontrols
 from tpu_studio.workflow.cloudruns import mirror as mirrors
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.ports import CloudSide
@@ -244,7 +243,7 @@ def test_on_a_full_disk_a_person_can_stop_it(
     def no_room(*arguments: Any) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(controls, "send", no_room)
+    monkeypatch.setattr(believed, "send", no_room)
     CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, True)
     for _ in range(60):
         desk.turn()
@@ -269,7 +268,7 @@ def test_a_stop_that_nothing_takes_is_told_as_a_run_that_goes_on(
     def no_answer(call: str, done: bool) -> None:
         raise CloudUnclear("timed-out")
 
-    monkeypatch.setattr(controls, "send", no_room)
+    monkeypatch.setattr(believed, "send", no_room)
     sky.hook = no_answer
     with pytest.raises(RunError) as refused:
         CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, True)
