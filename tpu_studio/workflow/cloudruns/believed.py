@@ -42,11 +42,12 @@ def ask(run: Path, record: Mapping[str, object]) -> int:
     return send(run, record)
 
 
-def own_stops(run: Path, records: Iterable[_Record]) -> list[_Record]:
-    """The stops among *records* that were asked for here."""
-    stops = [one for one in records if one.get("verb") == "stop"]
-    left = _left(run, stops, "stop")
-    return [one for one in stops if not any(one is other for other in left)]
+def stops(run: Path, attempt: int) -> list[Control]:
+    """Those of that *attempt* or a later one that count, in their order: what was asked for here, else all of them."""
+    asked = [one for one in Controls(run).read() if one.get("verb") == "stop"]
+    asked = [one for one in asked if int(one.get("attempt") or attempt) >= attempt]
+    strangers = [one["number"] for one in _left(run, asked, "stop")]
+    return [one for one in asked if one["number"] not in strangers] or asked
 
 
 def take(run: Path, records: Iterable[Mapping[str, object]]) -> None:

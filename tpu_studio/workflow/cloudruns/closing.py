@@ -20,7 +20,7 @@ from tpu_studio.wire.plainfiles import write_inside
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder
 from tpu_studio.wire.stops import LONGEST_GAP_S
-from tpu_studio.workflow.cloudruns import asking, bill, compiling
+from tpu_studio.workflow.cloudruns import asking, believed, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
 from tpu_studio.workflow.cloudruns.lasted import THERE_S, Signs, Until, until
@@ -218,7 +218,7 @@ class Closing:
                 for attempt in range(1, run.state.attempt + 1):
                     run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
                     run.mirror.records(attempt)
-                if _is_discarded(with_guard(run.state, run.words.guard(run.state.attempt))):
+                if _is_discarded(run):
                     run.mirror.discard()
                 run.mirror.result()
                 self.tell_left_out(run)
@@ -288,8 +288,12 @@ def _within(spans: Iterable[tuple[float, float]], until: float) -> float:
     return sum(max(0.0, min(end, until) - begun) for begun, end in spans)
 
 
-def _is_discarded(state: State) -> bool:
-    return state.end is not None and state.end.get("reason") == Reason.DISCARDED.value
+def _is_discarded(run: Watched) -> bool:
+    """Also by the word of the machine, which obeys whoever writes to the bucket: not where it was to be kept."""
+    end = with_guard(run.state, run.words.guard(run.state.attempt)).end
+    asked = believed.stops(run.folder, run.state.attempt)
+    kept = bool(asked) and asked[-1].get("keep", True)
+    return end is not None and end.get("reason") == Reason.DISCARDED.value and not kept
 
 
 def _lived_until(folder: Path, machine: Machine) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.limits import Limits
 from tpu_studio.workflow.cloudruns import believed, decide
 from tpu_studio.workflow.cloudruns.acts import Acts
@@ -20,14 +19,11 @@ from tpu_studio.workflow.cloudruns.state import fold
 
 
 def read_stop(run: Watched) -> None:
-    """What was asked for here counts; where nothing was, the newest that lies in the run's folder, whoever asked."""
-    asked = [one for one in Controls(run.folder).read() if one.get("verb") == "stop"]
-    now = [one for one in asked if int(one.get("attempt") or run.state.attempt) >= run.state.attempt]
-    if not now:
+    asked = believed.stops(run.folder, run.state.attempt)
+    if not asked:
         run.stop = ("", 0.0)
         return
-    counts = (believed.own_stops(run.folder, now) or now)[-1]
-    run.stop = ("keep" if counts.get("keep", True) else "discard", run.stop[1] or run.side.clock.now())
+    run.stop = ("keep" if asked[-1].get("keep", True) else "discard", run.stop[1] or run.side.clock.now())
 
 
 def still_there(run: Watched, install: str, acts: Acts, rules: Rules, limits: Limits) -> bool:

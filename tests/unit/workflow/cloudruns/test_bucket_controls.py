@@ -167,5 +167,18 @@ def test_a_stop_of_others_does_not_discard_the_model_where_i_asked_to_keep_it(
 def test_the_verb_stop_is_one_that_was_asked_for_here(desk: CloudDesk) -> None:
     CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, keep=True)
     send(desk.folder, {"verb": "stop", "keep": False, "attempt": desk.state.attempt})
-    own = believed.own_stops(desk.folder, Controls(desk.folder).read())
-    assert [one["keep"] for one in own] == [True]
+    assert [one["keep"] for one in believed.stops(desk.folder, 1)] == [True]
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_nor_are_its_copies_deleted_where_the_machine_obeyed_that(desk: CloudDesk, sky: Sky, mine: bool) -> None:
+    copies = f"runs/{RUN}/checkpoints/"
+    while not any(name.startswith(copies) for name in sky.objects):
+        desk.turn()
+    if mine:
+        desk.stop(keep=True)
+    put(sky, 1, b'{"verb":"stop","keep":false,"attempt":1}')
+    desk.until()
+    told = [held[0] for name, held in sky.objects.items() if name.startswith(f"runs/{RUN}/events/a0001-w000/")]
+    assert any(b'"discarded"' in one for one in told)
+    assert any(name.startswith(copies) for name in sky.objects) == mine
