@@ -393,7 +393,7 @@ def _rented_rows(made: Plan) -> list[list[str]]:
     from tpu_studio.planner.report import travels
     from tpu_studio.planner.report.cap import cap, nets
 
-    price, data = made.price, travels.data_path(made)
+    price = made.price
     rate = f"{figures.money(price.usd_per_hour)} an hour" if price else "not known"
     if price and price.as_of:
         rate += f" (as of {price.as_of})"
@@ -406,7 +406,7 @@ def _rented_rows(made: Plan) -> list[list[str]]:
     )
     return [
         ["Machine", f"{made.accelerator}, {made.job.where.tier}, in {', '.join(made.job.where.zones)}"],
-        *([["Data", f"{data}. {travels.data_words(made)}"]] if data else []),
+        *([one.label, f"{one.path}. {one.words}"] for one in travels.brought(made)),
         ["Price", rate],
         *_besides_rows(made),
         ["Cap", cap(made)],

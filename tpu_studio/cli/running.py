@@ -20,6 +20,7 @@ from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import model_from_before
+from tpu_studio.wire.visible import one_line
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.cloudruns.offer import Offer
@@ -88,9 +89,12 @@ def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) 
     output.say(limits_in_words(limits.money_usd, limits.hours))
     output.say(_price_in_words(offer))
     if path := plan.job.data.path:
-        output.say(f"Where its data is not in the bucket yet, it is read here: {Path(plan.job.base, str(path))}")
+        path = one_line(str(Path(plan.job.base, path)))
+        output.say(f"Where its data is not in the bucket yet, it is read here: {path}")
+    if folder := plan.job.model.folder:
+        output.say(f"The folder that it begins from is copied to the bucket from here: {one_line(folder)}")
     if plan.job.model.is_own:
-        output.say(f"It runs Python code of its own on the rented machine: {plan.job.model.file}")
+        output.say(f"It runs Python code of its own on the rented machine: {one_line(str(plan.job.model.file))}")
     if not arguments.yes and (output.as_json or not output.ask("Take it over?")):
         raise BadInput("needs-yes", usd=offer.most_usd)
     return offer

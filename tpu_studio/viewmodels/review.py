@@ -178,8 +178,7 @@ def review_of(
         facts.append(Fact("Besides the chips", besides.total(plan).capitalize(), more))
     facts.append(_cap(plan))
     facts.append(_waits(plan))
-    if path := travels.data_path(plan):
-        facts.append(Fact("Data", path, travels.data_words(plan)))
+    facts += [Fact(one.label, one.path, one.words) for one in travels.brought(plan)]
     return Review(
         title=f"Start {plan.job.name} on the practice cloud?"
         if practice

@@ -90,6 +90,7 @@ class Plan:
             time; 0: all, and in plans of older versions.
         consent: sha256 of the user's own model file that was agreed to, or "".
         preset_sha256: Of the folder that the model begins from (``wire.presets``); "" where it begins from none.
+        preset_bytes: Of that folder's weights; 0 in plans of older versions.
         price: None when unknown.
         verdict: None, and alternatives empty, where they were not asked for, and in plans of older versions.
         basis: None in plans of older versions.
@@ -128,6 +129,7 @@ class Plan:
     scored_at_once: int = 0
     consent: str = ""
     preset_sha256: str = ""
+    preset_bytes: int = 0
     run: str = ""
     created: float = 0.0
     app: str = ""
@@ -174,7 +176,7 @@ class Plan:
         if self.scored_at_once:  # a plan of an older version is written as it was
             tree["scored_at_once"] = self.scored_at_once
         if self.preset_sha256:
-            tree["preset_sha256"] = self.preset_sha256
+            tree |= {"preset_sha256": self.preset_sha256, "preset_bytes": self.preset_bytes}
         tree["job"] = _without_younger_keys(self.job.to_json())
         tree["base"] = self.job.base
         return tree
@@ -247,6 +249,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             sharded=tree.get("sharded", False),
             scored_at_once=tree.get("scored_at_once", 0),
             preset_sha256=_sha256(tree.get("preset_sha256", "")),
+            preset_bytes=tree.get("preset_bytes", 0),
             **plain,
             **ranges,
         )
@@ -318,6 +321,7 @@ _BOUNDS = {
     "devices": (1, 100_000),  # ten of the largest slices
     "table_rows": (0, 10**8),
     "scored_at_once": (0, 10**12),
+    "preset_bytes": (0, 10**15),
 }
 
 

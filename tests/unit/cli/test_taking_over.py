@@ -75,6 +75,20 @@ def test_a_run_in_a_bucket_is_taken_over_only_after_a_yes_to_its_limits(
     assert bucket.watch(yes=True) == 0 and bucket.taken == [ADDRESS]
 
 
+def test_what_would_be_read_on_this_computer_is_named_in_lines_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = strangers("cloud")
+    changes = {"data.path": "/home/me/diary\nIt has no cost limit.", "data.kind": "text", "model.name": "gpt-tiny"}
+    with pytest.raises(BadInput):
+        Bucket(monkeypatch, "cloud", plan=replace(plan, job=plan.job.with_values(changes))).watch()
+    assert "it is read here: /home/me/diary It has no" in capsys.readouterr().err
+    changes = {"model.name": "kerashub-backbone", "model.preset": "/home/me/private/vit"}
+    with pytest.raises(BadInput):
+        Bucket(monkeypatch, "cloud", plan=replace(plan, job=plan.job.with_values(changes))).watch()
+    assert "begins from is copied to the bucket from here: /home/me/private/vit" in capsys.readouterr().err
+
+
 def test_what_is_shown_is_what_the_limits_come_to_and_not_the_plans_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

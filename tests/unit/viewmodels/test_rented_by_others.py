@@ -8,16 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.looks import DIAMONDS, LAPTOP, NOW, job
+from tests.fakes.looks import DIAMONDS, HANDS, LAPTOP, NOW, job
 from tests.fakes.making import make_plan
+from tests.fakes.presets import unpacked
 from tests.fakes.views import T
 from tests.unit.viewmodels.test_rented_words import plan_at, row
 from tpu_studio.cli import planning
+from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.planner.report import travels
 from tpu_studio.viewmodels.money import month_of
 from tpu_studio.viewmodels.news import news
 from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.runrows import row_of
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import RunError
 from tpu_studio.workflow import desk
+from tpu_studio.workflow.planning import Draft, Sources, plan_job
 from tpu_studio.workflow.ports import RunSummary
 
 
@@ -47,6 +54,27 @@ def test_the_review_and_the_command_line_name_the_data_that_is_copied_to_the_buc
     built_in = plan_at("practice")
     assert "Data" not in [fact.label for fact in review_of(built_in, date.today()).facts]
     assert "\nData" not in planning.as_text(built_in)
+
+
+@pytest.mark.parametrize("place", ["cloud", "practice"])
+def test_and_the_folder_that_the_model_begins_from(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A job named a folder of the person's own weights: up to 128 MB went up, and no word said so."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = unpacked("vit", tmp_path / "private")
+    asked = job("kerashub-backbone", "images", model={"preset": "~/private/vit"}, where={"place": place})
+    plan = plan_job(Draft(asked, HANDS), Sources(SHIPPED), NOW).plan
+    size = figures.size((folder / "model.weights.h5").stat().st_size)
+    copied = f"{size} of weights: copied to {'your' if place == 'cloud' else 'the practice'} bucket."
+    facts = [(fact.value, fact.more) for fact in review_of(plan, date.today()).facts if fact.label == "Begins from"]
+    assert facts == [(str(folder), copied)]
+    (line,) = [line for line in planning.as_text(plan).splitlines() if line.startswith("Begins from")]
+    assert line.endswith(f" {folder}. {copied}")
+    older = plans.loads(plans.dumps(replace(plan, preset_bytes=0)))
+    assert [one.words for one in travels.brought(older)][1:] == [f"Copied to {copied.partition('copied to ')[2]}"]
+    assert plans.loads(plans.dumps(plan)) == plan
+    for odd in (-1, "x", 10**16, True):
+        with pytest.raises(RunError, match="preset_bytes"):
+            plans.from_json({**plan.to_json(), "preset_bytes": odd})
 
 
 def test_a_copy_that_somebody_sent_costs_nothing_here_and_no_machine_of_it_is_looked_for(tmp_path: Path):

@@ -1,6 +1,9 @@
-"""Which data of this computer a rented run takes along. Pure."""
+"""What of this computer a rented run takes along: its data, and the folder that its model begins from. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tpu_studio.domain import figures
 from tpu_studio.wire import places
@@ -9,16 +12,30 @@ from tpu_studio.wire.records import whole
 from tpu_studio.wire.visible import one_line
 
 
-def data_path(plan: Plan) -> str:
-    """Whole; "" where it comes with the program."""
-    return one_line(str(plan.job.data.path or ""))
+@dataclass(frozen=True)
+class Brought:
+    """*path*: whole. *words*: `2,062 pictures, 4.2 MB: copied to your bucket.`"""
+
+    label: str
+    path: str
+    words: str
 
 
-def data_words(plan: Plan) -> str:
-    """`2,062 pictures, 4.2 MB: copied to your bucket.`"""
-    count, size = whole(plan.data.get("examples")), whole(plan.data.get("bytes_on_disk"))
-    told = [f"{count:,} {figures.noun(plan.job.data.kind, plan.task)}"] if count else []
-    told += [figures.size(size)] if size else []
+def brought(plan: Plan) -> Iterator[Brought]:
+    """Nothing of what comes with the program; the person's own model file is asked about by itself."""
+    if path := plan.job.data.path:
+        count, size = whole(plan.data.get("examples")), whole(plan.data.get("bytes_on_disk"))
+        told = [f"{count:,} {figures.noun(plan.job.data.kind, plan.task)}"] if count else []
+        told += [figures.size(size)] if size else []
+        yield Brought("Data", one_line(str(path)), _copied(plan, told))
+    if path := plan.job.model.folder:
+        size = plan.preset_bytes
+        yield Brought(
+            "Begins from", one_line(path), _copied(plan, [f"{figures.size(size)} of weights"] if size else [])
+        )
+
+
+def _copied(plan: Plan, told: list[str]) -> str:
     bucket = "the practice bucket" if places.by_id(plan.place).rehearses else "your bucket"
     copied = f"copied to {bucket}."
     return f"{', '.join(told)}: {copied}" if told else copied.capitalize()
