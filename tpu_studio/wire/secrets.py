@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tpu_studio.wire.visible import bare
@@ -19,10 +19,16 @@ CUT = "…"
 WIDEST = 5_000
 """Letters of the longest credential: a web token has 4,000 and a signature."""
 _FOLLOWS = r"\\?[\"']?\]?\s*(?:=>|=|:)\s*\\?[\"']?"  # between a name and what it is set to, in Python, JSON, a shell
+_EDGE = r"(?:\b|(?<=\\[nrt]))"  # where a word begins, also behind an end of a line that is written out
 _END, _LONGEST_KEY = "-----END ", 200
 _OF_A_KEY = re.compile(r"[A-Za-z0-9+/=]*|[A-Za-z-]+: .*")  # base64; what an encrypted key says of itself
 _PUTTY = re.compile(r"\bPrivate-Lines: *([0-9]{1,3})\s*$")
-_SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
+_OF_CURL = re.compile(
+    r"([\s\"'](?:-[A-Za-z]{0,5}[uU]|--(?:proxy-)?user(?=[\s\"'=]))[\s\"',=]{0,9})[^\s:\"']{1,100}:\S+"
+)
+_SHAPES: list[
+    tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+] = [  # each of them looks ahead a bounded way: a line may be a megabyte
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|$)", re.S), CUT),
     (re.compile(r"(?<=[a-z]://)[^\s/@:\"']{0,200}:[^\s@\"']{1,500}@"), ""),  # a name and a password in an address
     (
@@ -41,7 +47,7 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
         CUT,
     ),
     (  # the same, shorter: behind a letter "task-…" and "layer1//…" are none
-        re.compile(r"\b(?:sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{16,}|1//[A-Za-z0-9._-]{16,})"),
+        re.compile(_EDGE + r"(?:sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{16,}|1//[A-Za-z0-9._-]{16,})"),
         CUT,
     ),
     (  # a JSON web token: of letters that end with a dot those from the first "eyJ" on, looked for once
@@ -52,19 +58,26 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
         r"\1" + CUT,
     ),
     (re.compile(r"(?i)(authorization" + _FOLLOWS + r"(?:\w+\s+)?|bearer\s+)[A-Za-z0-9._~+/=-]{8,}"), r"\1" + CUT),
-    (re.compile(r"(?i)(login\s+\S+\s+password\s+)\S+"), r"\1" + CUT),  # a line of ~/.netrc
+    (re.compile(r"(?i)(login\s+\S+\s+(?:account\s+\S+\s+)?password\s+)\S+"), r"\1" + CUT),  # a line of ~/.netrc
     (  # of a command
         re.compile(r"(?i)((?:--|(?<![\w-])-)(?:password|passwd|token|api[-_]key|secret)\s+)(?!-)[\"']?[^\s\"']{4,}"),
         r"\1" + CUT,
     ),
-    (  # a line of .pgpass: host:port:database:user:password; groups of digits and a-f are an address
+    (  # a line of .pgpass: host:port:database:user:password; groups of digits and a-f up to a blank are an address
         re.compile(
             r"(:(?:[0-9]{4,5}|\*):(?:[A-Za-z_][^\s:/]{0,62}|\*):(?:[A-Za-z_][^\s:/]{0,62}|\*):)"
-            r"(?!(?:[0-9A-Fa-f]{1,4}:){0,5}[0-9A-Fa-f]{1,4}(?!\w))[^\s\"']{4,}"
+            r"(?!(?:[0-9A-Fa-f]{1,4}:){0,5}[0-9A-Fa-f]{1,4}(?:[/%]\w{1,15})?[.,;:)\]\"']{0,9}(?:\s|$))"
+            r"[\"']?[^\s\"']{4,}"
         ),
         r"\1" + CUT,
     ),
-    (re.compile(r"(?<![\w/.])4(?:/|%2F)0A[A-Za-z0-9_-]{20,}", re.I), CUT),  # Google's code of a sign-in
+    (  # Google's code of a sign-in; behind a letter no name of a file that is a sum
+        re.compile(
+            r"(?:(?<![\w/.])|(?<=\\[nrt]))4(?:/|%2[Ff])0[Aa][A-Za-z0-9_-]{20,}"
+            r"|(?<=[A-Za-z])4(?:/|%2[Ff])0A(?=[A-Za-z0-9_-]{0,20}[g-z])[A-Za-z0-9_-]{20,}"
+        ),
+        CUT,
+    ),
     (  # a key of PuTTY's
         re.compile(
             r"(Private-Lines: *[0-9]{1,4}(?:[\r\n]|\\[rn])+)[A-Za-z0-9+/=]+"
@@ -72,10 +85,10 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
         ),
         r"\1" + CUT,
     ),
-    (re.compile(r"(\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s*)[^\s:]{1,100}:\S+"), r"\1" + CUT),
-    (re.compile(r"(?i)(\b(?:set-)?cookie:\s*)[^\s;]{1,100}=[^\n]{8,2000}"), r"\1" + CUT),
+    (re.compile(r"curl\b(?:\\\n|[^\n]){0,1000}\S*"), lambda found: _OF_CURL.sub(r"\1" + CUT, found[0])),
+    (re.compile(r"(?i)(" + _EDGE + r"(?:set-)?cookie:\s*)[^\s;]{1,100}=[^\n]{8,2000}"), r"\1" + CUT),
     (re.compile(r"([?&](?:sig|code)=)[A-Za-z0-9%/+_.-]{20,}"), r"\1" + CUT),  # Azure's signature, a sign-in's code
-    (re.compile(r"(?i)(\bwandb\b[^\n]{0,40}?\b)[0-9a-f]{40}\b"), r"\1" + CUT),
+    (re.compile(r"(?i)(wandb[^\n]{0,40}?" + _EDGE + r")[0-9a-f]{40}\b"), r"\1" + CUT),
     (re.compile(r"([\"']key[\"']\s*:\s*[\"'])[0-9a-f]{32}\b"), r"\1" + CUT),  # kaggle.json
     (
         re.compile(
