@@ -7,15 +7,17 @@ computer; without the file each is shown as its job called it.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from tpu_studio.wire.brief import cut
 from tpu_studio.wire.claims import wait_for_lock
-from tpu_studio.wire.jsonfile import NotJson, read_json
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import open_plain
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
@@ -24,15 +26,36 @@ from tpu_studio.workflow.ports import RunSummary
 
 FILE, LOCK = "marks.json", "marks.lock"
 NAME_LETTERS = 80
+_log = logging.getLogger(__name__)
 _NUMBERED = re.compile(r"(.*\S) \(([0-9]{1,6})\)")
 
 
 def names(home: Path) -> dict[str, str]:
     """The names that were given, by run; none where the file is damaged."""
     try:
-        runs = read_json(home / FILE)["runs"]
-        return {run: name for run, mark in runs.items() if (name := clean(mark.get("name")))}
-    except (OSError, NotJson, KeyError, TypeError, AttributeError):
+        return _read(home)
+    except (OSError, ValueError):
+        return {}
+
+
+def _read(home: Path) -> dict[str, str]:
+    """An odd entry names nothing. Raises OSError; ValueError: the file is damaged."""
+    told = read_json(home / FILE)
+    if not isinstance(told, dict) or not isinstance(runs := told.get("runs"), dict):
+        raise ValueError(f"{FILE} tells of no runs")
+    return {run: name for run, mark in runs.items() if isinstance(mark, dict) and (name := clean(mark.get("name")))}
+
+
+def _whole(home: Path) -> dict[str, str]:
+    """As `_read`; what is damaged is put aside, and it begins empty. Raises OSError: it can't be read now."""
+    try:
+        return _read(home)
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        aside = home / f"marks.damaged-{time.time_ns()}.json"
+        os.replace(home / FILE, aside)
+        _log.warning("%s is damaged and was put aside as %s", home / FILE, aside.name)
         return {}
 
 
@@ -47,7 +70,7 @@ def rename(home: Path, run: str, name: str) -> str:
     fd = open_plain(home / LOCK, os.O_RDWR | os.O_CREAT)
     try:
         wait_for_lock(fd)
-        known = names(home)
+        known = _whole(home)
         known.pop(run, None)
         if wanted:
             known[run] = wanted

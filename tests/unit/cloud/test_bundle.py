@@ -115,8 +115,9 @@ def test_a_folder_of_pretrained_weights_travels_as_it_was_planned_with_or_not_at
     assert (found.folder, found.sha256) == (tmp_path / "machine", begins.preset_sha256)
     monkeypatch.undo()
 
-    with pytest.raises(ModelError, match="preset-changed"):
-        bundle(replace(begins, preset_sha256="0" * 64))
+    for other in ("0" * 64, ""):
+        with pytest.raises(ModelError, match="preset-changed"):
+            bundle(replace(begins, preset_sha256=other))
     monkeypatch.setattr(presets, "MOST_BROUGHT", 1000)
     with pytest.raises(ModelError, match="preset-too-large-to-bring"):
         bundle(begins)

@@ -25,14 +25,24 @@ def test_a_name_is_one_line_without_what_is_unseen_and_not_endless(tmp_path: Pat
     assert len(marks.names(tmp_path)["a-aaaa"]) == marks.NAME_LETTERS
 
 
-@pytest.mark.parametrize(
-    "bad", [b"", b"[]", b"{", b'{"runs": []}', b'{"runs": {"a-aaaa": 5}}', b'{"runs": {"a-aaaa": {"name": 5}}}']
-)
-def test_a_damaged_file_names_nothing_and_is_written_anew(tmp_path: Path, bad: bytes) -> None:
+@pytest.mark.parametrize("odd", [5, {"name": 5}, None])
+def test_an_odd_entry_costs_its_own_name_and_no_other(tmp_path: Path, odd: object) -> None:
+    marks.rename(tmp_path, "b-bbbb", "two")
+    told = json.loads((tmp_path / marks.FILE).read_bytes())
+    told["runs"]["a-aaaa"] = odd
+    (tmp_path / marks.FILE).write_text(json.dumps(told))
+    assert marks.names(tmp_path) == {"b-bbbb": "two"}
+    marks.rename(tmp_path, "c-cccc", "three")
+    assert marks.names(tmp_path) == {"b-bbbb": "two", "c-cccc": "three"}
+
+
+@pytest.mark.parametrize("bad", [b"", b"[]", b"{", b'{"runs": []}', b'{"runs": {"a-aaaa": {"name": "mine"}}'])
+def test_a_damaged_file_names_nothing_and_is_put_aside_before_a_new_one_is_written(tmp_path: Path, bad: bytes) -> None:
     (tmp_path / marks.FILE).write_bytes(bad)
     assert marks.names(tmp_path) == {}
     marks.rename(tmp_path, "b-bbbb", "two")
     assert json.loads((tmp_path / marks.FILE).read_bytes())["runs"] == {"b-bbbb": {"name": "two"}}
+    assert [one.read_bytes() for one in tmp_path.glob("marks.damaged-*.json")] == [bad]
 
 
 def test_two_windows_that_rename_at_once_lose_nothing(tmp_path: Path) -> None:
