@@ -91,7 +91,11 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "second-delete": ({}, _STOPPED, {"kind": LIVE}),
     "delete-active-unforced": ({}, _STOPPED, {"kind": LIVE}),
     "task-oauth-delete": ({}, _HUNG),
-    "deleted-project-words": ({"faults": (("submit", "project-deleted"),), "ends": ("launch-refused",)},),
+    "deleted-project-words": (
+        {"faults": (("submit", "project-deleted"),), "ends": ("launch-refused",)},
+        {"faults": (("queued", "project-deleted"),), "settle": (("project-deleted", 2.0),)},  # taken back by the person
+        {"faults": (("training", "project-deleted"),), "settle": (("project-deleted", 2.0),)},
+    ),
     "task-404-retried": ({}, _HUNG, _PROVED),
     "task-last-attempt": (_PROVED,),
     "task-own-retries": ({}, _PROVED),
