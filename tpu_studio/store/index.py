@@ -153,7 +153,7 @@ class Index:
     @property
     def _install(self) -> str | None:
         try:
-            return (self._home / "install-id").read_text().strip()
+            return (self._home / "install-id").read_text().partition("\n")[0].strip()
         except (OSError, ValueError):
             return None
 

@@ -17,6 +17,8 @@ from typing import Any
 
 from tpu_studio.wire.brief import brief_fields
 
+SEAL = "seal"
+"""Of a line: whose it is (`workflow.seals`). No reader of events has to do with it."""
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 DEEPEST = 16  # levels of lists and objects in an event; ours have three
 _LATEST = 1e11  # seconds since 1970: no time is beyond it, whatever a file says
@@ -70,7 +72,7 @@ def from_record(record: object) -> Event | None:
     kind, t = record.get("kind"), record.get("t", "")
     if not isinstance(kind, str) or not is_time(t):
         return None
-    fields = {key: value for key, value in record.items() if key not in ("t", "kind")}
+    fields = {key: value for key, value in record.items() if key not in ("t", "kind", SEAL)}
     if not _is_within(fields, DEEPEST):
         return None
     fields = brief_fields(fields)

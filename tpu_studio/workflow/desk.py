@@ -10,6 +10,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -24,27 +25,51 @@ from tpu_studio.wire.plainfiles import make_folder, open_plain
 from tpu_studio.wire.runfolder import OWNER, PLAN, create_once, desk_events_file, write_atomically
 from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
+from tpu_studio.workflow import seals
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_LENGTH = 8
+_KEY = re.compile(r"[0-9a-f]{64}")
 _LOOK_AGAIN_S = 0.05
 
 
 def install_id(home: Path) -> str:
     """The name of this installation, made on first need and kept in ``install-id``; made anew if that is damaged."""
+    return _identity(home)[0]
+
+
+def seal_key(home: Path) -> bytes:
+    """What this installation seals its events with (`workflow.seals`). It stands in the file of its name, so that who
+    has lost the one has lost both, and is another computer."""
+    name, key = _identity(home)
+    if not key:  # of an earlier version
+        key = secrets.token_hex(32)
+        _keep_identity(home, name, key)
+    return bytes.fromhex(key)
+
+
+def _identity(home: Path) -> tuple[str, str]:
     path = home / "install-id"
-    made = ("".join(secrets.choice(ALPHABET) for _ in range(_ID_LENGTH)) + "\n").encode()
-    if not path.exists():
-        create_once(path, made)
-    found = path.read_bytes().decode("ascii", "replace").strip()
-    if len(found) == _ID_LENGTH and set(found) <= set(ALPHABET):
-        return found
-    write_atomically(path, made)
-    return made.decode().strip()
+    made = "".join(secrets.choice(ALPHABET) for _ in range(_ID_LENGTH)), secrets.token_hex(32)
+    if not path.exists() and create_once(path, "\n".join((*made, "")).encode()):
+        path.chmod(0o600)
+    name, _, key = path.read_bytes().decode("ascii", "replace").strip().partition("\n")
+    if len(name) == _ID_LENGTH and set(name) <= set(ALPHABET) and (not key or _KEY.fullmatch(key)):
+        return name, key
+    _keep_identity(home, *made)
+    return made
 
 
-def write_event(folder: Path, install: str, kind: str, *, t: float, **fields: object) -> None:
+def _keep_identity(home: Path, name: str, key: str) -> None:
+    write_atomically(home / "install-id", f"{name}\n{key}\n".encode())
+    (home / "install-id").chmod(0o600)
+
+
+def write_event(folder: Path, install: str, kind: str, *, t: float, key: bytes = b"", **fields: object) -> None:
     """Append one event to the desktop's file, safe on disk when this returns.
+
+    Args:
+        key: `seal_key`; without it the line is not taken back from a bucket as this computer's own.
 
     Raises OSError; FileNotFoundError when there is no such folder: of a run that was moved away nothing is begun anew.
     """
@@ -55,7 +80,9 @@ def write_event(folder: Path, install: str, kind: str, *, t: float, **fields: ob
         fcntl.flock(fd, fcntl.LOCK_EX)
         size = os.fstat(fd).st_size
         torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-        append_whole(fd, (b"\n" if torn else b"") + encode(event(kind, t=t, **fields)), size)
+        line = encode(event(kind, t=t, **fields))
+        line = seals.sealed(key, folder.name, size + torn, line) if key else line
+        append_whole(fd, (b"\n" if torn else b"") + line, size)
         os.fsync(fd)
     finally:
         os.close(fd)

@@ -19,7 +19,7 @@ from tests.fakes.waiting import eventually
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Check, loads
 from tpu_studio.wire.runfolder import OWNER, PLAN, claim_file
-from tpu_studio.workflow.desk import write_event
+from tpu_studio.workflow.desk import install_id, write_event
 
 
 @pytest.fixture
@@ -428,7 +428,7 @@ def test_the_claim_names_the_install_that_drives_the_run(studio: Studio) -> None
     run = studio.runs.launch(plan())
     studio.wait(run)
     owner = json.loads((studio.runs.folder(run) / OWNER).read_text())
-    assert owner["install"] == (studio.home / "install-id").read_text().strip()
+    assert owner["install"] == install_id(studio.home)
     assert claim_file(studio.runs.folder(run), 1).exists()
 
 

@@ -235,7 +235,7 @@ class Driver:
             side = self.side_of(folder.name, plan)
             usage = usage_of(desk_events(folder))
             side = replace(side, mailbox=CountedMailbox(side.mailbox, usage))
-            mirror = Mirror(folder, self._records.install, side.mailbox)
+            mirror = Mirror(folder, self._records.install, side.mailbox, self._records.key)
             known = Watched(folder, plan, frozen, side, mirror, Words(folder), usage)
             believed.begin(folder)  # before anything comes out of the bucket
             self._runs[folder.name] = known

@@ -41,7 +41,7 @@ from tpu_studio.wire.runfolder import (
     ledger_file,
 )
 from tpu_studio.wire.sizes import TooLarge, read_at_most
-from tpu_studio.workflow import desk
+from tpu_studio.workflow import desk, seals
 from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST, BucketControls
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
 from tpu_studio.workflow.cloudruns.state import Guard
@@ -129,10 +129,14 @@ class Words:
 
 
 class Mirror:
-    """One run's; every method may raise CloudRefused, CloudUnclear, SignedOut, OSError, and may be called again."""
+    """One run's; every method may raise CloudRefused, CloudUnclear, SignedOut, OSError, and may be called again.
 
-    def __init__(self, folder: Path, install: str, mailbox: Mailbox) -> None:
-        self.folder, self._install, self._box = folder, install, mailbox
+    Args:
+        key: `desk.seal_key` of *install*, for `restore`.
+    """
+
+    def __init__(self, folder: Path, install: str, mailbox: Mailbox, key: bytes = b"") -> None:
+        self.folder, self._install, self._box, self._key = folder, install, mailbox, key
         self.prefix = prefix_of(folder.name)
         self._pushed: int | None = None
         self._watching_at = float("-inf")
@@ -157,7 +161,13 @@ class Mirror:
         return came
 
     def _pull_file(
-        self, name: str, path: Path, catch_up: bool, at_most: int = EVENTS_AT_MOST, one: bool = False
+        self,
+        name: str,
+        path: Path,
+        catch_up: bool,
+        at_most: int = EVENTS_AT_MOST,
+        one: bool = False,
+        only_own: bool = False,
     ) -> bool:
         came = False
         size = path.stat().st_size if path.exists() else 0
@@ -167,7 +177,10 @@ class Mirror:
                 data = self._rest(name, size)
             if not data:
                 return came
-            catch_up = catch_up or len(data) >= READ_AT_MOST  # the rest of it is to be had
+            whole = len(data) < READ_AT_MOST
+            if only_own and not (data := self._own(path, size, data)):
+                break
+            catch_up = catch_up or not whole  # the rest of it is to be had
             make_folder(path.parent)
             with open_to_append(path) as file:
                 if file.tell() != size:
@@ -183,9 +196,17 @@ class Mirror:
         self._leave_out(f"events/{name}")
         return came
 
+    def _own(self, path: Path, size: int, data: bytes) -> bytes:
+        """What of *data*, which is to stand behind *size* bytes at *path*, this computer has written."""
+        begun = b""
+        if size:
+            with open_to_read(path) as file:
+                begun = file.read().rpartition(b"\n")[2]  # of a line that a crash has torn
+        return seals.own(self._key, self.folder.name, size - len(begun), begun + data)[len(begun) :]
+
     def _leave_out(self, what: str) -> None:
-        """The rest of *what* stays in the bucket: no run of ours writes so much. Said once in the log, and to whoever
-        reads `left_out`."""
+        """The rest of *what* stays in the bucket: no run of ours writes so much, or no such line. Said once in the log,
+        and to whoever reads `left_out`."""
         if what not in self.left_out:
             self.left_out.add(what)
             _log.warning("%s%s: no run writes so much; the rest stays in the bucket", self.prefix, what)
@@ -242,12 +263,13 @@ class Mirror:
             self._leave_out("events/desk-*")
 
     def restore(self) -> bool:
-        """Our own events that the bucket has and this disk has lost; True when some came. No machine is forgotten."""
+        """Our own events that the bucket has and this disk has lost; True when some came. No machine is forgotten, and
+        nothing that others have laid under our name counts as ours (`seals`)."""
         name = f"desk-{self._install}"
         path = desk_events_file(self.folder, self._install)
         self._pushed = self._pushed_so_far(name)
         size = path.stat().st_size if path.exists() else 0
-        return size < self._pushed and self._pull_file(name, path, True, DESK_AT_MOST)
+        return size < self._pushed and self._pull_file(name, path, True, DESK_AT_MOST, only_own=True)
 
     def result(self) -> int:
         """Download what lies under result/, and the raw traces of profiles; how many files are there now. Names that
@@ -311,9 +333,12 @@ class Mirror:
         return self.holder().get("install") == self._install
 
     def holder(self) -> Mapping[str, object]:
-        """Who drives the run, as the bucket says; empty where nobody is named."""
+        """Who drives the run, as the bucket says; empty where nobody is named. Of what else stands there nothing comes
+        down: that a run was brought here as files is for this disk alone to say."""
         record = desk.owner_of(self._box.read(self.prefix + OWNER) or b"")
-        return record if "install" in record else {}
+        return (
+            {name: record[name] for name in ("install", "host", "t") if name in record} if "install" in record else {}
+        )
 
     def push_desk(self) -> None:
         """Our own events, as immutable byte ranges of complete lines."""

@@ -84,6 +84,7 @@ class Plans:
                 desk.install_id(self._home),
                 "notice",
                 t=t,
+                key=desk.seal_key(self._home),
                 id="plan-mended",
                 level="warning",
                 facts={"source": source},

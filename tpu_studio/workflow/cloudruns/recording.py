@@ -95,6 +95,10 @@ class Records:
     def install(self) -> str:
         return desk.install_id(self.home)
 
+    @property
+    def key(self) -> bytes:
+        return desk.seal_key(self.home)
+
     def refresh(self, run: Watched) -> None:
         """Read the desktops' events again if any has grown."""
         sizes = desk_sizes(run.folder)
@@ -108,7 +112,7 @@ class Records:
         while run.unsaved:
             kind, t, fields = run.unsaved[0]
             try:
-                desk.write_event(run.folder, self.install, kind, t=t, **fields)
+                desk.write_event(run.folder, self.install, kind, t=t, key=self.key, **fields)
             except OSError as error:
                 run.disk = desk.disk_error(error, run.folder)
                 return

@@ -123,11 +123,10 @@ class CloudVerbs:
                 raise RunError("run-busy", run=folder.name)
             for record in action.controls:
                 believed.ask(folder, record)
-            install = desk.install_id(self._home)
-            desk.write_owner(folder, install, t=now)
+            desk.write_owner(folder, desk.install_id(self._home), t=now)
             number = state.attempt + 1
-            desk.write_event(folder, install, "again", t=now, attempt=number)
-            desk.write_event(folder, install, "phase", t=now, phase="queued", detail="submitted", attempt=number)
+            self._say(folder, "again", now, attempt=number)
+            self._say(folder, "phase", now, phase="queued", detail="submitted", attempt=number)
 
     def seen(self, folder: Path, checkpoint: bool, usd: float) -> Seen:
         """What the decisions about verbs need to know. A copy of somebody else's run does not go on here."""
@@ -180,15 +179,15 @@ class CloudVerbs:
         try:
             if not _holds(folder, frozen) and not put(folder, frozen):
                 raise RunError("run-busy", run=run)
-            mirror, owner = Mirror(folder, install, side.mailbox), desk.owner_record(install, t=now)
+            mirror, owner = self._mirror_at(folder, side), desk.owner_record(install, t=now)
             if not mirror.open(owner, take_over=True):
                 raise RunError("run-busy", run=run)
             desk.put_owner(folder, owner)
+            mirror.restore()  # what this computer has said of it before
             mirror.desk_files()
             if not self.driver.state(run).opened:  # taken before the other had told of anything
-                desk.write_event(
-                    folder, install, "opened", t=now, bucket=side.mailbox.bucket, project=side.project
-                )  # else a run that is stopped now would end here only, and go on for ever there
+                # else a run that is stopped now would end here only, and go on for ever there
+                self._say(folder, "opened", now, bucket=side.mailbox.bucket, project=side.project)
             believed.take(folder, offer.changes)  # what was agreed to on the other computer
             mirror.controls.pull()
         except OSError as error:
@@ -207,7 +206,7 @@ class CloudVerbs:
     def _offer(self, side: CloudSide, frozen: bytes, run: str) -> Offer:
         folder = self._home / "runs" / run
         here = folder.is_dir() and not self._is_a_copy(folder)
-        mirror = Mirror(folder, desk.install_id(self._home), side.mailbox)
+        mirror = self._mirror_at(folder, side)
         changes = tuple(one for one in mirror.controls.offered(here=here) if one.get("verb") == "limits")
         known = believed.are_known(folder, changes) if here else not changes
         return Offer(frozen, changes, known and self.driver.plans.knows(loads(frozen)))
@@ -235,8 +234,14 @@ class CloudVerbs:
         return is_foreign(folder, launched_here=self.driver.launched_here(folder))
 
     def _mirror(self, folder: Path) -> Mirror:
-        side = self.driver.side_of(folder.name, plans.read(folder))
-        return Mirror(folder, desk.install_id(self._home), side.mailbox)
+        return self._mirror_at(folder, self.driver.side_of(folder.name, plans.read(folder)))
+
+    def _mirror_at(self, folder: Path, side: CloudSide) -> Mirror:
+        return Mirror(folder, desk.install_id(self._home), side.mailbox, desk.seal_key(self._home))
+
+    def _say(self, folder: Path, kind: str, t: float, **fields: object) -> None:
+        install, key = desk.install_id(self._home), desk.seal_key(self._home)
+        desk.write_event(folder, install, kind, t=t, key=key, **fields)
 
     def _refuse_taken_over(self, folder: Path, owner: Mapping[str, object]) -> None:
         """*owner*: as this disk knows it, or as the bucket says. What was asked for in ignorance of a take-over, and

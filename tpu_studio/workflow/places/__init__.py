@@ -94,12 +94,15 @@ class Desktop:
 
     def say(self, folder: Path, kind: str, **fields: object) -> None:
         t = max(self.clock.now(), latest_event_s(folder))  # the clock may have been set back meanwhile
-        desk.write_event(folder, self.install, kind, t=t, **fields)
+        self._write(folder, kind, t, **fields)
+
+    def _write(self, folder: Path, kind: str, t: float, **fields: object) -> None:
+        desk.write_event(folder, self.install, kind, t=t, key=desk.seal_key(self.home), **fields)
 
     def queue(self, folder: Path, plan: Plan, now: float, detail: str) -> str:
         """A run that waits for somebody else to begin it."""
-        desk.write_event(folder, self.install, "target", t=now, steps=plan.steps)
-        desk.write_event(folder, self.install, "phase", t=now, phase=Phase.QUEUED.value, detail=detail, attempt=1)
+        self._write(folder, "target", now, steps=plan.steps)
+        self._write(folder, "phase", now, phase=Phase.QUEUED.value, detail=detail, attempt=1)
         return "frozen"
 
     def seen(self, folder: Path, *, alive: bool) -> Seen:
