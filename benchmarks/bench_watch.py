@@ -291,7 +291,7 @@ def desk(home: Path, found: dict[str, str]) -> None:
         job("mlp", "digits", where=where, training={"epochs": 100}), DIGITS, now=time.time(), computer=LAPTOP
     )
     names = [runs.launch(plan) for _ in range(RUNS)]
-    steward = Steward(driver, lambda: names)
+    steward = Steward(driver)
     loop = BackgroundLoop()
     keeping = loop.run(steward.keep())
     _until(lambda: all((machine := driver.state(name).machine) and machine.ready for name in names), "no machines")

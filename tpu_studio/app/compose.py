@@ -19,7 +19,7 @@ from tpu_studio.store.index import Index, PassingIndex
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import NotReady, RunError, StudioError
 from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.steward import Steward, unsettled
+from tpu_studio.workflow.cloudruns.steward import Steward
 from tpu_studio.workflow.readingruns import ClosedJournal, ReadingRuns
 from tpu_studio.workflow.runs import Runs
 
@@ -74,7 +74,7 @@ def compose(home: Path) -> Services:
         if why is not None
         else Runs(home, places=places, journal=journal, index=index, driver=driver, agreed=consents.agreed)
     )
-    steward = Steward(driver, lambda: unsettled(runs.list()))
+    steward = Steward(driver)
     return Services(
         home,
         engine,

@@ -170,7 +170,7 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
         model.ask_faults = lambda: studio.open_sheet("faults")
         model.looked = lambda: services.steward.watch(run)
         model.changed = lambda: services.steward.hurry(run)
-        model.trouble = lambda: services.driver.problems.get(run)
+        model.trouble = lambda: services.driver.trouble(run)
         model.cloud_now = lambda: services.driver.cloud_now(run)
         model.ask_commands = lambda: show_commands(studio, services, plan, run)
     return model

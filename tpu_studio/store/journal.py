@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,6 +39,7 @@ _MOVED = sqlite3.SQLITE_READONLY_DBMOVED
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 """The last: SQLite cannot make sense of a statement, and ours are always the same: then it is the file."""
 _CLOSED_TO_US = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+_BEGUN = "('launch', 'open', 'create', 'take-over')"
 _LATEST_EVER = 1000  # a larger version is no newer program's, but other bytes
 _BESIDE = ("", "-journal", "-wal", "-shm")
 
@@ -89,6 +90,11 @@ class JournalFile:
             for number, action, run, text, at in rows
         ]
 
+    def begun(self) -> Collection[str]:
+        """See `workflow.ports.Journal`."""
+        with self._lock:
+            return [str(run) for (run,) in self._rows(f"SELECT DISTINCT run FROM intents WHERE action IN {_BEGUN}", ())]
+
     def plan_of(self, run: str) -> Mapping[str, object] | None:
         """JSON of the plan that *run* was begun with, from an intent that tells it, closed or not."""
         plans = (facts.get("plan") for facts in self._begun(run))
@@ -108,8 +114,7 @@ class JournalFile:
         """Facts of the intents with which something of *run* was begun, latest first."""
         with self._lock:
             rows = self._rows(
-                "SELECT facts FROM intents WHERE run = ? AND action IN ('launch', 'open', 'create', 'take-over') "
-                "ORDER BY number DESC",
+                f"SELECT facts FROM intents WHERE run = ? AND action IN {_BEGUN} ORDER BY number DESC",
                 (run,),
             )
         return (_facts(text) for (text,) in rows)

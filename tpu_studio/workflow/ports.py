@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -92,6 +92,10 @@ class Journal(Protocol):
     def close(self, number: int, outcome: str, at: float) -> None: ...
 
     def open_intents(self) -> Sequence[Intent]: ...
+
+    def begun(self) -> Collection[str]:
+        """The runs of which an intent tells that they were begun or taken over from here."""
+        ...
 
     def plan_of(self, run: str) -> Mapping[str, object] | None:
         """JSON of the plan that *run* was begun with, where an intent tells it."""

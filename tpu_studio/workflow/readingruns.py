@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,6 +28,9 @@ class ClosedJournal:
         raise self._error
 
     def open_intents(self) -> Sequence[Intent]:
+        return ()
+
+    def begun(self) -> Collection[str]:
         return ()
 
     def plan_of(self, run: str) -> Mapping[str, object] | None:

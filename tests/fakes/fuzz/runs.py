@@ -25,8 +25,8 @@ from tpu_studio.wire.errors import NotReady
 from tpu_studio.wire.events import decode
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.mine import Mine
 from tpu_studio.workflow.cloudruns.state import fold
-from tpu_studio.workflow.cloudruns.steward import unsettled
 from tpu_studio.workflow.runs import Runs
 
 LINES = (
@@ -126,7 +126,7 @@ class Folders(Base):
         for row in rows.values():
             json.dumps(as_json(row))
         assert runs.summary("good-aaaa").problem == ""
-        unsettled(runs.list())
+        Mine(self.studio.home, self.studio.journal).unsettled()
         out = self.folder / "out"
         held = [path for path in (folder / "result").rglob("*") if path.is_file() and not path.name.startswith(".")]
         exported = told(lambda: runs.export(name, out / name))

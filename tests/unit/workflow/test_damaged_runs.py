@@ -6,6 +6,7 @@ Any damage: the targets ``folders`` and ``events`` of `make fuzz`. Here is what 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,17 @@ from tpu_studio.store.reading import Reader
 from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns.steward import unsettled
+from tpu_studio.workflow.cloudruns.mine import Mine
 
 
 @pytest.fixture(scope="module")
 def with_proofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return rented(tmp_path_factory.mktemp("rented"))
+
+
+def launched_here(studio: Studio, run: str) -> None:
+    tree = json.loads((studio.runs.runs_folder / run / PLAN).read_bytes())
+    studio.journal.close(studio.journal.open("launch", run, {"plan": tree}, 1.0), "started", 1.0)
 
 
 ODD_LINES = {
@@ -66,7 +72,8 @@ def test_a_reader_that_breaks_leaves_one_damaged_row_and_a_rented_run_driven(
     monkeypatch.setattr(Reader, "read", broken)
     rows = {row.run: row for row in studio.runs.list()}
     assert (rows["good-aaaa"].problem, rows["bad-bbbb"].problem) == ("", "run-unreadable")
-    assert unsettled(studio.runs.list()) == ["bad-bbbb"]
+    launched_here(studio, "bad-bbbb")
+    assert Mine(studio.home, studio.journal).unsettled() == ["bad-bbbb"]
     told(lambda: studio.runs.export("bad-bbbb", studio.home / "out"))
     assert studio.runs.reconcile() == []
 
@@ -91,7 +98,9 @@ def test_a_run_of_events_without_end_holds_up_no_list_no_lost_run_and_no_rented_
     rows = {row.run: row for row in studio.runs.list()}
     assert (rows["good-aaaa"].reason, rows["lost-bbbb"].reason) == ("completed", "guardian-gone")
     assert rows["long-cccc"].unread and rows["rent-dddd"].unread and not rows["long-cccc"].problem
-    assert unsettled(rows.values()) == ["rent-dddd"]
+    assert Mine(studio.home, studio.journal).unsettled() == []  # of others nothing is read for that
+    launched_here(studio, "rent-dddd")
+    assert Mine(studio.home, studio.journal).unsettled() == ["rent-dddd"]
     assert (row_of(rows["long-cccc"]).status, row_of(rows["long-cccc"]).live) == ("Being read", False)
     while any(row.unread for row in studio.runs.list()):
         pass

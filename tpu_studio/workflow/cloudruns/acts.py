@@ -280,6 +280,10 @@ class Acts:
         """Once a run: two of the nets hang on one account."""
         self._tell_once(run, "outside-stops-shared", "warning", account=run.side.runner)
 
+    def say_gone(self, run: Watched, machine: Machine) -> None:
+        """That it is proved gone from here, too, where another desktop has told what it cost."""
+        self._records.say(run, "deleted", name=machine.ref.name, proof="404", made=False)
+
     def tell_strange(self, run: Watched, control: Mapping[str, object]) -> None:
         """Once a run: limits in the bucket that nobody asked for here, and that count for nothing."""
         wanted = {name: control[name] for name in ("hours", "money_usd") if name in control}

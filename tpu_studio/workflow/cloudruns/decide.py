@@ -242,7 +242,7 @@ def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
 
 def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str) -> Action:
     """No machine of this attempt is there: settle the last one, then ask in the next zone."""
-    if last is not None and not last.stops_removed and not last.unclear and not _may_come(last, seen.now):
+    if last is not None and not last.stops_removed and not last.unclear and not may_come(last, seen.now):
         return RemoveStops(last)
     if last is not None:
         over = _over(last)
@@ -397,7 +397,7 @@ def _unclear(machine: Machine, cloud: MachineSeen | None, seen: Seen) -> Action:
     return Create(machine, repeat=True)
 
 
-def _may_come(machine: Machine, now: float) -> bool:
+def may_come(machine: Machine, now: float) -> bool:
     """Whether a create call without an answer may still be on its way, of this computer or of the one before: a machine
     that comes when its stops are gone, and hangs, would be charged for ever."""
     asked = machine.asked is not None and not machine.outcome and not machine.made
@@ -476,7 +476,7 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
     for machine in state.machines:
         if machine.stops_removed:
             continue
-        coming = _may_come(machine, seen.now)
+        coming = may_come(machine, seen.now)
         if (machine.unclear or coming) and machine.ref.name not in seen.looks:
             return Look(machine)
         late = seen.looks.get(machine.ref.name)

@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut, StudioError
@@ -30,6 +29,7 @@ from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Seen
 from tpu_studio.workflow.cloudruns.gate import Show
+from tpu_studio.workflow.cloudruns.mine import Mine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
@@ -38,7 +38,7 @@ from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
 from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop, still_there
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
-from tpu_studio.workflow.consent import is_foreign, tells_of_us
+from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.ports import Journal
 
 WATCHED_HOLDS_S = 10.0
@@ -67,7 +67,7 @@ class Driver:
         self._looked_at: dict[str, float] = {}
         self.problems: dict[str, StudioError] = {}
         self.uploads: dict[str, tuple[int, int]] = {}
-        self.plans = Plans(home, self._places, journal)
+        self.plans, self._mine = Plans(home, self._places, journal), Mine(home, journal)
         self._records = Records(home, journal)
         self._acts = Acts(self._records, Closing(self._records), self._place, self.uploads)
 
@@ -106,15 +106,13 @@ class Driver:
         folder = self.home / "runs" / run
         wait = 0.0
         try:
+            if is_foreign(folder, launched_here=self.launched_here(folder)):  # nobody here agreed to its price
+                self.problems[run] = RunError("run-imported", run=run)
+                return POLL_S[1]
             self._put_plan_back(folder)
             with desk.driving(folder) as alone:
                 if not alone:
                     return POLL_S[0]
-                if is_foreign(folder, launched_here=self.launched_here(folder)):  # nobody here agreed to its price
-                    if self.state(run).settled:
-                        return 0.0
-                    self.problems[run] = RunError("run-imported", run=run)
-                    return POLL_S[1]
                 watched = self._take_up(folder)
                 wait = self._turn(watched)
         except (CloudUnclear, CloudRefused, NotReady) as error:
@@ -163,6 +161,16 @@ class Driver:
     def is_unsettled(self, run: str) -> bool:
         return not self.state(run).settled
 
+    def unsettled(self) -> list[str]:
+        """The rented runs that need turns from here (`mine`). Raises NotReady of the journal."""
+        return self._mine.unsettled()
+
+    def trouble(self, run: str) -> StudioError | None:
+        """What keeps *run* from being seen to; of somebody else's, which gets no turns, that it is."""
+        folder = self.home / "runs" / run
+        foreign = is_foreign(folder, launched_here=self.launched_here(folder))
+        return RunError("run-imported", run=run) if foreign else self.problems.get(run)
+
     def cloud_now(self, run: str) -> float | None:
         """What time it is at the cloud of *run*; the cloud is not asked. None while it has not been reached."""
         known = self._runs.get(run)
@@ -170,35 +178,11 @@ class Driver:
 
     def launched_here(self, folder: Path) -> bool:
         """Whether the journal knows the run's launch or take-over. One that was lost is told of ours, now."""
-        run = folder.name
-        if self._journal.plan_of(run) is not None:
-            return True
-        if run not in self._runs and not (self._journal.fresh and tells_of_us(folder, desk.install_id(self.home))):
-            return False
-        self.tell_journal()
-        return True
+        return self._mine.launched_here(folder, driven=folder.name in self._runs)
 
     def tell_journal(self) -> None:
         """A journal that was begun anew learns from the run folders: each plan, and the create calls without answer."""
-        install = desk.install_id(self.home)
-        for folder in sorted((self.home / "runs").glob("*/")):
-            try:
-                plan = plans.read(folder)
-                state = self.state(folder.name)
-            except (OSError, StudioError):
-                continue
-            if not places.by_id(plan.place).rents or not tells_of_us(folder, install):
-                continue  # a stranger's: what it says of machines, project and bucket is not looked after from here
-            begun = {"project": state.project, "bucket": state.bucket} if state.opened else {}
-            facts = {"plan": plan.to_json(), **begun}
-            self._journal.close(self._journal.open("launch", folder.name, facts, plan.created), "told", time.time())
-            for one in state.there if not state.settled else ():
-                if not one.outcome:
-                    ref = one.ref
-                    known: dict[str, Any] = {"attempt": one.attempt, "try": one.number, "request_id": one.request_id}
-                    known["alpha"] = ref.alpha
-                    told = {"name": ref.name, "zone": ref.zone, "backend": ref.backend, **known, **facts}
-                    self._journal.open("create", folder.name, {"id": f"create/{ref.name}", **told}, one.asked or 0.0)
+        self._mine.tell_journal()
 
     def recover(self) -> list[str]:
         """Put damaged plans back, and settle what the journal has open of runs that get no turn any more. Names that
@@ -206,7 +190,7 @@ class Driver:
         left = []
         folders = [path for path in (self.home / "runs").glob("*") if path.is_dir() and not path.name.startswith(".")]
         for folder in folders:
-            if is_damaged(folder) and not self.plans.mend(folder) and self._journal.plan_of(folder.name) is not None:
+            if self.launched_here(folder) and is_damaged(folder) and not self.plans.mend(folder):
                 left.append(folder.name)
         return left + recovering.recover(self._journal, self.home, self._side_then)
 

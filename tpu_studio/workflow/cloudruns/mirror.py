@@ -101,8 +101,8 @@ class Words:
         for number, line in enumerate(lines):
             matters = any(word in line for word in _TOLD) or (not guard.since and b'"money"' in line)
             matters = matters or (not guard.trained and b'"metric"' in line)
-            if number != len(lines) - 1 and guard.first and not matters:
-                continue
+            if b'"kind"' not in line or (number != len(lines) - 1 and guard.first and not matters):
+                continue  # no event, or none that matters: megabytes of them cost no time
             event = decode(line)
             if event is None:
                 continue
@@ -392,11 +392,19 @@ def desk_events(folder: Path, install: str = "*") -> Iterator[Event]:
     found: list[Event] = []
     ours = f"ts-{folder.name}-a"
     for path in sorted((folder / "events").glob(f"desk-{install}.jsonl")):
-        with open_to_read(path) as file:
-            lines, _ = complete_lines(file.read(DESK_AT_MOST))
-        events = (event for line in lines if (event := decode(line)) is not None)
+        events = (event for line in _lines(path) if (event := decode(line)) is not None)
         found += [event for event in events if event.kind != "intent" or str(event.get("name")).startswith(ours)]
     return iter(sorted(found, key=lambda event: event.t))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The complete lines of the first DESK_AT_MOST bytes that can be events: one by one, for the rest may be many."""
+    left = DESK_AT_MOST
+    with open_to_read(path) as file:
+        while line := file.readline(left):
+            left -= len(line)
+            if b'"kind"' in line and line.endswith(b"\n"):
+                yield line
 
 
 def inside(folder: Path, relative: str) -> Path:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol, TypeVar
 
-from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
-from tpu_studio.workflow.ports import UNREADABLE, RunSummary
 
 LOOK_EVERY_S = 5.0
 AFTER_TROUBLE_S = 10.0
@@ -33,17 +31,14 @@ class Turning(Protocol):
     def turn(self, run: str) -> float: ...
     def watch(self, run: str) -> None: ...
     def recover(self) -> list[str]: ...
+    def unsettled(self) -> list[str]: ...
 
 
 class Steward:
-    """`keep` is the coroutine; `watch` and `hurry` may be called from any thread.
+    """`keep` is the coroutine; `watch` and `hurry` may be called from any thread."""
 
-    Args:
-        unsettled: Ids of the rented runs that still need turns; blocks.
-    """
-
-    def __init__(self, driver: Turning, unsettled: Callable[[], Sequence[str]]) -> None:
-        self._driver, self._unsettled = driver, unsettled
+    def __init__(self, driver: Turning) -> None:
+        self._driver = driver
         self._loop: asyncio.AbstractEventLoop | None = None
         self._look = asyncio.Event()
         self._hurries: dict[str, asyncio.Event] = {}
@@ -95,7 +90,7 @@ class Steward:
 
     async def _list(self) -> Sequence[str]:
         try:
-            return await self._away(self._unsettled)
+            return await self._away(self._driver.unsettled)
         except (OSError, StudioError) as error:
             _log.warning("the rented runs could not be listed: %s", error)
             return []
@@ -155,15 +150,3 @@ async def _until(wake: asyncio.Event, seconds: float) -> None:
                 await wake.wait()
         except TimeoutError:
             pass
-
-
-def unsettled(rows: Iterable[RunSummary]) -> list[str]:
-    """Rented runs that go on, or are over without a proof that nothing of theirs is left; also those whose events are
-    damaged, or not read to their end yet: their machines are there all the same."""
-    return [
-        row.run
-        for row in rows
-        if places.by_id(row.place).rents
-        and row.problem in ("", UNREADABLE)
-        and (row.unread or not (row.settled and (row.folder / "result" / "receipt.json").exists()))
-    ]

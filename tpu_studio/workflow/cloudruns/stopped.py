@@ -28,11 +28,18 @@ def read_stop(run: Watched) -> None:
 
 def still_there(run: Watched, install: str, acts: Acts, rules: Rules, limits: Limits) -> bool:
     """Whether the cloud has a machine that this computer asked for and has not seen go, whatever others are said to
-    have done. A refusal of the cloud is raised: nobody knows then."""
+    have done. What is proved gone is recorded, so that nobody looks again (`mine`); another's word on its bill counts
+    first. A refusal of the cloud is raised: nobody knows then."""
     here = _here(run, install)
     for machine in here.state.there:
-        if machine.asked is not None:
-            acts.do(here, decide.Look(machine), rules, limits)
+        acts.do(here, decide.Look(machine), rules, limits)
+        look = here.looks.get(machine.ref.name)
+        if look is None or look[0] is not None or decide.may_come(machine, run.side.clock.now()):
+            continue
+        if (known := run.state.of(machine.ref.name)) is not None and known.gone is not None:
+            acts.say_gone(here, machine)
+        else:
+            acts.do(here, decide.Gone(machine), rules, limits)
     return any(look[0] is not None for look in here.looks.values())
 
 

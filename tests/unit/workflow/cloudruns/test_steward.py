@@ -55,7 +55,7 @@ def loop() -> Iterator[BackgroundLoop]:
 def test_every_run_is_driven_until_it_is_settled_and_one_that_hangs_holds_up_no_other(loop: BackgroundLoop):
     cloud = Cloud(one=3, hung=1, two=2)
     cloud.stuck.add("hung")
-    keeper = Steward(cloud, cloud.unsettled)
+    keeper = Steward(cloud)
     loop.run(keeper.keep())
     eventually(lambda: cloud.left["one"] == cloud.left["two"] == 0)
     assert cloud.left["hung"] == 1 and cloud.recovered == 1
@@ -67,7 +67,7 @@ def test_every_run_is_driven_until_it_is_settled_and_one_that_hangs_holds_up_no_
 def test_what_could_not_be_settled_is_tried_again_now_and_then(loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(steward, "RECOVER_EVERY_S", 0.01)
     cloud = Cloud()
-    loop.run(Steward(cloud, cloud.unsettled).keep())
+    loop.run(Steward(cloud).keep())
     eventually(lambda: cloud.recovered >= 3)
 
 
@@ -78,7 +78,7 @@ def test_a_new_run_is_taken_up_when_it_is_told_and_a_command_does_not_wait_for_t
     monkeypatch.setattr(steward, "FLOOR_S", 0.0)
     cloud = Cloud()
     cloud.pause = 3600.0
-    keeper = Steward(cloud, cloud.unsettled)
+    keeper = Steward(cloud)
     loop.run(keeper.keep())
     eventually(lambda: cloud.recovered == 1)
     cloud.left["new"] = 2
@@ -96,7 +96,7 @@ def test_trouble_in_a_turn_ends_no_driving(loop: BackgroundLoop, monkeypatch: py
     monkeypatch.setattr(steward, "AFTER_TROUBLE_S", 0.01)
     cloud = Cloud(one=1)
     cloud.trouble = trouble
-    loop.run(Steward(cloud, cloud.unsettled).keep())
+    loop.run(Steward(cloud).keep())
     eventually(lambda: len(cloud.turns) >= 3)
     cloud.trouble = None
     eventually(lambda: cloud.left["one"] == 0)
@@ -105,7 +105,7 @@ def test_trouble_in_a_turn_ends_no_driving(loop: BackgroundLoop, monkeypatch: py
 def test_at_the_end_of_the_app_a_turn_under_way_is_waited_for(loop: BackgroundLoop):
     cloud = Cloud(hung=1)
     cloud.stuck.add("hung")
-    keeper = Steward(cloud, cloud.unsettled)
+    keeper = Steward(cloud)
     future = loop.run(keeper.keep())
     eventually(lambda: cloud.turns == ["hung"] and bool(keeper._calls))  # begun, and known to have begun
     future.cancel()

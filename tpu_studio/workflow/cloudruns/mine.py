@@ -1,0 +1,100 @@
+"""Which rented runs this computer has to see to: those that its journal says were begun or taken over from here, until
+its own records say that all is over.
+
+Nothing else is looked at for that. A run that came as files needs no turns, so whatever fills its folder holds up no
+list; and a word from a bucket that a run is over ends nothing while a machine that was asked for here is not proved
+gone from here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire import places
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.runfolder import PLAN
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.recording import desk_sizes
+from tpu_studio.workflow.cloudruns.state import fold
+from tpu_studio.workflow.consent import is_imported, tells_of_us
+from tpu_studio.workflow.ports import Journal
+
+_log = logging.getLogger(__name__)
+
+
+class Mine:
+    """The runs under *home*."""
+
+    def __init__(self, home: Path, journal: Journal) -> None:
+        self._home, self._journal = home, journal
+        self._rents: dict[str, bool] = {}
+        self._settled: dict[str, tuple[dict[str, int], bool]] = {}  # by the sizes of the desktops' events
+
+    def unsettled(self) -> list[str]:
+        """Ids. Raises NotReady of the journal."""
+        if self._journal.fresh:
+            self.tell_journal()
+        here = [run for run in self._journal.begun() if (self._home / "runs" / run / PLAN).exists()]
+        return [run for run in sorted(here) if self._is_rented(run) and not self._is_over(self._home / "runs" / run)]
+
+    def launched_here(self, folder: Path, *, driven: bool) -> bool:
+        """See `Driver.launched_here`. *driven*: it is being driven by this process."""
+        if self._journal.plan_of(folder.name) is not None:
+            return True
+        if not driven and not (self._journal.fresh and tells_of_us(folder, desk.install_id(self._home))):
+            return False
+        self.tell_journal()
+        return True
+
+    def tell_journal(self) -> None:
+        """See `Driver.tell_journal`."""
+        install, known = desk.install_id(self._home), self._journal.begun()
+        for folder in sorted((self._home / "runs").glob("*/")):
+            if folder.name in known or not tells_of_us(folder, install):
+                continue  # a stranger's: what it says of machines, project and bucket is not looked after from here
+            try:
+                plan, state = plans.read(folder), fold(desk_events(folder))
+            except (OSError, StudioError):
+                continue
+            if not places.by_id(plan.place).rents:
+                continue
+            begun = {"project": state.project, "bucket": state.bucket} if state.opened else {}
+            facts = {"plan": plan.to_json(), **begun}
+            self._journal.close(self._journal.open("launch", folder.name, facts, plan.created), "told", time.time())
+            for one in state.there if not state.settled else ():
+                if not one.outcome:
+                    ref = one.ref
+                    told: dict[str, Any] = {"attempt": one.attempt, "try": one.number, "request_id": one.request_id}
+                    told |= {"name": ref.name, "zone": ref.zone, "backend": ref.backend, "alpha": ref.alpha, **facts}
+                    self._journal.open("create", folder.name, {"id": f"create/{ref.name}", **told}, one.asked or 0.0)
+
+    def _is_rented(self, run: str) -> bool:
+        if run not in self._rents:
+            place = (self._journal.plan_of(run) or {}).get("place")
+            self._rents[run] = place in places.IDS and places.by_id(str(place)).rents
+        return self._rents[run]
+
+    def _is_over(self, folder: Path) -> bool:
+        """One that cannot be read is not: its machine is there all the same."""
+        try:
+            sizes = desk_sizes(folder)
+            if self._settled.get(folder.name, (None, False))[0] != sizes:
+                self._settled[folder.name] = sizes, self._is_settled(folder)
+            return self._settled[folder.name][1] or is_imported(folder)
+        except Exception:  # noqa: BLE001  as `Index.summary`: one damaged run keeps no other from being driven
+            _log.exception("the records of %s cannot be read", folder)
+            return False
+
+    def _is_settled(self, folder: Path) -> bool:
+        """By this computer's own word; by another's, which drove it last, where nothing that was asked for here is
+        left."""
+        own = fold(desk_events(folder, desk.install_id(self._home)))
+        if own.settled or own.there:
+            return own.settled
+        knows = own.opened or self._journal.was_taken_over(folder.name)
+        return knows and fold(desk_events(folder)).settled
