@@ -99,10 +99,12 @@ class Words:
         self._read[attempt, worker] = start + used
         guard = self._guards.get(attempt, Guard())
         for number, line in enumerate(lines):
+            if b'"kind"' not in line:  # no event: megabytes of them cost no time
+                continue
             matters = any(word in line for word in _TOLD) or (not guard.since and b'"money"' in line)
             matters = matters or (not guard.trained and b'"metric"' in line)
-            if b'"kind"' not in line or (number != len(lines) - 1 and guard.first and not matters):
-                continue  # no event, or none that matters: megabytes of them cost no time
+            if number != len(lines) - 1 and guard.first and not matters:
+                continue
             event = decode(line)
             if event is None:
                 continue
@@ -267,9 +269,11 @@ class Mirror:
         nothing that others have laid under our name counts as ours (`seals`)."""
         name = f"desk-{self._install}"
         path = desk_events_file(self.folder, self._install)
-        self._pushed = self._pushed_so_far(name)
-        size = path.stat().st_size if path.exists() else 0
-        return size < self._pushed and self._pull_file(name, path, True, DESK_AT_MOST, only_own=True)
+        ranges = self._ranges(name)
+        came = _size(path) < max((at + size for at, size in ranges.items()), default=0)
+        came = came and self._pull_file(name, path, True, DESK_AT_MOST, only_own=True)
+        self._pushed = _end_of(ranges, _size(path))
+        return came
 
     def result(self) -> int:
         """Download what lies under result/, and the raw traces of profiles; how many files are there now. Names that
@@ -347,25 +351,26 @@ class Mirror:
         if not path.exists():
             return
         if self._pushed is None:
-            self._pushed = self._pushed_so_far(name)
+            self._pushed = _end_of(self._ranges(name), _size(path))
         with open_to_read(path) as file:
             file.seek(self._pushed)
             data = file.read()
         data = data[: data.rfind(b"\n") + 1]
         if not data:
             return
-        if self._box.create(f"{self.prefix}events/{name}/{self._pushed:0{_DIGITS}d}.jsonl", data):
-            self._pushed += len(data)
-        else:  # an earlier call of unknown outcome had carried a shorter range
-            self._pushed = self._pushed_so_far(name)
+        object = f"{self.prefix}events/{name}/{self._pushed:0{_DIGITS}d}.jsonl"
+        if not self._box.create(object, data):
+            there = self._box.read(object)
+            if there and data.startswith(there):  # an earlier call of unknown outcome had carried a shorter range
+                data = there
+            else:  # laid there by somebody else
+                self._box.write(object, data)
+        self._pushed += len(data)
 
-    def _pushed_so_far(self, name: str) -> int:
-        ends = [
-            offset + stored.size
-            for stored in self._box.list(f"{self.prefix}events/{name}/")
-            if (offset := _offset(stored.name)) is not None
-        ]
-        return max(ends, default=0)
+    def _ranges(self, name: str) -> dict[int, int]:
+        """Where each of a file's ranges begins, and how many bytes it has."""
+        stored = self._box.list(f"{self.prefix}events/{name}/")
+        return {at: one.size for one in stored if (at := _offset(one.name)) is not None}
 
     def watching(self, now: float) -> None:
         """Say that somebody looks; rewritten at most every 30 s (holds for 90)."""
@@ -418,6 +423,18 @@ def inside(folder: Path, relative: str) -> Path:
     if os.path.commonpath([root, os.path.realpath(path)]) != root:
         raise ValueError(relative)
     return path
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _end_of(ranges: Mapping[int, int], size: int) -> int:
+    """How far *ranges* follow one another without a gap, within *size* bytes: what lies elsewhere we have not sent."""
+    at = 0
+    while 0 < ranges.get(at, 0) <= size - at:
+        at += ranges[at]
+    return at
 
 
 def _kept(path: Path) -> bytes | None:

@@ -167,7 +167,7 @@ class Records:
             raise run.disk or RunError("folder-unwritable", folder=str(run.folder))
         try:
             run.mirror.push_desk()
-        except (CloudRefused, CloudUnclear):
+        except (CloudRefused, CloudUnclear, OSError):
             if action == "create":
                 raise
         return number

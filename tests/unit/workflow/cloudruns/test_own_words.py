@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from tpu_studio.wire.events import encode, event
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow import seals
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.mirror import Mirror
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 
 GONE = (
@@ -170,6 +172,60 @@ def test_a_run_is_taken_over_again_by_the_computer_whose_folder_of_it_is_gone(de
     assert own_file(desk).read_bytes() == said
     ends(desk)
     assert len(sky.created_names) == 1
+
+
+def in_bucket(desk: CloudDesk) -> bytes:
+    """What another computer would read of this one's records."""
+    found, at = b"", 0
+    while one := desk.sky.objects.get(f"runs/{RUN}/events/{own_file(desk).stem}/{at:012d}.jsonl"):
+        found, at = found + one[0], at + len(one[0])
+    return found
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["at work", "begun again"])
+@pytest.mark.parametrize("far", [99_999_999, 999_999_999_999_999])
+@pytest.mark.parametrize("what", [b"", b"\n", b'{"t":1.0,"kind":"x"}\n'])
+def test_ranges_that_others_lay_under_my_name_keep_no_record_from_the_bucket_and_no_machine(
+    desk: CloudDesk, sky: Sky, far: int, restarted: bool, what: bytes
+) -> None:
+    """One at an offset that no file has: reading there failed, and with it each deletion."""
+    trains(desk)
+    sky.hang()
+    for _ in range(3):
+        desk.turn()
+    for at in (own_file(desk).stat().st_size, far):
+        sky._put(f"runs/{RUN}/events/{own_file(desk).stem}/{at:012d}.jsonl", what)
+    if restarted:
+        again(desk)
+    desk.stop()
+    asked = sky.now
+    while sky.now - asked < 900.0:
+        desk.turn()
+    ends(desk, "stopped-by-user")
+    assert in_bucket(desk) == own_file(desk).read_bytes()
+
+
+def test_nor_do_they_keep_a_run_from_its_beginning(desk: CloudDesk, sky: Sky) -> None:
+    sky._put(f"runs/{RUN}/events/{own_file(desk).stem}/999999999999999.jsonl", b"\n")
+    ends(desk)
+    assert in_bucket(desk) == own_file(desk).read_bytes()
+
+
+def test_a_deletion_waits_for_no_disk_and_no_bucket(desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch) -> None:
+    trains(desk)
+    sky.hang()
+    desk.stop()
+
+    def broken(self: Mirror) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Mirror, "push_desk", broken)
+        asked = sky.now
+        while sky.now - asked < 900.0:
+            desk.turn()
+        assert sky.nodes == {}
+    ends(desk, "stopped-by-user")
 
 
 @pytest.mark.parametrize("stop", ["before", "after"])
