@@ -93,7 +93,7 @@ class Words:
                 chunk = file.read(_CHUNK)
         except FileNotFoundError:
             return False
-        lines, used = complete_lines(chunk)
+        lines, used = complete_lines(chunk) if b'"kind"' in chunk else ([], chunk.rfind(b"\n") + 1)
         if not used and len(chunk) == _CHUNK:  # no guardian writes such a line
             used = len(chunk)
         self._read[attempt, worker] = start + used
