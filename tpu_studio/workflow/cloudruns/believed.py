@@ -1,10 +1,10 @@
 """Which changes of a run's limits this desktop believes: those that were asked for here, and those it took over.
 
 The bucket is written by the machine, too, where a person's code runs: what lies there under ``control/`` may come from
-anybody who has the machine's account. Limits decide what is rented next and how long, so a raise is believed only where
-``limits-asked.jsonl`` of this disk names it, which nobody brings here from the bucket. Each of its lines stands for one
-change, in their order: what was asked for and later lowered does not come back by being written once more. A stop is
-obeyed whoever asks; where one was asked for here it alone says whether the model is kept.
+anybody who has the machine's account. Limits decide what is rented next and how long, so what counts are the lines of
+``limits-asked.jsonl`` of this disk, in their order, which nobody brings here from the bucket, whatever controls there
+are. A change for which no line stands, behind that of the one before, is told as a stranger's. A stop is obeyed whoever
+asks; where one was asked for here it alone says whether the model is kept.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tpu_studio.wire.controls import Control, Controls, send
+from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.plainfiles import open_to_append
 from tpu_studio.wire.plan import Plan
@@ -30,10 +31,8 @@ _Record = TypeVar("_Record", bound=Mapping[str, object])
 
 
 def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, object]] = ()) -> Limits:
-    """The plan's limits, as changed by what is believed, and by *more*, which is about to be asked for here."""
-    controls = Controls(run).read()
-    strangers = [one["number"] for one in _left(run, controls)]
-    return limits_of(plan, [*(one for one in controls if one["number"] not in strangers), *more])
+    """The plan's limits, as changed by what was asked for here or taken over, and by *more*, which is about to be."""
+    return limits_of(plan, [*(one for line in _asked(run) if (one := _change(line))), *more])
 
 
 def ask(run: Path, record: Mapping[str, object]) -> int:
@@ -51,9 +50,10 @@ def stops(run: Path, attempt: int) -> list[Control]:
 
 
 def take(run: Path, records: Iterable[Mapping[str, object]]) -> None:
-    """Believe these of a run that is taken over, in their order, and nothing else that lies in its folder. Raises
-    OSError."""
-    _append(run, _left(run, records))
+    """Believe these of a run that is taken over, in their order, and nothing else that lies in its folder. Of those
+    that stand here, in their order, none is taken twice. Raises OSError."""
+    records = list(records)
+    _append(run, records if _left(run, records) else [])
 
 
 def are_known(run: Path, records: Iterable[Mapping[str, object]]) -> bool:
@@ -101,6 +101,15 @@ def _asked(run: Path) -> list[str]:
         return read_at_most(run / FILE, RECORD_BYTES).decode("utf-8", "replace").splitlines()
     except (OSError, TooLarge):
         return []
+
+
+def _change(line: str) -> dict[str, object] | None:
+    """The change of limits that *line* stands for."""
+    try:
+        record = parse_json(line.encode(), FILE)
+    except ValueError:
+        return None
+    return {**record, "verb": "limits"} if isinstance(record, dict) and "verb" not in record else None
 
 
 def _line(record: Mapping[str, object]) -> str:

@@ -89,6 +89,23 @@ def test_a_limit_of_ours_holds_whatever_a_machine_writes_between_them(tmp_path: 
     assert [one["money_usd"] for one in believed.strange(tmp_path)] == [100.0, 100.0]
 
 
+def test_a_limit_that_i_lowered_is_not_undone_by_one_that_says_what_i_ask_for_later(tmp_path: Path) -> None:
+    """Under a number before mine it stood for my later line, and my earlier one for nothing."""
+    believed.ask(tmp_path, {"verb": "note"})
+    send(tmp_path, {"verb": "limits", "money_usd": 5.0})
+    believed.ask(tmp_path, {"verb": "limits", "hours": 0.5})
+    believed.ask(tmp_path, {"verb": "limits", "money_usd": 5.0})
+    found = believed.limits(tmp_path, cloud_plan())
+    assert (found.hours, found.money_usd) == (0.5, 5.0)
+
+
+def test_what_a_take_over_offered_counts_as_it_was_offered(tmp_path: Path) -> None:
+    """Another's change lies before one of mine: the yes was to mine, which came last."""
+    believed.ask(tmp_path, limit(100.0))
+    believed.take(tmp_path, [limit(20.0), limit(100.0)])
+    assert money(tmp_path) == 100.0
+
+
 def test_a_run_that_is_taken_over_again_has_no_limit_twice(tmp_path: Path) -> None:
     offered = [limit(100.0), limit(20.0)]
     believed.take(tmp_path, offered)
