@@ -25,6 +25,7 @@ from tpu_studio.wire import kinds, models, owncode, presets, starters
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.resources import resource_path
@@ -146,11 +147,16 @@ def sources() -> Path:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of the data: where it is, what it is called below the data's folder, its size in bytes."""
+    """A file of the data: where it is, what it is called below the data's folder, its size in bytes.
+
+    Attributes:
+        below: The folder that it lies in, links followed: of *path* below it none is.
+    """
 
     path: Path
     name: str
     size: int
+    below: Path
 
 
 @dataclass(frozen=True)
@@ -206,8 +212,8 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     if kinds.by_id(job.data.kind).is_built_in:
         return []
     path = data_path(job)
-    files = [_file(one, name) for one, name in reader_of(job).files(path)]
-    if path.is_file() and len(files) == 1 and files[0].path == path:
+    files = [_file(one, name, path) for one, name in reader_of(job).files(path)]
+    if path.is_file() and len(files) == 1 and files[0].path == path.resolve():
         if _AS.fullmatch(path.name):
             return [Piece(files, folder=path.name, single=True)]
         return [Piece(files, folder="data", file=path.name)]
@@ -222,15 +228,20 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     return [*pieces, Piece(held, file=named)] if held else pieces
 
 
-def _file(path: Path, name: str) -> DataFile:
+def _file(path: Path, name: str, data: Path) -> DataFile:
+    """*data*: what the person chose, maybe a link. Raises DataError ``data-link-outside`` where *path* has become one
+    that leads out of it since it was listed."""
     check_ordinary(path)
-    return DataFile(path, name, path.stat().st_size)
+    real, below = path.resolve(), data.resolve() if data.is_dir() else data.resolve().parent
+    if not real.is_relative_to(below):
+        raise DataError("data-link-outside", path=str(path))
+    return DataFile(real, name, real.stat().st_size, below)
 
 
 def _content(one: DataFile) -> Iterator[bytes]:
     left = one.size
     try:
-        with open(one.path, "rb") as file:
+        with open_below(one.below, one.path.relative_to(one.below)) as file:
             while left and (part := file.read(min(_READ, left))):
                 left -= len(part)
                 yield part

@@ -70,7 +70,10 @@ def unfit(root: Path) -> dict[str, Any]:
     tree = json.loads((other / "config.json").read_text())
     tree["config"]["stackwise_block_types"][1] = "fused"
     (other / "config.json").write_text(json.dumps(tree))
-    return found | {"blocks": _refusal(other)}
+    found["blocks"] = _refusal(other)
+    tree["config"]["depth_divisor"] = 0
+    (other / "config.json").write_text(json.dumps(tree))
+    return found | {"nothing": _refusal(other)}
 
 
 def _refusal(folder: Path) -> dict[str, Any]:

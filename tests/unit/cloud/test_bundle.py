@@ -263,6 +263,29 @@ def test_a_file_that_changes_on_the_way_is_noticed(tmp_path: Path) -> None:
         assert raised.value.id == "data-changed"
 
 
+@pytest.mark.parametrize("what", ["the file", "its folder"])
+def test_a_link_that_takes_the_place_of_a_file_of_the_data_brings_none_of_mine(tmp_path: Path, what: str) -> None:
+    """Between the look at the data and its upload, to one of the same size."""
+    texts, mine = tmp_path / "texts", tmp_path / "mine"
+    for folder in (texts / "a", texts / "b", mine):
+        folder.mkdir(parents=True)
+    for one in (texts / "a" / "0.txt", texts / "b" / "0.txt", mine / "0.txt"):
+        one.write_text("of mine" if one.parent == mine else "a text.")
+    job = job_of("text", texts)
+    (piece,) = data_pieces(job)
+    piece.write(io.BytesIO())
+    if what == "the file":
+        (texts / "a" / "0.txt").unlink()
+        (texts / "a" / "0.txt").symlink_to(mine / "0.txt")
+    else:
+        (texts / "a").rename(texts / "c")
+        (texts / "a").symlink_to(mine)
+    out = io.BytesIO()
+    with pytest.raises(DataError):
+        piece.write(out)
+    assert b"of mine" not in out.getvalue()
+
+
 def test_a_file_that_is_called_an_archive_is_not_unpacked(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_text("a,b\n1,2\n")
     (piece,) = data_pieces(job_of("table", tmp_path / "x.tar", target="b"))
