@@ -293,7 +293,7 @@ class Acts:
         self._closing.tell_left_out(run)
 
     def _tell_once(self, run: Watched, id: str, level: str, **facts: object) -> None:
-        told = (event.get("id") for event in desk_events(run.folder) if event.kind == "notice")
+        told = (event.get("id") for event in desk_events(run.folder, run.whose) if event.kind == "notice")
         if id not in told:
             self._records.say(run, "notice", id=id, level=level, facts=facts)
 
@@ -396,7 +396,7 @@ class Acts:
         """Once a machine, and once more when it is being made for longer than its stops from outside reach."""
         last = asking.before_times(machine.asked or 0.0, replace(run.state, since=0.0), rules, limits)[-1]
         beyond = not run.state.waived(run.plan.limits) and run.side.clock.now() > last
-        told = [event.get("facts") for event in desk_events(run.folder) if event.kind == "notice"]
+        told = [event.get("facts") for event in desk_events(run.folder, run.whose) if event.kind == "notice"]
         facts = {"name": machine.ref.name, "beyond": beyond, "usd_per_hour": limits.usd_per_hour}
         if facts not in told:
             level = "warning" if beyond else "info"

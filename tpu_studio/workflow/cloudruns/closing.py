@@ -29,7 +29,7 @@ from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
 from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S, Records, Watched
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import Guard, Machine, State, with_guard
+from tpu_studio.workflow.cloudruns.state import Guard, Machine, with_guard
 
 DELETE_FAILS_BEFORE_NOTICE = 2
 STOPS_TAKE_S = 120.0  # until the last of the outside stops has had its answer
@@ -140,7 +140,7 @@ class Closing:
         held = limits.reserved_usd if any(one.created is not None for one in run.state.machines) else 0.0
         usd = held + run.state.usd(limits.usd_per_hour, now)
         least, most = (held + one for one in run.state.usd_between(limits.usd_per_hour, now))
-        self._say_money(run, limits, (least, usd, most + _unseen_usd(run.folder, run.state)))
+        self._say_money(run, limits, (least, usd, most + _unseen_usd(run)))
 
     def _say_money(
         self, run: Watched, limits: Limits, cost: tuple[float, float, float], *, settled: bool = False
@@ -175,7 +175,7 @@ class Closing:
         if guard.end is not None:  # it had said its end itself
             return
         if reason is Reason.NO_CAPACITY:
-            facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run.folder, run.state), **facts}
+            facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run), **facts}
         if reason in OWN_REASON.values():
             tier = run.plan.job.where.tier
             hosts = asking.workers_of(run.plan)
@@ -202,7 +202,7 @@ class Closing:
 
     def tell_left_out(self, run: Watched) -> None:
         """Once a run: more lies in the bucket than any run writes."""
-        told = (event.get("id") for event in desk_events(run.folder) if event.kind == "notice")
+        told = (event.get("id") for event in desk_events(run.folder, run.whose) if event.kind == "notice")
         if run.mirror.left_out and "left-in-bucket" not in told:
             facts = {"what": sorted(run.mirror.left_out)[:10]}
             self._records.say(run, "notice", id="left-in-bucket", level="warning", facts=facts)
@@ -226,8 +226,8 @@ class Closing:
             except CloudRefused as error:
                 _log.warning("run %s: the bucket is not as it should be left: %s", run.folder.name, error)
         now = run.side.clock.now()
-        left = [str(one) for one in _stops_left(run.folder)]
-        state, unseen = with_guard(run.state, run.words.guard(run.state.attempt)), _unseen_usd(run.folder, run.state)
+        left = [str(one) for one in _stops_left(run)]
+        state, unseen = with_guard(run.state, run.words.guard(run.state.attempt)), _unseen_usd(run)
         parts = bill.parts_of_run(run.folder, run.plan, state, run.usage, kept, now)
         price = run.plan.price.usd_per_hour if run.plan.price else None
         record = receipt(
@@ -238,7 +238,7 @@ class Closing:
             left=left,
             now=now,
             unseen_usd=unseen,
-            stop_account=_stop_account(run.folder),
+            stop_account=_stop_account(run),
             kept_bytes=kept,
             parts=parts,
             chips=chips_used(run.folder),
@@ -318,11 +318,13 @@ def _in_ledger(folder: Path, machine: Machine, key: str) -> float:
         return 0.0
 
 
-def _unseen_usd(folder: Path, state: State) -> float:
+def _unseen_usd(run: Watched) -> float:
     """What machines may have cost that nobody saw, without those that came to light after all."""
-    notices = [told for told in desk_events(folder) if told.kind == "notice" and told.get("id") == "cost-unseen"]
+    notices = [
+        told for told in desk_events(run.folder, run.whose) if told.kind == "notice" and told.get("id") == "cost-unseen"
+    ]
     found = [told.get("facts") for told in notices]
-    seen = {one.ref.name for one in state.machines if one.created is not None}
+    seen = {one.ref.name for one in run.state.machines if one.created is not None}
     return sum(
         float(facts.get("usd_at_most") or 0.0)
         for facts in found
@@ -330,9 +332,9 @@ def _unseen_usd(folder: Path, state: State) -> float:
     )
 
 
-def _stop_account(folder: Path) -> str:
+def _stop_account(run: Watched) -> str:
     """Of the stops that were set last."""
-    closed = (told for told in desk_events(folder) if told.kind == "intent-closed")
+    closed = (told for told in desk_events(run.folder, run.whose) if told.kind == "intent-closed")
     facts = [told.get("facts") for told in closed if str(told.get("id")).startswith("stops/")]
     names = [str(one.get("account") or "") for one in facts if isinstance(one, dict)]
     return next((name for name in reversed(names) if name), "")
@@ -347,9 +349,9 @@ def _claimed_by(folder: Path, machine: Machine) -> bool:
     return isinstance(claim, dict) and claim.get("name") == machine.ref.name
 
 
-def _stops_left(folder: Path) -> list[object]:
+def _stops_left(run: Watched) -> list[object]:
     left: list[Any] = []
-    for told in desk_events(folder):
+    for told in desk_events(run.folder, run.whose):
         if told.kind == "stops-removed":
             left += told.get("left") or []
     return left

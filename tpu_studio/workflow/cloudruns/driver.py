@@ -33,7 +33,7 @@ from tpu_studio.workflow.cloudruns.mine import Mine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
-from tpu_studio.workflow.cloudruns.recording import Records, Watched
+from tpu_studio.workflow.cloudruns.recording import Records, Watched, whose
 from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
 from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop, still_there
@@ -155,7 +155,7 @@ class Driver:
     def state(self, run: str) -> State:
         """What the records on this disk say; the cloud is not asked."""
         folder = self.home / "runs" / run
-        state = fold(desk_events(folder))
+        state = fold(desk_events(folder, whose(folder, self._records.install, self._journal)))
         return with_guard(state, Words(folder).guard(state.attempt))
 
     def is_unsettled(self, run: str) -> bool:
@@ -228,8 +228,13 @@ class Driver:
                 known.foreign, known.stop = before.foreign, before.stop
         known.disk = None
         self._records.save(known)
-        self._records.refresh(known)
+        self._read(known)
         return known
+
+    def _read(self, run: Watched) -> None:
+        foreign = run.foreign if run.holder else None  # until the bucket was asked, by the word of this disk
+        run.whose = whose(run.folder, self._records.install, self._journal, foreign=foreign)
+        self._records.refresh(run)
 
     def _put_plan_back(self, folder: Path) -> None:
         """Also where the folder has another plan than was agreed to: code, limits and price are the journal's.
@@ -251,6 +256,7 @@ class Driver:
             raise RunError("plan-unreadable" if (folder / PLAN).exists() else "plan-missing", run=folder.name)
 
     def _turn(self, run: Watched) -> float:
+        run.stays = False
         if run.state.settled or run.foreign:  # whoever can write to the bucket can say that: it is not waited for
             limits = believed.limits(run.folder, run.plan)
             by = (run, self._records.install, self._acts, self._rules(run, limits), limits)
@@ -312,12 +318,12 @@ class Driver:
 
     def _catch_up(self, run: Watched) -> None:
         """What this disk has lost of our own records, then what the guardians and other desktops said."""
-        if not run.foreign and run.mirror.restore():
-            self._records.refresh(run)
+        if not run.foreign:
+            run.mirror.restore()
         self._look_who_drives(run, 0.0)
         if run.holder and (run.foreign or self._journal.was_taken_over(run.folder.name)):
             run.mirror.desk_files()  # also for a take-over that was cut short: what they have rented is looked for
-            self._records.refresh(run)  # of a run that was only ever ours nobody else tells: who writes there may lie
+        self._read(run)
         if not run.state.opened:
             return
         if run.foreign:

@@ -99,7 +99,7 @@ class Gating:
 
     def _tell(self, run: Watched, evidence: gate.Evidence, accounts: tuple[str, ...]) -> None:
         """Once a run, whose rights are tried and why: that may take ten minutes."""
-        told = [event.get("id") for event in desk_events(run.folder) if event.kind == "notice"]
+        told = [event.get("id") for event in desk_events(run.folder, run.whose) if event.kind == "notice"]
         asked = [one for one in (evidence.runner, evidence.stopper) if one is not None and one.email in accounts]
         if "stops-tried" not in told:
             facts = {"accounts": [one.email for one in asked], "why": asked[0].why}

@@ -19,11 +19,13 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.mirror import desk_events
-from tpu_studio.workflow.cloudruns.recording import desk_sizes
+from tpu_studio.workflow.cloudruns.recording import desk_sizes, whose
 from tpu_studio.workflow.cloudruns.state import fold
 from tpu_studio.workflow.consent import is_imported, tells_of_us
 from tpu_studio.workflow.ports import Journal
 
+TAKEN_OVER = "taken-over"
+"""This computer's own event: from here on the records of those before count, also where the journal is lost."""
 _log = logging.getLogger(__name__)
 
 
@@ -33,7 +35,7 @@ class Mine:
     def __init__(self, home: Path, journal: Journal) -> None:
         self._home, self._journal = home, journal
         self._rents: dict[str, bool] = {}
-        self._settled: dict[str, tuple[dict[str, int], bool]] = {}  # by the sizes of the desktops' events
+        self._settled: dict[str, tuple[dict[str, int], bool]] = {}  # by the sizes of the events that count
 
     def unsettled(self) -> list[str]:
         """Ids. Raises NotReady of the journal."""
@@ -58,14 +60,17 @@ class Mine:
             if folder.name in known or not tells_of_us(folder, install):
                 continue  # a stranger's: what it says of machines, project and bucket is not looked after from here
             try:
-                plan, state = plans.read(folder), fold(desk_events(folder))
+                plan, mine = plans.read(folder), list(desk_events(folder, install))
             except (OSError, StudioError):
                 continue
             if not places.by_id(plan.place).rents:
                 continue
+            taken = any(one.kind == TAKEN_OVER for one in mine)
+            state = fold(desk_events(folder) if taken else mine)
             begun = {"project": state.project, "bucket": state.bucket} if state.opened else {}
             facts = {"plan": plan.to_json(), **begun}
-            self._journal.close(self._journal.open("launch", folder.name, facts, plan.created), "told", time.time())
+            action = "take-over" if taken else "launch"
+            self._journal.close(self._journal.open(action, folder.name, facts, plan.created), "told", time.time())
             for one in state.there if not state.settled else ():
                 if not one.outcome:
                     ref = one.ref
@@ -82,19 +87,20 @@ class Mine:
     def _is_over(self, folder: Path) -> bool:
         """One that cannot be read is not: its machine is there all the same."""
         try:
-            sizes = desk_sizes(folder)
+            counts = whose(folder, desk.install_id(self._home), self._journal)
+            sizes = desk_sizes(folder, counts)
             if self._settled.get(folder.name, (None, False))[0] != sizes:
-                self._settled[folder.name] = sizes, self._is_settled(folder)
+                self._settled[folder.name] = sizes, self._is_settled(folder, counts)
             return self._settled[folder.name][1] or is_imported(folder)
         except Exception:  # noqa: BLE001  as `Index.summary`: one damaged run keeps no other from being driven
             _log.exception("the records of %s cannot be read", folder)
             return False
 
-    def _is_settled(self, folder: Path) -> bool:
+    def _is_settled(self, folder: Path, counts: str) -> bool:
         """By this computer's own word; by another's, which drove it last, where nothing that was asked for here is
         left."""
         own = fold(desk_events(folder, desk.install_id(self._home)))
         if own.settled or own.there:
             return own.settled
         knows = own.opened or self._journal.was_taken_over(folder.name)
-        return knows and fold(desk_events(folder)).settled
+        return knows and fold(desk_events(folder, counts)).settled

@@ -39,6 +39,7 @@ class Watched:
         holder_at: When that was asked last, by the cloud's clock.
         looked_at, alive_at: When that name was looked for last, and when a look found the machine itself.
         unlooked: Spans between two looks that are long enough for a machine to come, be charged for and go.
+        whose: The installation whose records count (`whose`).
         unsaved: Events that the disk refused, oldest first: kind, time, fields. They count all the same.
         disk: Why it refused them.
         sent: Control files of extensions → when they came into the bucket.
@@ -52,6 +53,7 @@ class Watched:
     mirror: Mirror
     words: Words
     usage: Usage = field(default_factory=Usage)
+    whose: str = "*"
     sizes: dict[str, int] = field(default_factory=dict)
     state: State = field(default_factory=State)
     looks: dict[str, tuple[MachineSeen | None, float]] = field(default_factory=dict)
@@ -100,11 +102,11 @@ class Records:
         return desk.seal_key(self.home)
 
     def refresh(self, run: Watched) -> None:
-        """Read the desktops' events again if any has grown."""
-        sizes = desk_sizes(run.folder)
+        """Read those desktops' events again that count, if any has grown, or others count now."""
+        sizes = desk_sizes(run.folder, run.whose)
         if sizes != run.sizes:
             waiting = (from_record(event(kind, t=t, **fields)) for kind, t, fields in run.unsaved)
-            known = fold(desk_events(run.folder))
+            known = fold(desk_events(run.folder, run.whose))
             run.state, run.sizes = fold((one for one in waiting if one is not None), known), sizes
 
     def save(self, run: Watched) -> None:
@@ -122,14 +124,14 @@ class Records:
         t = run.side.clock.now()
         if run.state.end is not None:
             t = max(t, run.state.end.t + 0.001)
-        alone = desk_sizes(run.folder) == run.sizes
+        alone = desk_sizes(run.folder, run.whose) == run.sizes
         waits = bool(run.unsaved)  # they keep their order
         run.unsaved.append((kind, t, fields))
         if not waits:
             self.save(run)
         said = from_record(event(kind, t=t, **fields))
         if alone and said is not None:
-            run.state, run.sizes = apply(run.state, said), desk_sizes(run.folder)
+            run.state, run.sizes = apply(run.state, said), desk_sizes(run.folder, run.whose)
         else:
             self.refresh(run)
 
@@ -226,5 +228,19 @@ class Records:
         self.say(run, "waiting", zones=asked, since=run.state.since, why=why or "no-capacity", tries=len(tried))
 
 
-def desk_sizes(folder: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_size for path in (folder / "events").glob("desk-*.jsonl")}
+def desk_sizes(folder: Path, install: str = "*") -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in (folder / "events").glob(f"desk-{install}.jsonl")}
+
+
+def whose(folder: Path, install: str, journal: Journal, *, foreign: bool | None = None) -> str:
+    """Whose records of a run count, for `desk_events`: this computer's alone, unless it has taken the run over from
+    another, or only follows another that drives it now. Where it was for a moment said to be so, what came down in that
+    moment counts for nothing.
+
+    Args:
+        install: This desktop's.
+        foreign: Whether another drives it; None: as the run's folder tells.
+    """
+    if foreign is None:
+        foreign = desk.read_owner(folder).get("install") not in (None, install)
+    return "*" if foreign or journal.was_taken_over(folder.name) else install

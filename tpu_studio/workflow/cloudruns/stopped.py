@@ -45,7 +45,8 @@ def still_there(run: Watched, install: str, acts: Acts, rules: Rules, limits: Li
 
 def _here(run: Watched, install: str) -> Watched:
     """*run* by the records of this computer alone."""
-    return replace(run, state=fold(desk_events(run.folder, install)), sizes=desk_sizes(run.folder), looks={})
+    state, sizes = fold(desk_events(run.folder, install)), desk_sizes(run.folder, install)
+    return replace(run, whose=install, state=state, sizes=sizes, looks={})
 
 
 def delete_stopped(run: Watched, install: str, acts: Acts, rules: Rules, limits: Limits) -> None:

@@ -20,6 +20,7 @@ from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk, trash
 from tpu_studio.workflow.cloudruns import asking, believed
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.mine import TAKEN_OVER
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import put
@@ -184,6 +185,7 @@ class CloudVerbs:
                 raise RunError("run-busy", run=run)
             desk.put_owner(folder, owner)
             mirror.restore()  # what this computer has said of it before
+            self._say(folder, TAKEN_OVER, now)
             mirror.desk_files()
             if not self.driver.state(run).opened:  # taken before the other had told of anything
                 # else a run that is stopped now would end here only, and go on for ever there
