@@ -43,6 +43,13 @@ _SHAPES: list[
             r"|gh[a-z]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[A-Za-z0-9_-]{16,}"  # GitHub, GitLab
             r"|xox[a-z]-[A-Za-z0-9-]{10,}|pypi-[A-Za-z0-9_-]{40,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{20,}"
             r"|(?:r8|gsk)_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}"
+            r"|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|shp[a-z]{2}_[A-Fa-f0-9]{32}"  # Stripe, Shopify
+            # SendGrid, Mailgun, Linear
+            r"|SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{30,}|(?<![A-Za-z0-9-])key-[0-9a-z]{32}(?![0-9a-z])|lin_api_[A-Za-z0-9]{30,}"
+            r"|hooks\.slack\.com/services/[A-Za-z0-9/]{20,}|[0-9]{8,10}:AA[A-Za-z0-9_-]{30,35}"  # Slack, Telegram
+            r"|(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"  # Discord
+            r"|dapi[0-9a-f]{32}|do[opr]_v1_[0-9a-f]{32,}|hv[bsr]\.[A-Za-z0-9_-]{20,}"  # Databricks, DigitalOcean, Vault
+            r"|AGE-SECRET-KEY-1[A-Z0-9]{30,}"
         ),
         CUT,
     ),
@@ -112,6 +119,8 @@ _HINT = re.compile(  # one of these is in whatever one of the shapes is in: most
     r"-----|://|hf_|api_org_|KGAT_|sk-|AKIA|ASIA|AIza|ya29|1//|GOCSPX|gh[a-z]_|github_|glpat|xox|pypi-|npm_|nvapi|r8_|gsk_"
     r"|dckr_|eyJ|[Aa]uth|AUTH|[Bb]earer|[Ll]ogin|[Ww]andb|WANDB|[Kk]ey|KEY|[Pp]ass|PASS|[Tt]oken|TOKEN|[Ss]ecret|SECRET"
     r"|[Cc]redential|CREDENTIAL|[Ss]ignature|curl|[Cc]ookie|sig=|code=|4/0A|4%2F0A"
+    r"|[rs]k_(?:live|test)_|shp[a-z]{2}_|SG\.|key-|lin_api_|hooks\.slack|:AA|dapi|do[opr]_v1_|hv[bsr]\.|AGE-SECRET"
+    r"|\.[A-Za-z0-9_-]{6}\."
     r"|Private-Lines|:(?:[0-9]{4,5}|\*):[A-Za-z_*]"
 )
 _NAMED = (

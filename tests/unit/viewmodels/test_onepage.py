@@ -220,6 +220,21 @@ def test_a_home_folder_is_cut_wherever_it_lies_and_whatever_stands_behind_it(mon
     assert private("/srv/people/jane doe/x/y.py, line 3") == f"{CUT}/y.py, line 3"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my-bucket-77.storage.googleapis.com",
+        "MY-PROJ-123456",
+        "https://x.example/?p=%2Fhome%2Fanna%2Fx",
+        "%2Fusers%2Fanna",
+        "in ~anna/data/x.csv",
+    ],
+)
+def test_however_it_is_written_a_bucket_a_project_and_a_home_are_cut(text: str) -> None:
+    told = Private(words=["my-proj-123456", "my-bucket-77"])(text)
+    assert "anna" not in told and "my-" not in told.lower() and CUT in told
+
+
 def test_the_runs_own_bucket_and_project_are_cut_out_wherever_they_stand_alone(tmp_path: Path) -> None:
     raw = "bucket tpu-studio-0123ab refused anna-shop-77 (projects/123456789012), its-77"
     (tmp_path / "run").mkdir()

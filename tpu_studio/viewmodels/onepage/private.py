@@ -26,7 +26,8 @@ _PROJECT = re.compile(rf"\bprojects/[\w.:-]+((?:/{_PART})*)")
 _OF_SOMEBODY = re.compile(
     rf"(?<![\w/])(?:[A-Za-z]:)?[/\\]{{1,2}}(?:home|Users)[/\\]{{1,2}}(?:{_FOLDER}(?=[/\\])|{_PART})", re.I
 )
-_ABSOLUTE = re.compile(rf"(?<![\w/:.])(?:[~{CUT}]/|/{_FOLDER}/)(?:{_FOLDER}/)*(?:{_PART})?")
+_QUOTED = re.compile(r"(?:%2F){1,2}(?:home|Users)(?:%2F[^\s\"'<>&%]*)+", re.I)
+_ABSOLUTE = re.compile(rf"(?<![\w/:.])(?:(?:~[\w.-]*|{CUT})/|/{_FOLDER}/)(?:{_FOLDER}/)*(?:{_PART})?")
 _WINDOWS = re.compile(rf"(?<!\w)(?:[A-Za-z]:[/\\]{{1,2}}|{CUT}\\{{1,2}}|\\\\)(?:{_FOLDER}[/\\]{{1,2}})*(?:{_PART})?")
 _PERSON = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 
@@ -42,19 +43,24 @@ class Private:
     def __init__(self, paths: Iterable[str | Path] = (), words: Iterable[str] = ()) -> None:
         own = [str(Path.home()), str(home_folder()), os.getcwd()]
         folders = [*own, *map(os.path.realpath, own), *(str(path) for path in paths if os.path.isabs(path))]
-        known = {_seen(one) for one in (*folders, *words)}
-        longest_first = sorted((one for one in known if len(one) >= _SHORTEST_PATH), key=len, reverse=True)
-        self._known = re.compile(rf"(?:{'|'.join(map(re.escape, longest_first))})(?![\w-]|\.\w)")
+        self._known = re.compile(rf"(?:{_any_of(folders)})(?![\w-]|\.\w)")
+        self._words = re.compile(rf"(?:{_any_of(words)})(?![\w-])", re.I)  # a bucket is the name of a host, too
 
     def __call__(self, text: str, longest: int = LONGEST) -> str:
         """*text* as it may be shown to anybody, of at most *longest* letters and a mark that it goes on."""
         told = _PERSON.sub(CUT, without_secrets(_seen(text[: longest + WIDEST])))
         told = _BUCKET.sub(lambda found: last_of(found[1]), _FILE.sub("", told))
-        told = _OF_SOMEBODY.sub(CUT, self._known.sub(CUT, told))
+        told = _OF_SOMEBODY.sub(CUT, self._words.sub(CUT, self._known.sub(CUT, _QUOTED.sub(CUT, told))))
         for pattern in (_ABSOLUTE, _WINDOWS):
             told = pattern.sub(lambda found: last_of(found[0]), told)
         told = _PROJECT.sub(lambda found: f"projects/{last_of(found[1])}", told)
         return told if len(told) <= longest and len(text) <= longest + WIDEST else f"{told[:longest]}{CUT}"
+
+
+def _any_of(texts: Iterable[str]) -> str:
+    """A pattern of those that are long enough, longest first; of none it matches nothing."""
+    known = {seen for one in texts if len(seen := _seen(one)) >= _SHORTEST_PATH}
+    return "|".join(map(re.escape, sorted(known, key=len, reverse=True))) or r"(?!)"
 
 
 def _seen(text: str) -> str:
