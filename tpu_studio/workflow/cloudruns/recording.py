@@ -234,13 +234,14 @@ def desk_sizes(folder: Path, install: str = "*") -> dict[str, int]:
 
 def whose(folder: Path, install: str, journal: Journal, *, foreign: bool | None = None) -> str:
     """Whose records of a run count, for `desk_events`: this computer's alone, unless it has taken the run over from
-    another, or only follows another that drives it now. Where it was for a moment said to be so, what came down in that
-    moment counts for nothing.
+    another, only follows another that drives it now, or looks at a copy. Where another was for a moment said to drive
+    it, what came down in that moment counts for nothing.
 
     Args:
         install: This desktop's.
         foreign: Whether another drives it; None: as the run's folder tells.
     """
     if foreign is None:
-        foreign = desk.read_owner(folder).get("install") not in (None, install)
+        owner = desk.read_owner(folder)
+        foreign = bool(owner.get("imported")) or owner.get("install") not in (None, install)
     return "*" if foreign or journal.was_taken_over(folder.name) else install

@@ -300,8 +300,8 @@ def test_records_that_the_disk_has_lost_come_back_and_the_machine_is_not_forgott
     desk.die()
     (mine,) = (desk.folder / "events").glob("desk-*.jsonl")
     mine.write_bytes(b"")
-    desk.stop(keep=False)
     desk.start()
+    desk.stop(keep=False)
     state = desk.until()
     assert state.end is not None
     assert state.end.get("reason") == "discarded"

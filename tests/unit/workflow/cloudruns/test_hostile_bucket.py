@@ -276,8 +276,8 @@ def test_a_take_over_deletes_nothing_that_is_not_the_runs(tmp_path: Path, sky: S
         if driver.state(RUN).settled:
             break
         sky.pass_time(max(5.0, driver.turn(RUN)))
-    journal.disconnect()
     assert driver.state(RUN).settled
+    journal.disconnect()
     assert set(deleted) <= {f"ts-{RUN}-a1-t1"}
     assert not [path for path in tmp_path.rglob("*evil*") if "desk-evil2345" not in path.name]
 
