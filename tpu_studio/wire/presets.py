@@ -25,10 +25,10 @@ MOST_BROUGHT = 128_000_000  # bytes that travel within the program's archive
 PROBLEMS = tuple(
     f"preset-{what}"
     for what in (
-        "not-chosen", "missing", "in-a-share", "links-out", "unreadable", "other-format", "pickled", "foreign",
-        "other-network", "in-part", "differs", "unfit", "needs-memory", "too-large-to-bring",
+        *("not-chosen", "missing", "in-a-share", "links-out", "unreadable", "other-format", "pickled", "foreign"),
+        *("other-network", "in-part", "differs", "unfit", "needs-memory", "too-large-to-bring"),
     )
-)  # fmt: skip
+)
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _HUB = re.compile(r"(?:hf|kaggle|modelscope)://")  # as KerasHub's own loader has them

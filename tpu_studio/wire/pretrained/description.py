@@ -15,9 +15,9 @@ from tpu_studio.wire.presets import INDEX, WEIGHTS
 from tpu_studio.wire.pretrained.folder import CONFIG, CONVERTER, Folder, flat
 
 ACTIVATIONS = (
-    "elu", "gelu", "hard_sigmoid", "hard_silu", "hard_swish", "leaky_relu", "linear", "mish", "relu", "relu6", "selu",
-    "sigmoid", "silu", "softplus", "swish", "tanh",
-)  # fmt: skip
+    *("elu", "gelu", "hard_sigmoid", "hard_silu", "hard_swish", "leaky_relu", "linear", "mish", "relu"),
+    *("relu6", "selu", "sigmoid", "silu", "softplus", "swish", "tanh"),
+)
 
 _MOST = 100_000  # of a number in a description: channels, pixels; and _REPEATS of layers alike
 _REPEATS = 400
