@@ -1,4 +1,4 @@
-"""The verbs on runs that are there: ``runs show stop extend resume delete export import``."""
+"""The verbs on runs that are there: ``runs show stop extend resume delete import``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpu_studio.cli import paging
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.saved import show_page
@@ -43,7 +42,7 @@ def runs(arguments: Arguments, output: Output) -> int:
         if arguments.deleted:
             return _deleted(reading.deleted(), output)
         rows = reading.list()
-        _tell(services, output)
+        tell_only_reading(services, output)
     if any(_unheard(row, time.time()) and not _is_copy(row) for row in rows):
         output.say("“ago”: nobody has looked since. “tpu-studio watch RUN” or the window brings it up to date.")
     if any(row.unread for row in rows):
@@ -66,7 +65,7 @@ def show(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         row = services.reading.summary(arguments.run)
         following = services.reading.follow(arguments.run)
-        _tell(services, output)
+        tell_only_reading(services, output)
         following.poll()
         logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []
         causes = _causes(following) if row.status == "failed" else None
@@ -257,34 +256,6 @@ def _deleting(runs: Runs, arguments: Arguments, output: Output) -> str:
     return run_id
 
 
-def export(arguments: Arguments, output: Output) -> int:
-    if paging.is_asked_for(arguments):
-        return _save_page(arguments, output)
-    if arguments.folder is None:
-        raise BadInput("command-line", raw="which folder? Or: --as page --to FILE", help="tpu-studio export --help")
-    with studio() as services:
-        folder = services.reading.export(arguments.run, arguments.folder, output.progress)
-        run_id = services.reading.folder(arguments.run).name
-        _tell(services, output)
-    output.say(f"{run_id} is exported: its model and its curves are there.")
-    output.answer({"run": run_id, "folder": str(folder)}, str(folder))
-    return 0
-
-
-def _save_page(arguments: Arguments, output: Output) -> int:
-    """Raises BadInput; RunError ``page-run-goes-on``, ``page-exists`` and of runs that cannot be read."""
-    from tpu_studio.viewmodels.onepage.page import page_of
-
-    if arguments.folder is not None:
-        raise BadInput("command-line", raw="a page goes to --to FILE, not to a DIR", help="tpu-studio export --help")
-    with studio() as services:
-        page = page_of(services.reading, arguments.run)
-        _tell(services, output)
-    told = paging.save_page(page, arguments, output)
-    output.answer({"run": page.run, **told}, str(told["file"]))
-    return 0
-
-
 def import_(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         moving: list[str] = []
@@ -354,7 +325,7 @@ def _pace_lines(plan: Plan, view: RunView) -> list[list[str]]:
     return lines
 
 
-def _tell(services: Studio, output: Output) -> None:
+def tell_only_reading(services: Studio, output: Output) -> None:
     """Say so when this home can only be looked at."""
     if services.only_reading is not None:
         from tpu_studio.domain.sentences import say
