@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tpu_studio.wire.visible import visible
 
-
 _SIGNS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 """What a cell of a formula may begin with; the last four are the first four in their full-width forms."""
 
