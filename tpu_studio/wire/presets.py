@@ -31,7 +31,9 @@ PROBLEMS = tuple(
 )
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_HUB = re.compile(r"(?:hf|kaggle|modelscope)://")  # as KerasHub's own loader has them
+_HUB = re.compile(
+    r"(?:hf|kaggle|modelscope)://"
+)  # of KerasHub's own loader; its gs:// and TensorFlow's others are `_SCHEME`
 
 
 @dataclass(frozen=True)

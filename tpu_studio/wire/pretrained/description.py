@@ -1,7 +1,8 @@
 """What the descriptions in a KerasHub folder say, as far as it is used, and every reason for which one is refused.
 
-Keras would import the module that a description names, and make whatever object stands where a word or a number
-belongs. Here a value is a number or a word (of an activation one of `ACTIVATIONS`), and sizes are those of a network.
+Keras would import the module that a description names (3.15: of its own packages), and make whatever object stands
+where a word or a number belongs. Here a value is a number or a word (of an activation one of `ACTIVATIONS`), and sizes are
+those of a network.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def check_format(folder: Folder, config: Mapping[str, Any] | None) -> None:
 
 
 def check_names(folder: Folder, file: str, tree: Mapping[str, Any]) -> None:
-    """Keras would import the module that a description names, and a Lambda is code."""
+    """No other package than Keras's own may be named, whatever a Keras would import. A Lambda is code."""
     for part in _objects(tree):
         named = part.get("module")
         package = str(part.get("registered_name") or "").partition(">")
