@@ -1,8 +1,8 @@
 """What the descriptions in a KerasHub folder say, as far as it is used, and every reason for which one is refused.
 
 Keras would import the module that a description names (3.15: of its own packages), and make whatever object stands
-where a word or a number belongs. Here a value is a number or a word (of an activation one of `ACTIVATIONS`), and sizes are
-those of a network.
+where a word or a number belongs. Here a value is a number or a word (of an activation one of `ACTIVATIONS`), and sizes
+are those of a network.
 """
 
 from __future__ import annotations
