@@ -33,7 +33,8 @@ def main(folder: Path, runs: Path, consent: str) -> None:
 
     with safe_open(folder / "pictures-safetensors" / "model", "np") as file:
         told["metadata"] = file.metadata()
-        told["tensors"] = {name: list(file.get_tensor(name).shape) for name in file.keys()}
+        names = file.keys()
+        told["tensors"] = {name: list(file.get_tensor(name).shape) for name in names}
     card = {"input": {"shape": [None, 4], "dtype": "float32"}}
 
     def model(x: object, training: bool) -> object:
