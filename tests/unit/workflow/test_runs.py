@@ -77,6 +77,39 @@ def test_a_guardian_that_cannot_start_ends_the_run_with_its_reason(studio: Studi
     assert not studio.journal.open_intents()
 
 
+def test_on_a_disk_without_room_for_its_model_no_run_begins(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = plan()
+    need = 5 * 4 * asked.memory.params + (1 << 20)
+    for free in (need, need - 1):
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: shutil._ntuple_diskusage(1 << 40, 0, free))
+        if free == need:
+            studio.wait(studio.runs.launch(asked))
+            continue
+        before = sorted(path.name for path in studio.runs.runs_folder.iterdir())
+        with pytest.raises(RunError) as refused:
+            studio.runs.launch(asked)
+        assert refused.value.id == "disk-full"
+        assert refused.value.facts["need_bytes"] == need and refused.value.facts["free_bytes"] == free
+        assert sorted(path.name for path in studio.runs.runs_folder.iterdir()) == before
+
+
+def test_a_run_that_has_begun_is_no_refusal_where_the_journal_has_no_room_any_more(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = studio.runs._journal
+
+    def full(*about: object) -> None:
+        raise NotReady("disk-full", raw="database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "close", full)
+        run = studio.runs.launch(plan(steps=20))
+    assert [intent.run for intent in journal.open_intents()] == [run]
+    assert studio.wait(run).over
+    studio.runs.reconcile()
+    assert not journal.open_intents()
+
+
 def test_stop_and_keep(studio: Studio) -> None:
     studio.trainer = ["--steps", "5000"]
     run = studio.runs.launch(plan())

@@ -34,6 +34,7 @@ class LocalRuns:
     def ready(self, plan: Plan, *, notebook: bool) -> float:
         now = self._clock.now()
         self._place(plan.place).check_ready()
+        desk.check_room(self._desktop.home, plan)
         return now
 
     def begin(self, folder: Path, plan: Plan, *, beside: bool, now: float) -> str:
