@@ -17,7 +17,7 @@ from tpu_studio.domain import figures
 from tpu_studio.viewmodels.onepage import ENDINGS
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
-from tpu_studio.wire.runfolder import COMMITTED, has_plan
+from tpu_studio.wire.runfolder import has_plan, newest_copy
 from tpu_studio.wire.visible import visible
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
@@ -197,7 +197,7 @@ def resume(arguments: Arguments, output: Output) -> int:
 
 def _has_copy(services: Studio, run: str) -> bool:
     """Whether a copy of it was saved that it can go on from: in its folder, or as a rented run's events tell."""
-    if any((services.runs.folder(run) / "checkpoints").glob(f"*/{COMMITTED}")):
+    if newest_copy(services.runs.folder(run)) is not None:
         return True
     following = services.runs.follow(run)
     following.poll()

@@ -18,7 +18,7 @@ from tests.fakes.studio import Studio, loss_points
 from tests.fakes.waiting import eventually
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Check, loads
-from tpu_studio.wire.runfolder import OWNER, PLAN, claim_file
+from tpu_studio.wire.runfolder import COMMITTED, OWNER, PLAN, checkpoint_folder, claim_file
 from tpu_studio.workflow.desk import write_event
 
 
@@ -247,6 +247,27 @@ def test_reconcile_gives_a_lost_run_its_end_once(studio: Studio) -> None:
     assert list(studio.runs.reconcile()) == []
     row = studio.runs.summary(run)
     assert (row.status, row.reason) == ("failed", "guardian-gone")
+
+
+def test_a_run_whose_events_were_cut_short_knows_of_the_copy_in_its_folder(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    folder = studio.runs.folder(run)
+    events = folder / "events" / "a0001-w000.jsonl"
+    events.write_bytes(b"".join(events.read_bytes().splitlines(True)[:2]))
+    for step, whole in ((30, True), (40, False)):
+        copy = checkpoint_folder(folder, step)
+        copy.mkdir(parents=True, exist_ok=True)
+        if whole:
+            (copy / COMMITTED).touch()
+        else:
+            (copy / COMMITTED).unlink(missing_ok=True)
+    studio.runs.reconcile()
+    following = studio.runs.follow(run)
+    following.poll()
+    end = following.view.end
+    following.close()
+    assert end is not None and end.facts["saved_step"] == 30
 
 
 def test_reconcile_leaves_a_run_alone_that_goes_on_or_belongs_to_another_computer(studio: Studio) -> None:
