@@ -129,6 +129,11 @@ def is_folder(value: str) -> bool:
     return value.startswith(("~", ".")) or any(mark in value for mark in "/\\")
 
 
+def lies_in(folder: Path) -> bool:
+    """Whether *folder* has what a KerasHub folder has; for words to who offers one as data, or as a run."""
+    return (folder / "config.json").is_file() and any((folder / name).is_file() for name in (WEIGHTS, INDEX))
+
+
 def folder_of(value: str, base: str) -> Path:
     """Where that preset of a job whose relative paths begin at *base* is; on a machine that was brought it, there."""
     return _BROUGHT if _BROUGHT.is_dir() else Path(base or os.sep, os.path.expanduser(value))
