@@ -18,13 +18,14 @@ from tpu_studio.viewmodels.onepage import ENDINGS
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.runfolder import has_plan, newest_copy
-from tpu_studio.wire.visible import visible
+from tpu_studio.wire.visible import one_line, visible
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
 
 if TYPE_CHECKING:
     from tpu_studio.domain.explaining import Cause
     from tpu_studio.domain.run import RunView
+    from tpu_studio.viewmodels.review import Fact
     from tpu_studio.wire.plan import Plan
     from tpu_studio.workflow.runs import Runs
     from tpu_studio.workflow.trash import Deleted
@@ -89,9 +90,10 @@ def show(arguments: Arguments, output: Output) -> int:
             told["causes"] = [cause.to_json() for cause in causes]
         story = story_of(row.place, following.view)
         spoken = [visible(story.spoken)] if story is not None else []
-        output.answer(
-            told, "\n".join([_as_text(row, following), *spoken, *_part_lines(parts or []), *_known(causes), *logs])
-        )
+        receipt = _receipt(Path(told["folder"]), parts or [])
+        told["receipt"] = [asdict(fact) for fact in receipt]
+        bill = [*_part_lines(parts or []), *_receipt_lines(receipt)]
+        output.answer(told, "\n".join([_as_text(row, following), *spoken, *bill, *_known(causes), *logs]))
     return 0
 
 
@@ -130,6 +132,21 @@ def _parts(folder: Path) -> list[dict[str, object]] | None:
     except (OSError, ValueError):
         return None
     return [one for one in told if isinstance(one, dict)] if isinstance(told, list) and told else None
+
+
+def _receipt(folder: Path, parts: list[dict[str, object]]) -> tuple[Fact, ...]:
+    """What the receipt of a rented run says beside its cost and the *parts* of that: each machine, from when to when,
+    how its end is proved, and what stays. Nothing of a run that has none yet."""
+    from tpu_studio.viewmodels.receipt import AT_MOST, facts_in
+
+    try:
+        return facts_in(folder)[1 + min(len(parts), AT_MOST + 1) :]
+    except (OSError, ValueError):
+        return ()
+
+
+def _receipt_lines(receipt: tuple[Fact, ...]) -> list[str]:
+    return [one_line(f"{fact.label}: {fact.value}. {fact.more}".strip()) for fact in receipt]
 
 
 def _part_lines(parts: list[dict[str, object]]) -> list[str]:
@@ -441,8 +458,12 @@ def _as_text(row: RunSummary, following: Any) -> str:
     if view.usd_between is not None:
         spans = figures.money_between(*view.usd_between)
         kind = pretence(row.place, view.usd_between[1])
-        why = "no record tells it exactly, and the bill lies in between"
-        lines.append(["Cost", f"{kind} {spans}: {why}{told}".strip()])
+        why = (
+            ": no record tells it exactly, and the bill lies in between"
+            if spans != figures.money(view.usd_between[1])
+            else ""
+        )
+        lines.append(["Cost", f"{kind} {spans}{why}{told}".strip()])
     elif row.usd:
         lines.append(["Cost", f"{marked(row.place, row.usd)}{told}"])
     if chips := runchips.words(view, row.place):
