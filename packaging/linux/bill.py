@@ -10,10 +10,13 @@ import hashlib
 import json
 import platform
 import re
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from libraries import BROUGHT
 
 TOP = Path(__file__).resolve().parents[2]
 SUMS = "SHA256SUMS"
@@ -60,11 +63,36 @@ def parts(report: Mapping[str, Any], app: Path) -> list[Part]:
 
 
 def libraries(internal: Path) -> list[Part]:
-    """Shared libraries beside the packages: they came from the machine that built, under Debian's copyright files.
-    Those that are a package's own module are not among them."""
+    """Shared libraries beside the packages: they came from the machine that built, under Debian's copyright files. With
+    the version of the Debian package that has the very same file. Those that are a package's own module are not among
+    them."""
     found = (path for path in internal.glob("*.so*") if path.is_file() and not path.is_symlink())
     files = sorted(path for path in found if not re.search(r"\.(cpython-|abi3)", path.name))
-    return [Part("library", path.name, "", "", _sha256(path)) for path in files]
+    found_parts = []
+    for path in files:
+        sha256 = _sha256(path)
+        licence = next((licence for name, licence in BROUGHT.items() if path.name.startswith(name)), "")
+        version = debian_version(path.name, sha256)
+        if not version and path.name.startswith("libpython"):  # of a Python that was built here
+            version = platform.python_version()
+        found_parts.append(Part("library", path.name, version, licence, sha256))
+    return found_parts
+
+
+def debian_version(name: str, sha256: str) -> str:
+    """Of the installed Debian package whose file of that *name* has that *sha256*; "" without one, or without dpkg."""
+    for line in _dpkg("-S", f"*/{name}").splitlines():
+        package, _, path = line.rpartition(": ")
+        if package and Path(path).is_file() and _sha256(Path(path)) == sha256:
+            return _dpkg("-W", "-f", "${Version}", package)
+    return ""
+
+
+def _dpkg(*asked: str) -> str:
+    try:
+        return subprocess.run(["dpkg-query", *asked], capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:
+        return ""
 
 
 def checksums(files: Iterable[Path], out: Path) -> None:

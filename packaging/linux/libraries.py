@@ -13,18 +13,18 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-BROUGHT = (
-    "libssl",
-    "libcrypto",
-    "libsqlite3",
-    "libffi",
-    "libbz2",
-    "liblzma",
-    "libuuid",
-    "libexpat",
-    "libmpdec",
-    "libpython",
-)
+BROUGHT = {  # and the SPDX licence of each, by Debian's copyright files
+    "libssl": "Apache-2.0",
+    "libcrypto": "Apache-2.0",
+    "libsqlite3": "blessing",
+    "libffi": "MIT",
+    "libbz2": "bzip2-1.0.6",
+    "liblzma": "public domain",
+    "libuuid": "BSD-3-Clause",
+    "libexpat": "MIT",
+    "libmpdec": "BSD-2-Clause",
+    "libpython": "PSF-2.0",
+}
 SYSTEM = {
     "ld-linux-x86-64.so.2": "libc6 (>= 2.34)",
     "libc.so.6": "libc6 (>= 2.34)",
@@ -83,7 +83,7 @@ def travels(source: str) -> bool:
     """Whether a library that PyInstaller found at *source* goes into the program."""
     if source.startswith(("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")):
         name = Path(source).name
-        return not re.search(r"\.so\.\d", name) or name.startswith(BROUGHT)
+        return not re.search(r"\.so\.\d", name) or name.startswith(tuple(BROUGHT))
     return True
 
 

@@ -63,10 +63,11 @@ def tensors(file: Path) -> dict[str, Any]:
     table = {name: one for name, one in json.loads(data[8:start]).items() if name != "__metadata__"}
     kinds = {"F32": np.float32, "I64": np.int64, "U32": np.uint32}
     return {
-        name: np.frombuffer(data[start:][slice(*one["data_offsets"])], kinds.get(one["dtype"], np.uint8))
-        .reshape(one["shape"] if one["dtype"] in kinds else -1)
+        name: np.frombuffer(data[start:][slice(*one["data_offsets"])], kinds.get(one["dtype"], np.uint8)).reshape(
+            one["shape"] if one["dtype"] in kinds else -1
+        )
         for name, one in table.items()
-    }  # fmt: skip
+    }
 
 
 def newest(run: Path) -> tuple[dict[str, Any], dict[str, Any], Path]:

@@ -21,3 +21,11 @@ def test_no_space_before_an_ellipsis_at_an_end_nor_before_a_percent_sign() -> No
         if wrong.search(line.partition("  # ")[0]) and "PASSAGE_LETTERS" not in line
     ]
     assert met == []
+
+
+def test_no_line_is_kept_from_the_formatter() -> None:
+    apart = re.compile(r"#\s*fmt:\s*" + "(off|on|skip)")
+    folders = ("tpu_studio", "tests", "tools", "benchmarks", "packaging")
+    files = [file for folder in folders for file in sorted((ROOT.parent / folder).rglob("*.py"))]
+    assert len(files) > 1000
+    assert [str(file.relative_to(ROOT.parent)) for file in files if apart.search(file.read_text("utf-8"))] == []

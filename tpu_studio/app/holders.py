@@ -19,7 +19,7 @@ from tpu_studio.gui.runs.skeleton import SkeletonRows
 from tpu_studio.viewmodels.leaving import Leaving, Left, leave
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.shell import PlanRequest
-from tpu_studio.wire import ownpython, places
+from tpu_studio.wire import exports, ownpython, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,6 +151,7 @@ class CompareHolder(Holder):
 
 def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: Plan) -> RunViewModel:
     from tpu_studio.local.computer import trainer_environment
+    from tpu_studio.local.formats import Written, write
     from tpu_studio.local.predictor import PredictorProcess
     from tpu_studio.viewmodels.run import RunViewModel
 
@@ -160,7 +161,12 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
             argv += ["--consent", plan.consent]  # the run's own Python file, agreed to on this computer
         return PredictorProcess(argv, trainer_environment(), studio.tasks.post)
 
+    def write_format(form: str, file: Path) -> Written:
+        consent = plan.consent if services.consents.agreed(plan.consent) else ""
+        return write(services.engine.python(), folder, exports.by_id(form), file, replace=True, consent=consent)
+
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
+    model.write_format = write_format
     model.tell = studio.shell.notify
     model.ask_explain = studio.explain_text
     model.open_path = open_path

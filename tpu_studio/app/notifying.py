@@ -31,8 +31,9 @@ _APPLE = "on run told\ndisplay notification (item -1 of told) with title (item -
 def command(title: str, text: str) -> list[str]:
     """The program that shows it, with its arguments; [] where the desktop has none that we know."""
     title, text = title[:LONGEST], text[:LONGEST]
-    if program := shutil.which("notify-send"):  # its text is markup
-        return [program, "--app-name=TPU Studio", "--", title, html.escape(text, quote=False)]
+    if program := shutil.which("notify-send"):  # its text is markup, in which it reads C's escapes before
+        plain = html.escape(text, quote=False).replace("\\", "\\\\")
+        return [program, "--app-name=TPU Studio", "--", title, plain]
     if sys.platform == "darwin" and (program := shutil.which("osascript")):
         return [program, "-e", _APPLE, "--", title, text]
     return []

@@ -1,4 +1,4 @@
-"""The verbs on runs that are there: ``runs show stop extend resume delete export import``."""
+"""The verbs on runs that are there: ``runs show stop extend resume delete import``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpu_studio.cli import paging
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.saved import show_page
@@ -18,14 +17,15 @@ from tpu_studio.domain import figures
 from tpu_studio.viewmodels.onepage import ENDINGS
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
-from tpu_studio.wire.runfolder import COMMITTED, has_plan
-from tpu_studio.wire.visible import visible
+from tpu_studio.wire.runfolder import has_plan, newest_copy
+from tpu_studio.wire.visible import one_line, visible
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
 
 if TYPE_CHECKING:
     from tpu_studio.domain.explaining import Cause
     from tpu_studio.domain.run import RunView
+    from tpu_studio.viewmodels.review import Fact
     from tpu_studio.wire.plan import Plan
     from tpu_studio.workflow.runs import Runs
     from tpu_studio.workflow.trash import Deleted
@@ -43,7 +43,7 @@ def runs(arguments: Arguments, output: Output) -> int:
         if arguments.deleted:
             return _deleted(reading.deleted(), output)
         rows = reading.list()
-        _tell(services, output)
+        tell_only_reading(services, output)
     if any(_unheard(row, time.time()) and not _is_copy(row) for row in rows):
         output.say("“ago”: nobody has looked since. “tpu-studio watch RUN” or the window brings it up to date.")
     if any(row.unread for row in rows):
@@ -66,7 +66,7 @@ def show(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         row = services.reading.summary(arguments.run)
         following = services.reading.follow(arguments.run)
-        _tell(services, output)
+        tell_only_reading(services, output)
         following.poll()
         logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []
         causes = _causes(following) if row.status == "failed" else None
@@ -90,9 +90,10 @@ def show(arguments: Arguments, output: Output) -> int:
             told["causes"] = [cause.to_json() for cause in causes]
         story = story_of(row.place, following.view)
         spoken = [visible(story.spoken)] if story is not None else []
-        output.answer(
-            told, "\n".join([_as_text(row, following), *spoken, *_part_lines(parts or []), *_known(causes), *logs])
-        )
+        receipt = _receipt(Path(told["folder"]), parts or [])
+        told["receipt"] = [asdict(fact) for fact in receipt]
+        bill = [*_part_lines(parts or []), *_receipt_lines(receipt)]
+        output.answer(told, "\n".join([_as_text(row, following), *spoken, *bill, *_known(causes), *logs]))
     return 0
 
 
@@ -131,6 +132,21 @@ def _parts(folder: Path) -> list[dict[str, object]] | None:
     except (OSError, ValueError):
         return None
     return [one for one in told if isinstance(one, dict)] if isinstance(told, list) and told else None
+
+
+def _receipt(folder: Path, parts: list[dict[str, object]]) -> tuple[Fact, ...]:
+    """What the receipt of a rented run says beside its cost and the *parts* of that: each machine, from when to when,
+    how its end is proved, and what stays. Nothing of a run that has none yet."""
+    from tpu_studio.viewmodels.receipt import AT_MOST, facts_in
+
+    try:
+        return facts_in(folder)[1 + min(len(parts), AT_MOST + 1) :]
+    except (OSError, ValueError):
+        return ()
+
+
+def _receipt_lines(receipt: tuple[Fact, ...]) -> list[str]:
+    return [one_line(f"{fact.label}: {fact.value}. {fact.more}".strip()) for fact in receipt]
 
 
 def _part_lines(parts: list[dict[str, object]]) -> list[str]:
@@ -198,7 +214,7 @@ def resume(arguments: Arguments, output: Output) -> int:
 
 def _has_copy(services: Studio, run: str) -> bool:
     """Whether a copy of it was saved that it can go on from: in its folder, or as a rented run's events tell."""
-    if any((services.runs.folder(run) / "checkpoints").glob(f"*/{COMMITTED}")):
+    if newest_copy(services.runs.folder(run)) is not None:
         return True
     following = services.runs.follow(run)
     following.poll()
@@ -255,34 +271,6 @@ def _deleting(runs: Runs, arguments: Arguments, output: Output) -> str:
         run_id = runs.delete(arguments.run)
         output.say(f"{run_id} is in the trash. Take it back: tpu-studio delete --undo {run_id}")
     return run_id
-
-
-def export(arguments: Arguments, output: Output) -> int:
-    if paging.is_asked_for(arguments):
-        return _save_page(arguments, output)
-    if arguments.folder is None:
-        raise BadInput("command-line", raw="which folder? Or: --as page --to FILE", help="tpu-studio export --help")
-    with studio() as services:
-        folder = services.reading.export(arguments.run, arguments.folder, output.progress)
-        run_id = services.reading.folder(arguments.run).name
-        _tell(services, output)
-    output.say(f"{run_id} is exported: its model and its curves are there.")
-    output.answer({"run": run_id, "folder": str(folder)}, str(folder))
-    return 0
-
-
-def _save_page(arguments: Arguments, output: Output) -> int:
-    """Raises BadInput; RunError ``page-run-goes-on``, ``page-exists`` and of runs that cannot be read."""
-    from tpu_studio.viewmodels.onepage.page import page_of
-
-    if arguments.folder is not None:
-        raise BadInput("command-line", raw="a page goes to --to FILE, not to a DIR", help="tpu-studio export --help")
-    with studio() as services:
-        page = page_of(services.reading, arguments.run)
-        _tell(services, output)
-    told = paging.save_page(page, arguments, output)
-    output.answer({"run": page.run, **told}, str(told["file"]))
-    return 0
 
 
 def import_(arguments: Arguments, output: Output) -> int:
@@ -354,7 +342,7 @@ def _pace_lines(plan: Plan, view: RunView) -> list[list[str]]:
     return lines
 
 
-def _tell(services: Studio, output: Output) -> None:
+def tell_only_reading(services: Studio, output: Output) -> None:
     """Say so when this home can only be looked at."""
     if services.only_reading is not None:
         from tpu_studio.domain.sentences import say
@@ -470,8 +458,12 @@ def _as_text(row: RunSummary, following: Any) -> str:
     if view.usd_between is not None:
         spans = figures.money_between(*view.usd_between)
         kind = pretence(row.place, view.usd_between[1])
-        why = "no record tells it exactly, and the bill lies in between"
-        lines.append(["Cost", f"{kind} {spans}: {why}{told}".strip()])
+        why = (
+            ": no record tells it exactly, and the bill lies in between"
+            if spans != figures.money(view.usd_between[1])
+            else ""
+        )
+        lines.append(["Cost", f"{kind} {spans}{why}{told}".strip()])
     elif row.usd:
         lines.append(["Cost", f"{marked(row.place, row.usd)}{told}"])
     if chips := runchips.words(view, row.place):

@@ -33,7 +33,7 @@ VERBS = {
     "rename": "keeping",
     "profile": "profiling",
     "delete": "keeping",
-    "export": "keeping",
+    "export": "exporting",
     "import": "keeping",
     "convert": "converting",
     "estimate": "estimating",

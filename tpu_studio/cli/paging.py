@@ -1,4 +1,4 @@
-"""One HTML file instead of an answer: ``--as page --to FILE`` of ``export`` and ``compare``."""
+"""One file instead of an answer: ``--as page --to FILE`` of ``export`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_asked_for(arguments: Arguments) -> bool:
     asked = bool(arguments.form or arguments.to is not None or arguments.force)
     if asked and not (arguments.form and arguments.to is not None):
         help = f"tpu-studio {arguments.verb} --help"
-        raise BadInput("command-line", raw="a page takes both: --as page and --to FILE", help=help)
+        raise BadInput("command-line", raw="one file takes both: --as FORMAT and --to FILE", help=help)
     return asked
 
 

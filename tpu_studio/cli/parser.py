@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tpu_studio import __version__
-from tpu_studio.wire import kinds, places
+from tpu_studio.wire import exports, kinds, places
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.numerals import readings, spelled
 
@@ -194,12 +194,13 @@ def parser() -> argparse.ArgumentParser:
 
     export = verb(
         "export",
-        "Copy the result of a run, the model in open formats, to a folder; or show the run as one HTML page.",
-        "tpu-studio export digits-k3f7 ~/digits-model",
+        "Copy the result of a run, the model in open formats, to a folder; or write one file of it.",
+        "tpu-studio export digits-k3f7 ~/digits-model\n  tpu-studio export digits-k3f7 --as litert --to digits.tflite",
     )
     _run(export)
     export.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="where the model goes, new or empty")
-    _page(export, "one HTML file with curves to zoom, plan, cost and job file")
+    _page(export, "one HTML file with curves to zoom, plan, cost and job file", exports.IDS)
+    _trust(export)
 
     brought = verb(
         "import",
@@ -408,10 +409,13 @@ def _job(verb: argparse.ArgumentParser) -> None:
     _trust(verb)
 
 
-def _page(verb: argparse.ArgumentParser, what: str) -> None:
-    verb.add_argument("--as", dest="form", choices=("page",), help=f"page: {what}, without data, keys and paths")
-    verb.add_argument("--to", type=Path, metavar="FILE", help="where the page goes")
-    verb.add_argument("--force", action="store_true", help="write over a page that is there")
+def _page(verb: argparse.ArgumentParser, what: str, formats: Sequence[str] = ()) -> None:
+    told = "; ".join(
+        [f"page: {what}, without data, keys and paths", *(f"{one}: {exports.by_id(one).about}" for one in formats)]
+    )
+    verb.add_argument("--as", dest="form", choices=("page", *formats), help=told)
+    verb.add_argument("--to", type=Path, metavar="FILE", help="where that file goes")
+    verb.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
 def _trust(verb: argparse.ArgumentParser) -> None:

@@ -25,6 +25,7 @@ from tpu_studio.data.looked import Broken
 from tpu_studio.data.paths import leads_outside
 from tpu_studio.data.split import keys_of_names, validation_mask
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import presets
 from tpu_studio.wire.errors import DataError
 
 TRAIN_NAMES = ("train", "training")
@@ -111,7 +112,7 @@ def list_images(root: Path, watch: Watch, suffixes: Sequence[str] = tuple(SUFFIX
             first = walker.problems[0]
             broken_id = "data-loop" if first.why == "link-loop" else "data-unreadable"
             raise DataError(broken_id, path=str(root / first.item), raw=first.why)
-        raise DataError("data-empty", path=str(root), others=walker.others)
+        raise DataError("data-empty", path=str(root), others=walker.others, weights=presets.lies_in(root))
     if len(filled) == 1 and closed:
         raise DataError("data-unreadable", path=str(root / closed[0]), raw="unreadable-folder")
     if len(filled) == 1:

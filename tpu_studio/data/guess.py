@@ -17,7 +17,7 @@ from tpu_studio.data.described import NAME
 from tpu_studio.data.labelled import has_only_text
 from tpu_studio.data.paths import check_ordinary, path_error
 from tpu_studio.data.readers import of_kind
-from tpu_studio.wire import kinds, models
+from tpu_studio.wire import kinds, models, presets
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
 
@@ -84,7 +84,7 @@ def _folder(path: Path) -> dict[str, object]:
         return _is(next(iter(found)), path)
     if not seen:
         raise DataError("data-empty", path=str(path), others=0)
-    raise DataError("data-unknown-kind", path=str(path), files=seen, tables=len(tables))
+    raise DataError("data-unknown-kind", path=str(path), files=seen, tables=len(tables), weights=presets.lies_in(path))
 
 
 def _files(path: Path) -> Iterator[str]:

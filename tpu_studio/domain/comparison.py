@@ -2,9 +2,9 @@
 
 Pure: made from what is known of each run, without clock, disk or window.
 
-* Runs that differ in the seed alone are *repeats* of one setting: a side of the comparison is a setting, with all its
-  repeats. With three repeats a side and more, Welch's test at 95 % decides; with fewer nothing tells a difference from
-  chance, and that is said.
+* Runs that differ in the seed alone, and went to their end, are *repeats* of one setting: a side of the comparison is
+  a setting, with all its repeats. With three repeats a side and more, Welch's test at 95 % decides; with fewer nothing
+  tells a difference from chance, and that is said.
 * Runs that learn different things, or are measured on different data kept aside, get no verdict.
 * A run that diverged has no figure that can be ranked, and that is said.
 """
@@ -38,7 +38,7 @@ class Contender:
         data: What its data is known by (``Look.fingerprint``), "" unknown.
         best: Each metric's best value so far.
         time_s: Of training. *usd*: What it cost so far; *usd_most*: at most.
-        is_over: It has ended; its figures stay.
+        is_over: It has ended; its figures stay. *is_whole*: by itself, and not because it was stopped or interrupted.
     """
 
     run: str
@@ -54,6 +54,7 @@ class Contender:
     usd_most: float = 0.0
     steps: int = 0
     is_over: bool = True
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,9 @@ def _sides(contenders: Sequence[Contender], metric: str) -> tuple[Side, ...]:
 
 
 def _is_repeat(one: Contender, other: Contender) -> bool:
-    """The same in all but the seed."""
+    """The same in all but the seed, and both trained to their end."""
+    if not (one.is_whole and other.is_whole):
+        return False
     ignored = {SEED, *_NAMES_ONLY}
     paths = (set(one.settings) | set(other.settings)) - ignored
     return one.data == other.data and all(one.settings.get(path) == other.settings.get(path) for path in paths)
@@ -182,7 +185,7 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
         )
     if len(sides) < 2:
         if sides and len(sides[0].values) > 1:
-            return _spread(sides[0], known)
+            return _spread(sides[0], known, contenders)
         return Judgement(
             "Nothing to rank yet", f"Fewer than two of them have a figure of {known.row} on unseen data so far."
         )
@@ -192,6 +195,9 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
     title = f"{best.name} is the best: {_by_how_much(best, second, known)} than {second.name}{_price(best, second)}"
     running = [one.name for one in contenders if not one.is_over]
     still = f" {running[0]} still goes on." if running else ""
+    short = [one.name for one in contenders if one.is_over and not one.is_whole]
+    if short:
+        still += f" {' and '.join(short[:2])} ended before the last step, which counts beside the settings."
     if min(len(best.values), len(second.values)) < REPEATS:
         return Judgement(
             f"{title}.",
@@ -210,9 +216,16 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
     )
 
 
-def _spread(side: Side, known: metrics.Metric) -> Judgement:
+def _spread(side: Side, known: metrics.Metric, contenders: Sequence[Contender]) -> Judgement:
     low, high = min(side.values), max(side.values)
     between = f"{figures.metric(known.id, low)} to {figures.metric(known.id, high)}"
+    seeds = {str(one.settings.get(SEED)) for one in contenders if one.run in side.runs}
+    if len(seeds) == 1:
+        return Judgement(
+            f"{side.name} are alike in every setting, the seed too: {between}",
+            "What is left is the machine: its threads add in another order. Other seeds show what chance makes.",
+            side.runs[0],
+        )
     return Judgement(
         f"{side.name} differ in the seed alone: {between}",
         "So much does chance make. A change of settings shows where it makes more.",

@@ -92,11 +92,10 @@ class _Clock:
 def key_of(plan: Plan, base: str) -> str:
     """*base*: sha256 of the weights that the network has. Raises DataError where the data is gone."""
     data, training = plan.job.data, plan.job.training
-    content = [
-        __version__, base, plan.job.model.id, plan.framework, training.precision,
-        plan.data.get("fingerprint"), stamp_of(plan.job), data.kind, data.path, data.image_size, data.validation,
-        data.max_broken_share, training.seed, data.target, dict(data.columns), data.sequence_length,
-    ]  # fmt: skip
+    network = [__version__, base, plan.job.model.id, plan.framework, training.precision]
+    read = [plan.data.get("fingerprint"), stamp_of(plan.job), data.kind, data.path, data.image_size, data.validation]
+    cut = [data.max_broken_share, training.seed, data.target, dict(data.columns), data.sequence_length]
+    content = [*network, *read, *cut]
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:32]
 
 

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_untended
-from tpu_studio.domain.sentences.result import unread_words
+from tpu_studio.domain.sentences.result import checked_words, unread_words
 from tpu_studio.viewmodels import draft, runfacts, runwords
 from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.receipt import facts_in
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runlog import read_log
-from tpu_studio.viewmodels.runports import Predictor, Trial, Verbs
+from tpu_studio.viewmodels.runports import FileOfModel, Predictor, Trial, Verbs
 from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.viewmodels.thumbnails import Thumbnail
 from tpu_studio.viewmodels.thumbnails import read as read_picture
-from tpu_studio.wire import places
+from tpu_studio.wire import exports, places
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job
@@ -73,6 +73,7 @@ class RunViewModel:
         self.changed: Callable[[], None] = lambda: None  # a command was given
         self.bring: Callable[[Path], object] = lambda path: None  # take in the zip that a notebook made
         self.open_path: Callable[[Path], None] = lambda path: None  # with the system's own program
+        self.write_format: Callable[[str, Path], FileOfModel]  # the model as a file of another format
         self.receipt_read: Callable[[], None] = lambda: None
         self.tell: Callable[..., Any] = lambda title, text="", **more: None  # shown over the window for a while
         self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached
@@ -224,6 +225,21 @@ class RunViewModel:
                 act=lambda: self.open_path(Path(where)),
             ),
         )
+
+    def export_as(self, form: str, file: Path) -> None:
+        """The model alone as *file*, in the format of that id (``wire.exports``), checked beside Keras."""
+        name = self.plan.job.name
+
+        def written(told: FileOfModel) -> None:
+            self.tell(
+                f"The model of {name} is saved as {exports.by_id(form).title}",
+                f"{checked_words(told.checked, told.count, told.difference)} It is {told.file}.",
+                tone="ok",
+                action="Show in folder",
+                act=lambda: self.open_path(told.file.parent),
+            )
+
+        self._do("exporting", lambda: self.write_format(form, file), written)
 
     def make_page(self, shown: Callable[[Page], None]) -> None:
         """Make this run into one page elsewhere and hand it to *shown* while it is watched; nothing is written yet."""

@@ -24,6 +24,19 @@ class Verbs(Protocol):
     def export(self, run: str, destination: Path) -> Any: ...
 
 
+class FileOfModel(Protocol):
+    """``local.formats.Written``."""
+
+    @property
+    def file(self) -> Path: ...
+    @property
+    def checked(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def difference(self) -> float: ...
+
+
 class Predictor(Protocol):
     def ask(
         self, question: Mapping[str, object], on_answer: Callable[[Mapping[str, object]], None]

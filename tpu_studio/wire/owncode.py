@@ -19,13 +19,15 @@ from tpu_studio.wire.sizes import MODEL_CODE_BYTES, TooLarge, read_at_most
 _SCHEME = re.compile("(?:afp|cifs|davs?|file|ftps?|https?|nfs4?|sftp|smb|webdavs?):", re.I)
 """Known also where a path has lost one of the two slashes behind them."""
 _ADDRESS = re.compile(r"(?:^|[/\\])(?!gs:)[a-z][a-z0-9+.-]+:[/\\]{2}", re.I)
-_MOUNTS = "/net/"  # the automounter asks the computer HOST as soon as anything looks for /net/HOST
+_MOUNTS = re.compile("(/(?:net|afs|network/servers)/[^/]+)(?:/|$)")
+"""Automounters (macOS's has two such places) and AFS ask the computer or cell of that name once it is looked for."""
 _MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
 
 def in_a_share(path: str | Path) -> bool:
     """Whether *path* is another computer's, behind any base: ``\\\\host\\share``, ``\\??\\UNC\\host\\share``,
-    ``//host/share``, any address (``smb://…``) but ``gs://…``, and ``/net/host`` unless the home folder is there, too.
+    ``//host/share``, any address (``smb://…``) but ``gs://…``, and ``/net/host``, ``/afs/cell`` and
+    ``/Network/Servers/host`` unless the home folder is there, too.
     """
     plain = str(path).replace("\\", "/").lower()
     return (
@@ -37,8 +39,8 @@ def in_a_share(path: str | Path) -> bool:
 
 
 def _is_mounted_when_looked_for(plain: str) -> bool:
-    host = plain.removeprefix(_MOUNTS).split("/")[0] if plain.startswith(_MOUNTS) else ""
-    return bool(host) and not f"{str(Path.home()).lower()}/".startswith(f"{_MOUNTS}{host}/")
+    mount = _MOUNTS.match(plain)
+    return mount is not None and not f"{str(Path.home()).lower()}/".startswith(f"{mount[1]}/")
 
 
 def located(path: Path) -> Path | None:

@@ -25,13 +25,15 @@ MOST_BROUGHT = 128_000_000  # bytes that travel within the program's archive
 PROBLEMS = tuple(
     f"preset-{what}"
     for what in (
-        "not-chosen", "missing", "in-a-share", "links-out", "unreadable", "other-format", "pickled", "foreign",
-        "other-network", "in-part", "differs", "unfit", "needs-memory", "too-large-to-bring",
+        *("not-chosen", "missing", "in-a-share", "links-out", "unreadable", "other-format", "pickled", "foreign"),
+        *("other-network", "in-part", "differs", "unfit", "needs-memory", "too-large-to-bring"),
     )
-)  # fmt: skip
+)
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_HUB = re.compile(r"(?:hf|kaggle|modelscope)://")  # as KerasHub's own loader has them
+_HUB = re.compile(
+    r"(?:hf|kaggle|modelscope)://"
+)  # of KerasHub's own loader; its gs:// and TensorFlow's others are `_SCHEME`
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,11 @@ def is_folder(value: str) -> bool:
     if _HUB.match(value) or (_SCHEME.match(value) and not owncode.in_a_share(value)):
         return False
     return value.startswith(("~", ".")) or any(mark in value for mark in "/\\")
+
+
+def lies_in(folder: Path) -> bool:
+    """Whether *folder* has what a KerasHub folder has; for words to who offers one as data, or as a run."""
+    return (folder / "config.json").is_file() and any((folder / name).is_file() for name in (WEIGHTS, INDEX))
 
 
 def folder_of(value: str, base: str) -> Path:

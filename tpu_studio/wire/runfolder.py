@@ -126,6 +126,12 @@ def checkpoint_folder(run: Path, step: int) -> Path:
     return run / "checkpoints" / f"{step:08d}"
 
 
+def newest_copy(run: Path) -> int | None:
+    """The step of the newest whole checkpoint, whatever the run's events say of it."""
+    whole = (path.parent.name for path in (run / "checkpoints").glob(f"*/{COMMITTED}"))
+    return max((int(name) for name in whole if name.isascii() and name.isdecimal()), default=None)
+
+
 def result_folder(run: Path) -> Path:
     return run / "result"
 

@@ -23,9 +23,18 @@ _EDGE = r"(?:\b|(?<=\\[nrt]))"  # where a word begins, also behind an end of a l
 _END, _LONGEST_KEY = "-----END ", 200
 _OF_A_KEY = re.compile(r"[A-Za-z0-9+/=]*|[A-Za-z-]+: .*")  # base64; what an encrypted key says of itself
 _PUTTY = re.compile(r"\bPrivate-Lines: *([0-9]{1,3})\s*$")
-_OF_CURL = re.compile(
-    r"([\s\"'](?:-[A-Za-z]{0,5}[uU]|--(?:proxy-)?user(?=[\s\"'=]))[\s\"',=]{0,9})[^\s:\"']{1,100}:\S+"
-)
+_OF_CURL = [  # name:password, name=value and a password alone; in quotes up to their end
+    re.compile(
+        rf"([\s\"'](?:{option})[\s\"',=]{{0,9}})(?:(?<=\"){word}[^\"\n]{{1,500}}|(?<='){word}[^'\n]{{1,500}}|{word}\S+)"
+    )
+    for option, word in (
+        (r"-[A-WYZa-z]{0,5}[uUE]|--(?:proxy-)?(?:user|cert)(?=[\s\"'=])", r"[^\s:\"']{1,100}:"),
+        (r"-[A-WYZa-z]{0,5}b|--cookie(?=[\s\"'=])", r"[^\s=\"']{1,100}="),
+        (r"--(?:(?:proxy-)?(?:pass|tlspassword)|oauth2-bearer)(?=[\s\"'=])", ""),
+    )
+]
+_ENTRY = re.compile(r"\s*(?:machine\s+\S+|default)(?:\s+(?:login|user|account)\s+\S+){0,2}\s*")  # of ~/.netrc begins
+_OF_ENTRY = re.compile(r"(\s*(?:(password)|login|user|account)\s+)\S+\s*")
 _SHAPES: list[
     tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 ] = [  # each of them looks ahead a bounded way: a line may be a megabyte
@@ -37,19 +46,22 @@ _SHAPES: list[
             r"|KGAT_[A-Za-z0-9]{16,}|wandb_v1_\w{16,}"  # Kaggle, Weights & Biases
             # OpenAI, Anthropic
             r"|sk-(?:(?:proj|svcacct|admin|or-v1|ant-[a-z0-9]{1,9})-[A-Za-z0-9_-]{30,}|(?=[a-z0-9]{0,60}[A-Z])[A-Za-z0-9]{40,})"
-            r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])"  # Amazon
+            r"|A(?:KI|SI|BI|CC)A[A-Z0-9]{16}(?![A-Z0-9])"  # Amazon
             r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9._-]{10,}|GOCSPX-[A-Za-z0-9_-]+"  # Google
             r"|1//0[A-Za-z0-9_-]{30,}"  # Google's refresh token
-            r"|gh[a-z]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[A-Za-z0-9_-]{16,}"  # GitHub, GitLab
-            r"|xox[a-z]-[A-Za-z0-9-]{10,}|pypi-[A-Za-z0-9_-]{40,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{20,}"
-            r"|(?:r8|gsk)_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}"
-            r"|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|shp[a-z]{2}_[A-Fa-f0-9]{32}"  # Stripe, Shopify
+            r"|gh[a-z]_[A-Za-z0-9]{30,}|github_pat_\w{20,}"
+            r"|gl(?:pat|dt|rt|ptt)-[A-Za-z0-9_-]{16,}(?:\.[a-z0-9]{2}\.[a-z0-9]{9})?"  # GitLab
+            r"|xox[a-z]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{20,}"  # Slack
+            r"|[rs]k_live_[A-Za-z0-9]{16,}|xai-\w{70,}|dapi[0-9a-f]{32}(?![0-9a-f])"  # Stripe, xAI, Databricks
+            r"|pypi-[A-Za-z0-9_-]{40,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{20,}"
+            r"|(?:r8|gsk)_[A-Za-z0-9]{30,}|dckr_[op]at_[A-Za-z0-9_-]{20,}"
             # SendGrid, Mailgun, Linear
             r"|SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{30,}|(?<![A-Za-z0-9-])key-[0-9a-z]{32}(?![0-9a-z])|lin_api_[A-Za-z0-9]{30,}"
             r"|hooks\.slack\.com/services/[A-Za-z0-9/]{20,}|[0-9]{8,10}:AA[A-Za-z0-9_-]{30,35}"  # Slack, Telegram
             r"|(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"  # Discord
-            r"|dapi[0-9a-f]{32}|do[opr]_v1_[0-9a-f]{32,}|hv[bsr]\.[A-Za-z0-9_-]{20,}"  # Databricks, DigitalOcean, Vault
-            r"|AGE-SECRET-KEY-1[A-Z0-9]{30,}"
+            r"|do[opr]_v1_[0-9a-f]{32,}|hv[bsr]\.[A-Za-z0-9_-]{20,}"  # DigitalOcean, Vault
+            r"|AGE-SECRET-KEY-1[A-Z0-9]{30,}|shp[a-z]{2}_[A-Fa-f0-9]{32}"  # age, Shopify
+            r"|(?<![A-Za-z0-9])r8_(?=[\w-]{0,36}\d)(?=[\w-]{0,36}[A-Z])[A-Za-z0-9_-]{37}(?![\w-])"  # Replicate
         ),
         CUT,
     ),
@@ -66,6 +78,14 @@ _SHAPES: list[
     ),
     (re.compile(r"(?i)(authorization" + _FOLLOWS + r"(?:\w+\s+)?|bearer\s+)[A-Za-z0-9._~+/=-]{8,}"), r"\1" + CUT),
     (re.compile(r"(?i)(login\s+\S+\s+(?:account\s+\S+\s+)?password\s+)\S+"), r"\1" + CUT),  # a line of ~/.netrc
+    (  # the same in another order
+        re.compile(
+            r"(\bmachine\s{1,40}(?=localhost\s|\S{0,250}[.\d])\S{1,255}"
+            r"(?:(?:\s{1,40}(?:login|user|account)\s{1,40}\S{1,255}){1,3}\s{1,40}password\s{1,40}"
+            r"|\s{1,40}password\s{1,40}(?=\S{1,255}(?:\s{1,40}(?:login|user|account)\s|\s{0,40}$))))\S+"
+        ),
+        r"\1" + CUT,
+    ),
     (  # of a command
         re.compile(r"(?i)((?:--|(?<![\w-])-)(?:password|passwd|token|api[-_]key|secret)\s+)(?!-)[\"']?[^\s\"']{4,}"),
         r"\1" + CUT,
@@ -92,9 +112,13 @@ _SHAPES: list[
         ),
         r"\1" + CUT,
     ),
-    (re.compile(r"curl\b(?:\\\n|[^\n]){0,1000}\S*"), lambda found: _OF_CURL.sub(r"\1" + CUT, found[0])),
+    (re.compile(r"curl\b(?:\\\n|[^\n]){0,1000}\S*"), lambda found: _without_those_of_curl(found[0])),
     (re.compile(r"(?i)(" + _EDGE + r"(?:set-)?cookie:\s*)[^\s;]{1,100}=[^\n]{8,2000}"), r"\1" + CUT),
     (re.compile(r"([?&](?:sig|code)=)[A-Za-z0-9%/+_.-]{20,}"), r"\1" + CUT),  # Azure's signature, a sign-in's code
+    (  # Amazon's and Google's
+        re.compile(r"((?:\b|(?<=\\u0026))[Ss]ignature=)(?=[^\s&\"']{0,300}\d)[A-Za-z0-9%/+_.~-]{20,}"),
+        r"\1" + CUT,
+    ),
     (re.compile(r"(?i)(wandb[^\n]{0,40}?" + _EDGE + r")[0-9a-f]{40}\b"), r"\1" + CUT),
     (re.compile(r"([\"']key[\"']\s*:\s*[\"'])[0-9a-f]{32}\b"), r"\1" + CUT),  # kaggle.json
     (
@@ -116,11 +140,10 @@ _SHAPES: list[
     ),
 ]
 _HINT = re.compile(  # one of these is in whatever one of the shapes is in: most words are done after this
-    r"-----|://|hf_|api_org_|KGAT_|sk-|AKIA|ASIA|AIza|ya29|1//|GOCSPX|gh[a-z]_|github_|glpat|xox|pypi-|npm_|nvapi|r8_|gsk_"
+    r"-----|://|hf_|api_org_|KGAT_|sk-|A(?:KI|SI|BI|CC)A|AIza|ya29|1//|GOCSPX|gh[a-z]_|github_|gl(?:pat|[dr]t|ptt)-|xox|xapp-|k_live_|xai-|dapi|pypi-|npm_|nvapi|r8_|gsk_"
     r"|dckr_|eyJ|[Aa]uth|AUTH|[Bb]earer|[Ll]ogin|[Ww]andb|WANDB|[Kk]ey|KEY|[Pp]ass|PASS|[Tt]oken|TOKEN|[Ss]ecret|SECRET"
     r"|[Cc]redential|CREDENTIAL|[Ss]ignature|curl|[Cc]ookie|sig=|code=|4/0A|4%2F0A"
-    r"|[rs]k_(?:live|test)_|shp[a-z]{2}_|SG\.|key-|lin_api_|hooks\.slack|:AA|dapi|do[opr]_v1_|hv[bsr]\.|AGE-SECRET"
-    r"|\.[A-Za-z0-9_-]{6}\."
+    r"|shp[a-z]{2}_|SG\.|key-|lin_api_|hooks\.slack|:AA|do[opr]_v1_|hv[bsr]\.|AGE-SECRET|\.[A-Za-z0-9_-]{6}\."
     r"|Private-Lines|:(?:[0-9]{4,5}|\*):[A-Za-z_*]"
 )
 _NAMED = (
@@ -172,6 +195,12 @@ def _without_shapes(text: str) -> str:
     return text
 
 
+def _without_those_of_curl(text: str) -> str:
+    for pattern in _OF_CURL:
+        text = pattern.sub(r"\1" + CUT, text)
+    return text
+
+
 def short(text: str, longest: int) -> str:
     """The first *longest* letters of *text* without what looks like a credential, also of one that goes on beyond."""
     return without_secrets(text[: longest + WIDEST])[:longest]
@@ -198,12 +227,13 @@ def discreet(value: object) -> Any:
 
 
 class Lines:
-    """Lines one after the other, of which some together may be a private key: it is cut from its first to its last.
-    Nothing else is cut: that is `without_secrets`, which takes longer.
+    """Lines one after the other, of which some together may be a private key: it is cut from its first to its last;
+    or an entry of ~/.netrc. Nothing else is cut: that is `without_secrets`, which takes longer.
     """
 
     def __init__(self) -> None:
         self._left = 0  # lines that may still belong to a key
+        self._entry = 0  # lines that may still belong to an entry of ~/.netrc
 
     def take(self, line: str) -> str:
         """*line* without what is of a key; "" for what stands between the first and the last line of a key."""
@@ -217,4 +247,9 @@ class Lines:
             return line[:begins] + CUT
         if putty := _PUTTY.search(line):
             self._left = int(putty[1]) + 1
-        return line
+        return self._of_netrc(line)
+
+    def _of_netrc(self, line: str) -> str:
+        word = _OF_ENTRY.fullmatch(line) if self._entry else None
+        self._entry = self._entry - 1 if word else 3 if _ENTRY.fullmatch(line) else 0
+        return word[1] + CUT if word and word[2] else line

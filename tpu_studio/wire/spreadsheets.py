@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tpu_studio.wire.visible import visible
 
+_SIGNS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+"""What a cell of a formula may begin with; the last four are the first four in their full-width forms."""
+
 
 def cell(text: str) -> str:
     """*text*, also without what a terminal obeys."""
     text = visible(text)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return f"'{text}" if text.startswith(tuple(_SIGNS)) else text

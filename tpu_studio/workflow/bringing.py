@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire import presets
 from tpu_studio.wire.controls import extensions, send
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.homes import make_private
@@ -77,7 +78,7 @@ def bring(
             raise RunError("import-special-file", file=PLAN)
         frozen = plans.frozen(path)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise RunError("import-not-a-run", folder=str(path)) from error
+        raise RunError("import-not-a-run", folder=str(path), weights=presets.lies_in(path)) from error
     except OSError as error:
         raise RunError("import-failed", folder=str(path), raw=str(error)) from error
     plan = loads(frozen)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tpu_studio.domain.comparison import Comparison, Contender, compare
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.ports import Curve, Following, RunSummary
 
@@ -85,6 +86,7 @@ def _contender(row: RunSummary, following: Following) -> Contender:
         usd_most=row.usd_most,
         steps=row.step,
         is_over=row.over,
+        is_whole=not row.over or row.status == Status.FINISHED.value,
     )
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import encode, event, is_time
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import make_folder, open_plain
+from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import OWNER, PLAN, create_once, desk_events_file, write_atomically
 from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
@@ -31,6 +33,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_LENGTH = 8
 _KEY = re.compile(r"[0-9a-f]{64}")
 _LOOK_AGAIN_S = 0.05
+_COPIES, _LOG_BYTES = 5, 1 << 20
 
 
 def install_id(home: Path) -> str:
@@ -103,6 +106,14 @@ def append_whole(fd: int, data: bytes, size: int) -> None:
 def disk_error(error: OSError, folder: Path) -> RunError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     return RunError("disk-full" if full else "folder-unwritable", folder=str(folder), raw=str(error))
+
+
+def check_room(folder: Path, plan: Plan) -> None:
+    """That a run of *plan* in *folder* can end with a model: room for one copy of its weights with the optimizer's two
+    moments, for the model as Keras file and as SavedModel, and for its log. Raises RunError ``disk-full``."""
+    need, free = _LOG_BYTES + _COPIES * 4 * plan.memory.params, shutil.disk_usage(folder).free
+    if free < need:
+        raise RunError("disk-full", folder=str(folder), need_bytes=need, free_bytes=free)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ after it. The truth of a run is its folder; nothing here is remembered between c
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,6 +33,8 @@ from tpu_studio.workflow.places import Desktop, PlaceRuns
 from tpu_studio.workflow.places.notebook import import_zip
 from tpu_studio.workflow.ports import Clock, Following, Journal, Place, Progress, RunIndex, RunSummary
 from tpu_studio.workflow.systemclock import SystemClock
+
+_log = logging.getLogger(__name__)
 
 CLOUD_INTENTS = ("stops", "lease-stops", "create", "delete")
 
@@ -111,7 +114,10 @@ class Runs:
                 self._journal.close(intent, "failed", self._clock.now())
                 raise desk.disk_error(error, folder) from error
         outcome = there.begin(folder, plan, beside=beside, now=now)
-        self._journal.close(intent, outcome, self._clock.now())
+        try:
+            self._journal.close(intent, outcome, self._clock.now())
+        except NotReady as error:  # the run has begun: it stays open, as after a kill, and `reconcile` closes it
+            _log.warning("run %s has begun, which the journal could not be told: %s", run, error)
         return run
 
     def stop(self, run: str, keep: bool = True) -> None:

@@ -162,4 +162,5 @@ def test_before_a_model_file_runs_on_a_rented_machine_it_is_said_what_it_reaches
         assert all(f"\\u{{{number}}}" in shown for number in ("202e", "2066", "200b", "7", "d"))
         assert shown.isprintable() or shown.replace("\n", "").isprintable()
     assert "it shares that machine's Google account" in told["cloud"] and "delete TPUs" in told["cloud"]
+    assert "read what is set on all of its virtual machines (metadata)" in told["cloud"]
     assert "rented machine" not in told["computer"]

@@ -71,6 +71,7 @@ def test_a_service_that_hangs_holds_nothing(qtbot, home: Path, tmp_path: Path, m
 def test_markup_in_a_name_is_no_markup_of_the_notification(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(notifying.shutil, "which", lambda name: f"/bin/{name}" if name == "notify-send" else None)
     assert notifying.command("-x", "<a href=x>&")[1:] == ["--app-name=TPU Studio", "--", "-x", "&lt;a href=x&gt;&amp;"]
+    assert notifying.command("a", r"\074img\n")[-1] == r"\\074img\\n"  # notify-send reads C's escapes (g_strcompress)
     monkeypatch.setattr(notifying.shutil, "which", lambda name: None)
     assert notifying.command("a", "b") == []
 

@@ -57,8 +57,8 @@ def filled(plan_file: Path) -> dict[str, object]:
     model = models.build(plan, description_of(plan))
     tensors = load_file(starter("starter:efficientnet-lite0").path)
     weights = {weight.path: np.array(weight) for weight in model.weights}
-    same = [np.array_equal(weights.pop(path), tensors[name].transpose(turned)) for path, name, turned in
-            efficientnet.starters()]  # fmt: skip
+    from_base = efficientnet.starters()
+    same = [np.array_equal(weights.pop(path), tensors[name].transpose(turned)) for path, name, turned in from_base]
     backbone, head = starting.halves(model, plan)
     pictures = _pictures(model)
     whole, cut = np.array(model(pictures, training=False)), np.array(head(backbone(pictures, training=False)))

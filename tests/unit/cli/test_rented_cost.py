@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.viewmodels.test_rented_words import ASKED, UNSEEN, plan_at, view_of
 from tests.unit.viewmodels.test_runs import DONE
-from tpu_studio.cli.keeping import _as_text, _part_lines, _parts
+from tpu_studio.cli.keeping import _as_text, _part_lines, _parts, _receipt, _receipt_lines
 from tpu_studio.cli.main import main
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.running import _tell_end
@@ -19,6 +19,7 @@ from tpu_studio.places.known import bucket_known
 from tpu_studio.places.reaching import PRACTICE_OWNER
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
+from tpu_studio.wire import places
 from tpu_studio.wire.plan import dumps
 from tpu_studio.wire.resources import resource_path
 from tpu_studio.workflow.account.ports import Choices
@@ -67,6 +68,28 @@ def test_show_lists_the_parts_of_the_receipt_where_there_is_one(tmp_path: Path) 
     assert lines == ["$1.20", "$0, at most $0.05", "Price unknown"]
     receipt.write_text("{", "utf-8")
     assert _parts(tmp_path) is None
+
+
+def test_show_names_each_machine_how_its_end_is_proved_and_what_stays(tmp_path: Path) -> None:
+    assert _receipt(tmp_path, []) == ()
+    machine = {"name": "ts-x-a1-t1", "zone": "us-west4-a", "created": 1.7e9, "deleted": 1.7e9 + 60, "billed_s": 60.0}
+    told = {
+        "place": places.charging().id,
+        "usd": 0.02,
+        "usd_at_most": 0.02,
+        "usd_per_hour": 1.2,
+        "parts": [{"id": "chips", "usd": 0.02, "usd_at_least": 0.02, "usd_at_most": 0.02}],
+        "made": [{**machine, "usd": 0.02}, {**machine, "name": "odd\u202e\nname", "deleted": None}],
+    }
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "receipt.json").write_text(json.dumps(told), "utf-8")
+    first, second, stops, *_ = _receipt_lines(_receipt(tmp_path, _parts(tmp_path) or []))
+    assert first.startswith("ts-x-a1-t1 in us-west4-a: 1 min · $0.02. There from ")
+    assert "answered at" in first and "that it is not there any more" in first
+    assert "Not proved gone" in second and "\u202e" not in second and "\n" not in second
+    assert stops == "Stops from outside: All removed."
+    (tmp_path / "result" / "receipt.json").write_text('{"made": [7]}', "utf-8")
+    assert _receipt(tmp_path, []) == ()
 
 
 def test_the_worst_case_stands_there_with_what_lowers_it(home: Path, capsys: pytest.CaptureFixture[str]):

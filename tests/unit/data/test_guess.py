@@ -1,13 +1,32 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tpu_studio.data.convert import convert
+from tpu_studio.data.folders import list_images
 from tpu_studio.data.guess import guess, guess_job
 from tpu_studio.data.look import look
-from tpu_studio.wire.errors import DataError
+from tpu_studio.data.watching import Watch
+from tpu_studio.domain.sentences import say
+from tpu_studio.wire.errors import DataError, RunError
+from tpu_studio.workflow.bringing import bring
 
 ROWS = "".join(f"{number * 3 % 17},{number * 7 % 13},{'ab'[number % 2]}\n" for number in range(60))
+
+
+def test_a_folder_of_pretrained_weights_is_told_where_it_belongs(tmp_path: Path) -> None:
+    for name in ("config.json", "model.weights.h5"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(DataError) as guessed:
+        guess(tmp_path)
+    with pytest.raises(DataError) as walked:
+        list_images(tmp_path, Watch())
+    with pytest.raises(RunError) as brought:
+        bring(tmp_path, tmp_path / "runs", "install", 0.0)
+    for error in (guessed.value, walked.value, brought.value):
+        assert "Pretrained weights (model.preset)" in say(error).action
 
 
 def refused(path) -> str:

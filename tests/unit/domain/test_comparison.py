@@ -17,12 +17,11 @@ BASE = {"name": "x", "training.seed": 0, "training.global_batch": 32, "data.vali
 
 def run(name: str, accuracy: float | None = None, usd: float = 0.0, **changes: Any) -> Contender:
     settings = {**BASE, "name": name, **{path.replace("__", "."): value for path, value in changes.items()}}
-    task, data, over = (
-        settings.pop(key, default) for key, default in (("task", "classification"), ("fp", "d1"), ("over", True))
-    )
+    given = (("task", "classification"), ("fp", "d1"), ("over", True), ("whole", True))
+    task, data, over, whole = (settings.pop(key, default) for key, default in given)
     best = {} if accuracy is None else {"val_accuracy": accuracy}
     return Contender(
-        name, name, "computer", "cpu", str(task), settings, str(data), best, 60.0, usd, usd, 10, bool(over)
+        name, name, "computer", "cpu", str(task), settings, str(data), best, 60.0, usd, usd, 10, bool(over), bool(whole)
     )
 
 
@@ -35,6 +34,19 @@ def test_the_better_one_is_named_with_points_price_and_that_one_run_each_proves_
     title, text = told(run("a", 0.819, 2.46), run("b", 0.841, 2.96, training__global_batch=64))
     assert title == "b is the best: 2.2 points better than a for $0.50 more."
     assert text.startswith("That can't be told from chance: it takes three runs of each")
+
+
+def test_a_run_that_was_stopped_is_no_repeat_of_one_that_went_to_its_end() -> None:
+    title, text = told(run("a", 0.992, whole=False), run("b", 0.997))
+    assert title == "b is the best: 0.50 points better than a."
+    assert text.endswith("a ended before the last step, which counts beside the settings.")
+
+
+def test_the_same_seed_twice_is_no_chance_of_seeds() -> None:
+    title, text = told(run("a", 0.992), run("b", 0.997))
+    assert title == "a and its repeat are alike in every setting, the seed too: 99.2% to 99.7%"
+    assert text.startswith("What is left is the machine")
+    assert "differ in the seed alone" in told(run("a", 0.992), run("b", 0.997, training__seed=1))[0]
 
 
 def test_where_nobody_is_charged_no_price_is_told() -> None:

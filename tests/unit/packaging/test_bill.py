@@ -103,7 +103,7 @@ AMISS: dict[str, Callable[[dict[str, Any]], Any]] = {
 def build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     """packaging/linux/build.py, whose bill is written to *tmp_path*."""
     monkeypatch.syspath_prepend(str(LINUX))
-    for name in ("bill", "bomcheck", "deb", "build"):
+    for name in ("bill", "bomcheck", "deb", "build", "libraries"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     import build  # type: ignore[import-not-found]
 

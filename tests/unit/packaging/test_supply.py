@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -139,3 +140,26 @@ def test_checksums_are_read_by_sha256sum(bill: ModuleType, tmp_path: Path) -> No
     assert lines == [f"{hashlib.sha256(name.encode()).hexdigest()}  {name}" for name in ("a.json", "b.deb")]
     done = subprocess.run(["sha256sum", "-c", bill.SUMS], cwd=tmp_path, capture_output=True)
     assert done.returncode == 0
+
+
+def test_a_library_of_the_build_machine_has_its_licence_and_the_version_of_the_very_same_file(
+    bill: ModuleType, tmp_path: Path
+) -> None:
+    (tmp_path / "libssl.so.3").write_bytes(b"not what Debian has")
+    (tmp_path / "libpython3.11.so.1.0").write_bytes(b"of a Python that was built")
+    parts = {part.name: part for part in bill.libraries(tmp_path)}
+    assert (parts["libssl.so.3"].version, parts["libssl.so.3"].licence) == ("", "Apache-2.0")
+    assert parts["libpython3.11.so.1.0"].version == ".".join(map(str, sys.version_info[:3]))
+    if not shutil.which("dpkg-query"):
+        pytest.skip("no dpkg on this system")
+    path = next(
+        path for path in (Path("/usr/share/doc/libc6/copyright"), Path("/etc/debian_version")) if path.is_file()
+    )
+    package = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True, check=True).stdout.split(":")[
+        0
+    ]
+    version = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=True
+    ).stdout
+    assert bill.debian_version(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) == version != ""
+    assert bill.debian_version(path.name, "0" * 64) == ""

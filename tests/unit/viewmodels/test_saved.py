@@ -49,9 +49,8 @@ def test_a_page_says_again_what_it_said(tmp_path: Path, told: Told) -> None:
     page = page_of(tmp_path)
     assert told.title == "rocks" and told.numbers and told.lead
     assert told.plots == page.plots
-    assert [one.title for one in told.sections] == [
-        "What was run", "Settings and why", "Cost", "How to repeat it", "Versions",
-    ]  # fmt: skip
+    titles = ["What was run", "Settings and why", "Cost", "How to repeat it", "Versions"]
+    assert [one.title for one in told.sections] == titles
     assert 'name = "rocks"' in next(one.code for one in told.sections if one.code)
     assert read(saved(tmp_path, block(told))) == told
 

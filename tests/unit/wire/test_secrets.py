@@ -20,6 +20,13 @@ SHAPED = {
     "Google, OAuth": "ya29." + "a0AfH6SMBx1234",
     "GitHub": "ghp_" + "a1B2" * 9,
     "Kaggle": "KGAT_" + "0123456789abcdef" * 2,
+    "GitLab": "gldt-" + "aB1_" * 5,
+    "GitLab, routable": "glpat-" + "aB1_" * 7 + ".01.0a1b2c3d4",
+    "Slack": "xapp-" + "1-A0123-123-" + "0123456789abcdef" * 2,
+    "Stripe": "sk_live_" + "aB1c" * 6,
+    "xAI": "xai-" + "aB1c" * 20,
+    "Databricks": "dapi" + "0123456789abcdef" * 2,
+    "Docker": "dckr_oat_" + "aB1_" * 8,
     "a JSON web token": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.s5kEAk0f",
 }
 WAYS = ("{}", "token='{}'", "login('{}')", "https://me:{}@example.org/x", "Bearer {}", '{{"token": "{}"}}', "a {}, b")
@@ -58,9 +65,22 @@ NAMED = [
     ("curl --user=me:{}", "hunter2hunter2"),
     ("['curl', '-U', 'me:{}']", "hunter2hunter2"),
     ("curl \\\n  --proxy-user me:{}", "hunter2hunter2"),
+    ('curl -u "me:a {}" https://example.org', "hunter2hunter2"),
+    ("curl -sb session={} https://example.org", "0123456789abcdef"),
+    ("curl --cookie 'a=b; session={}' https://example.org", "0123456789abcdef"),
+    ("curl --pass {} https://example.org", "hunter2hunter2"),
+    ("curl --proxy-tlspassword={}", "hunter2hunter2"),
+    ("['curl', '--tlspassword', '{}']", "hunter2hunter2"),
+    ("curl --oauth2-bearer {} https://example.org", "hunter2"),
+    ("curl -E cert.pem:{} https://example.org", "hunter2hunter2"),
+    ("curl --proxy-cert 'cert.pem:{}'", "hunter2hunter2"),
     ("Set-Cookie: session={}; Path=/", "0123456789abcdef"),
     ("x\\nCookie: session={}", "0123456789abcdef"),
     ("https://x.blob.core.windows.net/a?sv=1&sig={}", "Zm9vYmFyYmF6cXV4Zm9vYmFy%3D"),
+    ("https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature={}", HEX * 4),
+    ("AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host, Signature={}", HEX * 4),
+    ("https://b.s3.amazonaws.com/k?AWSAccessKeyId=x&Signature={}&Expires=1", "Zm9vYmFyYmF6cXV4Zm9vYmFy1%3D"),
+    ("https://storage.googleapis.com/b/o?Expires=1\\u0026Signature={}", "Zm9vYmFyYmF6cXV4Zm9vYmFy1~-_"),
     ("http://localhost:8085/?code={}&scope=x", "4/0AeanS0bCdEfGhIjKlMnOpQrStUv"),
     ("aws_secret_access_key = {}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1"),
     ("os.environ['WANDB_API_KEY'] = '{}'", HEX * 2 + HEX[:8]),
@@ -75,6 +95,11 @@ NAMED = [
     ("KAGGLE_KEY={}", HEX * 2),
     ("machine api.wandb.ai login user password {}", "tenxyz"),
     ("machine x login user account y password {}", "tenxyz"),
+    ("machine example.org user me password {}", "tenxyz"),
+    ("machine example.org password {}", "tenxyz"),
+    ("machine x1 password {} login me", "tenxyz"),
+    ("machine localhost\n  password {}\n  user me", "tenxyz"),
+    ("a {} b", "r8_" + "aB1-_c" * 6 + "d"),
     ("password: {}", "hunter2x"),
     ("Authorization: Basic {}", "dXNlcjpwYXNz"),
     ("proxy_authorization: Basic {}", "dXNlcjpwYXNz"),
@@ -105,6 +130,12 @@ INNOCENT = [
     ".git/objects/e4/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
     "curl -o a.zip https://example.org:8080/a --user-agent me",
     "the address 2001:0db8:1234:abcd:ef01:8a2e:0370:7334/64, and 2001:0db8:1234:abcd:ef01:8a2e:0370:7334.",
+    "machine learning user account password reset",
+    "on machine 10.0.0.1 password authentication is off",
+    "encoder8_attention_output_dense_kernel_momentum",
+    "the signature=inspect.signature.of.something.long of it",
+    "curl -sXPURGE http://example.org:8080/a -b cookies.txt --cookie-jar a=b",
+    "curl -E cert.pem --passive",
     "familie \U0001f468\u200d\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
 ]
 
@@ -126,7 +157,7 @@ def test_a_key_is_known_by_its_shape_wherever_it_stands(whose: str) -> None:
 def test_a_key_is_known_behind_a_letter_too(whose: str, before: str) -> None:
     key = SHAPED[whose]
     told = without_secrets(f"{before}{key} and words")
-    assert key[len(key) // 2 :] not in told and told.endswith(" and words")
+    assert key[-9:] not in told and told.endswith(" and words")
 
 
 @pytest.mark.parametrize(
@@ -157,6 +188,17 @@ def test_a_key_is_known_behind_a_letter_too(whose: str, before: str) -> None:
         "12345678:AA",
         "M.aaaaaa.",
         "key-",
+        "Signature=",
+        "machine a.b ",
+        "machine a.b password ",
+        "machine 1 login a ",
+        "curl -b a=",
+        "curl -E a:",
+        "curl --pass ",
+        "r8_aB1",
+        "dapi0",
+        "gldt-a.01.",
+        "xapp-1-",
     ],
 )
 def test_each_letter_of_a_text_made_of_begins_of_keys_is_looked_at_a_bounded_number_of_times(word: str) -> None:
@@ -210,6 +252,16 @@ def test_a_key_of_putty_is_cut_over_its_lines_and_what_follows_stays() -> None:
     follow = Lines()
     told = ["PuTTY-User-Key-File-3: ssh-rsa", "Private-Lines: 2", "AAAAgQDr", "Jw==", "Private-MAC: 0a1b", "next"]
     assert [follow.take(line) for line in told] == [*told[:2], "", "", *told[4:]]
+
+
+def test_an_entry_of_netrc_is_known_over_its_lines_and_a_password_elsewhere_stays() -> None:
+    follow = Lines()
+    entry = ["machine example.org", "  login me", "  password hunter2"]
+    assert [follow.take(line) for line in entry] == [*entry[:2], "  password …"]
+    other = ["default", "password hunter2", "user me", "account x", "password of"]
+    assert [follow.take(line) for line in other] == ["default", "password …", *other[2:]]
+    prose = ["machine example.org user me", "is up", "password prompt", "the machine default", "password prompt"]
+    assert [follow.take(line) for line in prose] == prose
 
 
 def test_an_error_carries_no_key_in_its_facts_nor_in_its_words() -> None:

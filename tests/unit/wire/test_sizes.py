@@ -32,6 +32,9 @@ SHARES = (
     "nfs4://host/share/model.py",
     "/net/host/share/model.py",
     "../../net/host/share/model.py",
+    "/afs/example.org/model.py",
+    "/x/../afs/.example.org/model.py",
+    "/Network/Servers/host/model.py",
 )
 
 
@@ -121,6 +124,11 @@ def test_ordinary_paths_are_no_shares() -> None:
         "/a//b",
         "gs://b/x",
         "/net",
+        "/afs",
+        "/afs/",
+        "/Network/Servers",
+        "/Network/x/y",
+        "/a/afs/b",
         "/a/net/b",
         "/networks/a",
         "x:y//z",
@@ -133,9 +141,10 @@ def test_an_address_of_any_other_kind_is_another_computers() -> None:
 
 
 def test_a_home_folder_that_is_mounted_when_looked_for_is_the_persons_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/net/school/home/anna")
-    monkeypatch.setenv("USERPROFILE", "/net/school/home/anna")
-    assert not owncode.in_a_share("/net/school/data/x") and owncode.in_a_share("/net/schools/data/x")
+    for school in ("/net/school", "/afs/school", "/Network/Servers/school"):
+        monkeypatch.setenv("HOME", f"{school}/home/anna")
+        monkeypatch.setenv("USERPROFILE", f"{school}/home/anna")
+        assert not owncode.in_a_share(f"{school}/data/x") and owncode.in_a_share(f"{school}s/data/x")
 
 
 def test_the_sentences_say_what_to_do() -> None:

@@ -18,7 +18,7 @@ from tests.fakes.studio import Studio, loss_points
 from tests.fakes.waiting import eventually
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Check, loads
-from tpu_studio.wire.runfolder import OWNER, PLAN, claim_file
+from tpu_studio.wire.runfolder import COMMITTED, OWNER, PLAN, checkpoint_folder, claim_file
 from tpu_studio.workflow.desk import install_id, write_event
 
 
@@ -75,6 +75,39 @@ def test_a_guardian_that_cannot_start_ends_the_run_with_its_reason(studio: Studi
     following.poll()
     assert "no-such-option" in following.view.end.facts["raw"]  # type: ignore[union-attr]
     assert not studio.journal.open_intents()
+
+
+def test_on_a_disk_without_room_for_its_model_no_run_begins(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = plan()
+    need = 5 * 4 * asked.memory.params + (1 << 20)
+    for free in (need, need - 1):
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: shutil._ntuple_diskusage(1 << 40, 0, free))
+        if free == need:
+            studio.wait(studio.runs.launch(asked))
+            continue
+        before = sorted(path.name for path in studio.runs.runs_folder.iterdir())
+        with pytest.raises(RunError) as refused:
+            studio.runs.launch(asked)
+        assert refused.value.id == "disk-full"
+        assert refused.value.facts["need_bytes"] == need and refused.value.facts["free_bytes"] == free
+        assert sorted(path.name for path in studio.runs.runs_folder.iterdir()) == before
+
+
+def test_a_run_that_has_begun_is_no_refusal_where_the_journal_has_no_room_any_more(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = studio.runs._journal
+
+    def full(*about: object) -> None:
+        raise NotReady("disk-full", raw="database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "close", full)
+        run = studio.runs.launch(plan(steps=20))
+    assert [intent.run for intent in journal.open_intents()] == [run]
+    assert studio.wait(run).over
+    studio.runs.reconcile()
+    assert not journal.open_intents()
 
 
 def test_stop_and_keep(studio: Studio) -> None:
@@ -214,6 +247,27 @@ def test_reconcile_gives_a_lost_run_its_end_once(studio: Studio) -> None:
     assert list(studio.runs.reconcile()) == []
     row = studio.runs.summary(run)
     assert (row.status, row.reason) == ("failed", "guardian-gone")
+
+
+def test_a_run_whose_events_were_cut_short_knows_of_the_copy_in_its_folder(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    folder = studio.runs.folder(run)
+    events = folder / "events" / "a0001-w000.jsonl"
+    events.write_bytes(b"".join(events.read_bytes().splitlines(True)[:2]))
+    for step, whole in ((30, True), (40, False)):
+        copy = checkpoint_folder(folder, step)
+        copy.mkdir(parents=True, exist_ok=True)
+        if whole:
+            (copy / COMMITTED).touch()
+        else:
+            (copy / COMMITTED).unlink(missing_ok=True)
+    studio.runs.reconcile()
+    following = studio.runs.follow(run)
+    following.poll()
+    end = following.view.end
+    following.close()
+    assert end is not None and end.facts["saved_step"] == 30
 
 
 def test_reconcile_leaves_a_run_alone_that_goes_on_or_belongs_to_another_computer(studio: Studio) -> None:

@@ -98,7 +98,8 @@ ROLE_FOR = {
 RUNNER_ROLE = "tpuStudioRunner"
 RUNNER_PERMISSIONS = ("tpu.nodes.get", "tpu.nodes.delete", "tpu.operations.get", "compute.instances.list")
 """What the machine may do in the whole project, for TPUs give conditions nothing to go by: look at TPUs and delete
-them. To ask what it may do to its own instance takes ``compute.instances.list`` (iam-methods.json)."""
+them. To ask what it may do to its own instance takes ``compute.instances.list`` (iam-methods.json), which also
+answers whole instances, metadata and all."""
 
 MACHINES_ROLE = "tpuStudioMachines"
 MACHINES_PERMISSIONS = ("compute.instances.get", "compute.instances.delete")

@@ -172,10 +172,11 @@ def email_of(endpoints: Endpoints, access_token: str) -> str:
 def revoke(endpoints: Endpoints, token: str) -> None:
     """Tell Google that *token*, and what it stands for, is not valid any more.
 
-    Google answers 200, or 400 with an error code; ``invalid_token`` is one that was not valid before ("Revoking a
-    token", OAuth 2.0 for desktop apps). It is the whole grant that ends, of an address to the clients of a project:
-    every other refresh token of theirs, too, on whatever computer (doubt ``revoke-whole-grant``). So it is for a person
-    who signs out, never for a sign-in that failed: another computer may drive a rented run by that grant.
+    Google answers 200, or 400 with an error code ("Revoking a token", OAuth 2.0 for desktop apps): ``invalid_token``
+    for one that was not valid before (doubt ``revoke-dead-token``). It is the whole grant that ends, of an address to
+    the clients of a project: every other refresh token of theirs, too, on whatever computer (doubt
+    ``revoke-whole-grant``). So it is for a person who signs out, never for a sign-in that failed: another computer may
+    drive a rented run by that grant.
 
     Raises:
         CloudUnclear, SignedOut …: any other answer, or none: it may be valid still.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ _TRUSTED = (
     "keyring.backends.kwallet",
 )
 _log = logging.getLogger(__name__)
-_LONGEST = 2_400  # characters: Windows' Credential Manager takes 2,560 bytes
+_LONGEST = 2_400  # bytes in UTF-16, as keyring writes them: Windows' Credential Manager takes 2,560
 
 
 class Secrets(Protocol):
@@ -159,33 +160,39 @@ class Keyring:
 
     def put(self, name: str, secret: str) -> None:
         import keyring
-        from keyring.errors import KeyringError
 
-        if len(secret) > _LONGEST:
+        if len(secret.encode("utf-16-le")) > _LONGEST:
             raise NotReady("secret-not-kept", where="keyring", raw=f"{len(secret)} characters are too many")
         try:
             keyring.set_password(SERVICE, name, secret)
-        except KeyringError as error:
+        except _refusals() as error:
             raise NotReady("secret-not-kept", where="keyring", raw=type(error).__name__) from None
 
     def get(self, name: str) -> str | None:
         import keyring
-        from keyring.errors import KeyringError
 
         try:
             found: str | None = keyring.get_password(SERVICE, name)
-        except KeyringError:
+        except _refusals():
             return None
         return found
 
     def forget(self, name: str) -> None:
         import keyring
-        from keyring.errors import KeyringError
 
         try:
             keyring.delete_password(SERVICE, name)
-        except KeyringError:
+        except _refusals():
             pass  # it was not there, or is locked: what it would open is revoked at Google in any case
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What a keyring raises. That of Windows (keyring 25.7) lets the system's own error through, which is known only
+    where its module is there."""
+    from keyring.errors import KeyringError
+
+    windows = getattr(sys.modules.get("keyring.backends.Windows"), "pywintypes", None)
+    return (KeyringError,) if windows is None else (KeyringError, windows.error)
 
 
 def system_keyring() -> Keyring | None:

@@ -20,7 +20,8 @@ def reach(place: str) -> tuple[str, ...]:
             here,
             (
                 "On the rented machine it shares that machine's Google account: it could read and replace other runs and "
-                "data in your bucket, and delete TPUs and virtual machines of your project."
+                "data in your bucket, delete TPUs and virtual machines of your project, and read what is set on all of its "
+                "virtual machines (metadata), where passwords may stand."
             ),
         )
     if known.notebook:

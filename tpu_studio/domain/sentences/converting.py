@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, Entry, Facts, Sentence
+from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, HUB_FOLDER, Entry, Facts, Sentence
 
 
 def _path(f: Facts, default: str = "The folder") -> str:
@@ -70,7 +70,7 @@ ERRORS: dict[str, Entry] = {
     "data-unknown-kind": lambda f: Sentence(
         f"{_path(f)} is no data that we know",
         f"Known are folders of pictures, tables (.csv), texts (.txt) and converted data. {DATA_UNTOUCHED}",
-        "Choose the kind yourself, or other data.",
+        HUB_FOLDER if f.raw("weights") is True else "Choose the kind yourself, or other data.",
     ),
     "data-single-picture": lambda f: Sentence(
         f"{_path(f, 'This')} is a single picture",

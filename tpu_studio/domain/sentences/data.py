@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, Entry, Facts, Sentence
+from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, HUB_FOLDER, Entry, Facts, Sentence
 from tpu_studio.wire import kinds, tasks
 
 _KINDS = {kind.id: kind.plural for kind in kinds.all_kinds()}
@@ -141,7 +141,7 @@ ERRORS: dict[str, Entry] = {
     "data-empty": lambda f: Sentence(
         f"{_path(f)} holds nothing to learn from",
         (f"There are {f.text('others')} other files in it. " if f.raw("others") else "") + DATA_UNTOUCHED,
-        "Choose another folder or file, or start with a sample.",
+        HUB_FOLDER if f.raw("weights") is True else "Choose another folder or file, or start with a sample.",
     ),
     "data-no-classes": lambda f: Sentence(
         f"The {_noun(f)} are not sorted into folders",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.domain.sentences.sentence import HUB_PATH, NOTHING_CHARGED, Entry, Facts, Sentence
 from tpu_studio.wire import places
 from tpu_studio.wire.numerals import spelled
 from tpu_studio.wire.schema import BY_PATH
@@ -47,7 +47,8 @@ def _nearest(f: Facts) -> str:
     if "nearest" in f:
         return f"Did you mean “{f.text('nearest')}”?"
     if "allowed" in f:
-        return f"It can be one of: {f.text('allowed')}."
+        folder = f" {HUB_PATH}" if f.text("key") == "model.preset" else ""
+        return f"It can be one of: {f.text('allowed')}.{folder}"
     return "Look it up in the list of settings, or take it out."
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
+from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire import exports
 
 _UNCHANGED = "Nothing was charged, and the model is untouched."
 _WANTED = {"prompt": "a beginning of a text", "row": "the values of a row", "image": "a picture"}
@@ -26,6 +29,33 @@ def _bad_question(f: Facts) -> Sentence:
 def unread_words(unread: Iterable[Sequence[str]]) -> str:
     """What of a row the model does not know, (column, value) each, and what became of it."""
     return f"Not understood, so left out: {', '.join(f'{column} “{value}”' for column, value in unread)}."
+
+
+def checked_words(by: str, count: int, difference: float) -> str:
+    """How an exported model was held against Keras (``local.formats.Written``), in a sentence."""
+    if by == "weights":
+        return f"Checked: all {figures.count(count)} tensors, read back, are the model's weights to the last bit."
+    seen = (
+        "examples of the data that it did not learn from"
+        if by == "examples"
+        else "made-up inputs, as its data is not here"
+    )
+    return f"Checked beside Keras on {figures.count(count)} {seen}: its answers differ by {_small(difference)} at most."
+
+
+def _small(value: float) -> str:
+    """0.000005: no power of ten, which a beginner reads as a large number."""
+    return "less than 0.000001" if value < 5e-7 else f"{value:.6f}".rstrip("0")
+
+
+def _difference(f: Facts) -> str:
+    value = f.raw("difference")
+    return figures.figure(value, 2) if isinstance(value, float) and math.isfinite(value) else "more than can be said"
+
+
+def _format(f: Facts) -> str:
+    id = f.text("format")
+    return exports.by_id(id).title if id in exports.IDS else "That format"
 
 
 ERRORS: dict[str, Entry] = {
@@ -83,6 +113,31 @@ ERRORS: dict[str, Entry] = {
         f"{f.file('file', 'The page')} is not as it was saved",
         f"It was cut short or edited since, so its figures may not be those of the run. {_UNCHANGED}",
         "Ask for the page anew, or save it once more from the run.",
+    ),
+    "export-file-exists": lambda f: Sentence(
+        f"{f.file('file', 'The file')} is there already",
+        f"Nothing in it is overwritten. {_UNCHANGED}",
+        "Choose another name, or give --force to write over it.",
+    ),
+    "export-unwritable": lambda f: Sentence(
+        f"{f.file('file', 'The file')} cannot be written",
+        f"{f.text('raw', 'The disk or the folder refused')}. {_UNCHANGED}",
+        "Choose another place, or make room.",
+    ),
+    "export-unsupported": lambda f: Sentence(
+        f"{_format(f)} has no way to hold this model",
+        f"It has an operation that this format does not know. {_UNCHANGED}",
+        "Export the folder: its Keras file and its SavedModel hold every model. The details name the operation.",
+    ),
+    "export-differs": lambda f: Sentence(
+        f"As {_format(f)} the model would answer otherwise",
+        f"Beside Keras its answers were off by up to {_difference(f)}, so the file was not kept. {_UNCHANGED}",
+        "Export the folder: its Keras file and its SavedModel are the model as it was trained.",
+    ),
+    "export-failed": lambda f: Sentence(
+        "The program that writes the model has ended without an answer",
+        f"It may have run out of memory. No file was written. {_UNCHANGED}",
+        "Try again with other programs closed; the details say what it said last.",
     ),
     "page-exists": lambda f: Sentence(
         f"{f.file('file', 'The file')} is there already",

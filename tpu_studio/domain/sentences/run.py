@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
+from tpu_studio.domain.sentences.sentence import HUB_FOLDER, Entry, Facts, Sentence
 from tpu_studio.wire import places
 from tpu_studio.wire.reasons import Reason
 
@@ -367,7 +367,7 @@ ERRORS: dict[str, Entry] = {
     "import-not-a-run": lambda f: Sentence(
         f"{f.file('folder', 'The folder')} is not a run",
         f"A run's folder holds a plan.json. {_UNCHANGED}",
-        "Choose the run's folder itself.",
+        HUB_FOLDER if f.raw("weights") is True else "Choose the run's folder itself.",
     ),
     "import-symlink": lambda f: Sentence(
         "The folder holds a link that leads elsewhere",

@@ -1,18 +1,25 @@
-"""What the Run page asks: stop and keep or discard, train longer, and the full log."""
+"""What the Run page asks: stop and keep or discard, train longer, in which format to export, and the full log."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.kit import fonts
+from tpu_studio.gui.kit.choose import ChoiceCard, ChoiceGroup
 from tpu_studio.gui.kit.fields import Field
 from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels import runnumbers
 from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.wire import exports
+
+_FOLDER = "folder"  # beside the ids of ``wire.exports``
 
 
 def ask_stop(over: QWidget, model: RunViewModel) -> Sheet:
@@ -80,6 +87,46 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
         sheet.ask(box, go)
     sheet.open()
     return sheet
+
+
+def ask_export(over: QWidget, model: RunViewModel) -> Sheet:
+    """In which format, then where."""
+    sheet = Sheet(over, "Export the model", "A copy for elsewhere: the run keeps its own.", width=600)
+    whole = ChoiceCard(
+        "Folder", "Keras file, SavedModel, curves and report: all that the run has.", key=_FOLDER, icon="folder-open"
+    )
+    singles = [
+        ChoiceCard(
+            one.title,
+            f"{one.about[0].upper()}{one.about[1:]}; checked beside Keras first.",
+            key=one.id,
+            icon="file-text",
+        )
+        for one in exports.all_formats()
+    ]
+    group = ChoiceGroup([whole, *singles], name="Format", columns=1)
+    group.set_value(_FOLDER)
+    sheet.body.addWidget(group)
+    sheet.answer("Cancel", safe=True)
+    sheet.answer("Choose where…", lambda: _choose_where(over, model, group.value), kind="primary")
+    sheet.open()
+    return sheet
+
+
+def _choose_where(over: QWidget, model: RunViewModel, format: str) -> None:
+    dialog = QFileDialog(over, "Where shall the model go?")
+    if format == _FOLDER:
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.fileSelected.connect(lambda path: model.export(Path(path)))
+    else:
+        ending = exports.by_id(format).ending
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(ending)
+        dialog.setNameFilter(f"{exports.by_id(format).title} (*.{ending})")
+        dialog.selectFile(f"{model.state.value.run}.{ending}")
+        dialog.fileSelected.connect(lambda path: model.export_as(format, Path(path)))
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()
 
 
 def show_log(over: QWidget, model: RunViewModel) -> Sheet:

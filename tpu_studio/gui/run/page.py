@@ -7,11 +7,10 @@ which is imported with the first run because plots bring numpy along; dialogs st
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.bridge import Drain
@@ -198,6 +197,7 @@ class RunPage(QWidget):
         self.folder_button.setVisible(state.over)
         self.export_button.setVisible(state.over and state.may_try)
         self.export_button.setEnabled(state.may_try and not state.busy)
+        self.export_button.setText("Exporting…" if state.busy == "exporting" else "Export…")
         self.page_button.setVisible(state.over and not state.loading)
         self.page_button.setEnabled(not state.busy)
         self.page_button.setText("Making the page…" if state.busy == "making a page" else "Save as one page…")
@@ -357,11 +357,7 @@ class RunPage(QWidget):
         self._forget_receipt = self.model.read_receipt(shown)
 
     def _export(self) -> None:
-        dialog = QFileDialog(self, "Where shall the model and its report go?")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda path: self.model.export(Path(path)))
-        dialog.open()
+        dialogs.ask_export(self, self.model)
 
     def _make_page(self) -> None:
         from tpu_studio.gui.shell.onepage import ask_save

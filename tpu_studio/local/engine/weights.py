@@ -170,9 +170,8 @@ def safetensors(tensors: Mapping[str, pickled.Tensor]) -> bytes:
     """The file of *tensors*, always the same one: a length, a table in JSON, the numbers."""
     table, at = {}, 0
     for name, tensor in tensors.items():
-        table[name] = {
-            "dtype": tensor.kind, "shape": list(tensor.shape), "data_offsets": [at, at + len(tensor.data)]
-        }  # fmt: skip
+        span = [at, at + len(tensor.data)]
+        table[name] = {"dtype": tensor.kind, "shape": list(tensor.shape), "data_offsets": span}
         at += len(tensor.data)
     head = json.dumps(table, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)

@@ -1,4 +1,4 @@
-"""Opens a result's model in Keras's safe mode, so that nothing hidden in a file runs.
+"""Opens a result's model in Keras's safe mode, so that nothing hidden in a file runs, and no link in it is followed.
 
 A model of the user's own is made by the user's own file, after consent to its bytes, and only its weights are read.
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import keras
 
+from tpu_studio.trainer.linkless import linkless
 from tpu_studio.trainer.models.own import OwnJob
 from tpu_studio.trainer.models.own import build as build_own
 from tpu_studio.trainer.result import inspected
@@ -48,7 +49,8 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     try:
         inspected.check(result / MODEL)
         if not own:
-            return keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
+            with linkless():
+                return keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
         told = own["job"]
         shapes = {"input_shape": tuple(told["input_shape"]), "class_names": tuple(told["class_names"])}
         job = OwnJob(**{**told, **shapes})
@@ -56,7 +58,8 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
         raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     model = build_own(result / OWN_MODEL, consent, job)
     try:
-        model.load_weights(result / MODEL)
+        with linkless():
+            model.load_weights(result / MODEL)
     except _DAMAGE as error:
         raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     return model

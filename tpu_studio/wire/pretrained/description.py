@@ -1,7 +1,8 @@
 """What the descriptions in a KerasHub folder say, as far as it is used, and every reason for which one is refused.
 
-Keras would import the module that a description names, and make whatever object stands where a word or a number
-belongs. Here a value is a number or a word (of an activation one of `ACTIVATIONS`), and sizes are those of a network.
+Keras would import the module that a description names (3.15: of its own packages), and make whatever object stands
+where a word or a number belongs. Here a value is a number or a word (of an activation one of `ACTIVATIONS`), and sizes
+are those of a network.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from tpu_studio.wire.presets import INDEX, WEIGHTS
 from tpu_studio.wire.pretrained.folder import CONFIG, CONVERTER, Folder, flat
 
 ACTIVATIONS = (
-    "elu", "gelu", "hard_sigmoid", "hard_silu", "hard_swish", "leaky_relu", "linear", "mish", "relu", "relu6", "selu",
-    "sigmoid", "silu", "softplus", "swish", "tanh",
-)  # fmt: skip
+    *("elu", "gelu", "hard_sigmoid", "hard_silu", "hard_swish", "leaky_relu", "linear", "mish", "relu"),
+    *("relu6", "selu", "sigmoid", "silu", "softplus", "swish", "tanh"),
+)
 
 _MOST = 100_000  # of a number in a description: channels, pixels; and _REPEATS of layers alike
 _REPEATS = 400
@@ -44,7 +45,7 @@ def check_format(folder: Folder, config: Mapping[str, Any] | None) -> None:
 
 
 def check_names(folder: Folder, file: str, tree: Mapping[str, Any]) -> None:
-    """Keras would import the module that a description names, and a Lambda is code."""
+    """No other package than Keras's own may be named, whatever a Keras would import. A Lambda is code."""
     for part in _objects(tree):
         named = part.get("module")
         package = str(part.get("registered_name") or "").partition(">")

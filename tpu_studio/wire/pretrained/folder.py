@@ -128,7 +128,8 @@ def _number(metadata: object) -> float:
 
 
 def _told_size(folder: Folder, name: str) -> int:
-    """Bytes of an HDF5 file, as its superblock says (HDF5 file format 3.0, II.A: "end of file address")."""
+    """Bytes of an HDF5 file, as its superblock says (HDF5 file format 3.0, II.A: "end of file address", where h5py
+    writes it). 0: it does not say it there."""
     with open(folder.whole / name, "rb") as file:
         start = file.read(64)
     if start.startswith(_LFS):

@@ -12,7 +12,7 @@ from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import latest_attempt
+from tpu_studio.wire.runfolder import latest_attempt, newest_copy
 from tpu_studio.workflow import decide, desk
 from tpu_studio.workflow.cloudruns.mirror import Words
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
@@ -34,6 +34,7 @@ class LocalRuns:
     def ready(self, plan: Plan, *, notebook: bool) -> float:
         now = self._clock.now()
         self._place(plan.place).check_ready()
+        desk.check_room(self._desktop.home, plan)
         return now
 
     def begin(self, folder: Path, plan: Plan, *, beside: bool, now: float) -> str:
@@ -95,7 +96,9 @@ class LocalRuns:
             action = decide.lost(self.seen(folder)) if alone else None
             if action is None:
                 return False
-            self._end(folder, action.attempt, action.reason, self._index.summary(folder).step, {})
+            copy = newest_copy(folder)  # its events may have been cut short
+            facts = {} if copy is None else {"saved_step": copy}
+            self._end(folder, action.attempt, action.reason, self._index.summary(folder).step, facts)
             return True
 
     def _place(self, name: str) -> Place:

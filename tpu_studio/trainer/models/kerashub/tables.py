@@ -1,4 +1,4 @@
-"""The tables of a KerasHub folder's weights, by Keras's own readers, which follow no link out of a file.
+"""The tables of a KerasHub folder's weights, by Keras's own readers; no link in a file is followed (`linkless`).
 
 A stranger may have written them. Of a table only its head is read before it is known to be what Keras writes: numbers
 that lie in the file one after another, no more of them than the network can hold. One that is packed, or has holes,
@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from keras.src.saving import saving_lib
 
+from tpu_studio.trainer.linkless import Linkless
 from tpu_studio.trainer.models.kerashub.stored import Array, Read
 from tpu_studio.wire.presets import Preset
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
-class _Whole(saving_lib.H5IOStore):  # type: ignore[misc]  # Keras is not typed
+class _Whole(Linkless):
     most = 0
 
     def __getitem__(self, key: str) -> Any:

@@ -1,0 +1,76 @@
+"""Export: a question in which format, then where; the model alone is checked before it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
+
+from tests.fakes.plans import plan
+from tests.fakes.studio import Studio
+from tests.gui.run.test_page import Shown, open_page, studio  # noqa: F401  the fixtures
+from tpu_studio.gui.kit.choose import ChoiceGroup
+from tpu_studio.local.formats import Written
+from tpu_studio.wire.errors import RunError
+
+
+def test_the_format_is_asked_for_then_the_file_and_how_it_was_checked_is_said(
+    qtbot: Any,
+    studio: Studio,  # noqa: F811
+    open_page: Callable[..., Shown],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    run = studio.runs.launch(plan(steps=20))
+    studio.wait(run)
+    shown = open_page(run)
+    told: list[str] = []
+    asked: list[tuple[str, Path]] = []
+
+    def write(form: str, file: Path) -> Written:
+        asked.append((form, file))
+        if len(asked) > 1:
+            raise RunError("export-differs", format=form, difference=0.25)
+        return Written(file, 4096, "examples", 200, 3e-6)
+
+    shown.model.tell = lambda title, text="", **more: told.extend((title, text))
+    shown.model.write_format = write
+    for count in (1, 2):
+        qtbot.mouseClick(shown.page.export_button, Qt.MouseButton.LeftButton)
+        assert shown.sheet is not None
+        (group,) = shown.sheet.findChildren(ChoiceGroup)
+        assert group.value == "folder"
+        qtbot.mouseClick(group.card("litert"), Qt.MouseButton.LeftButton)
+        shown.answer(qtbot, "Choose where…")
+        dialog = shown.page.findChildren(QFileDialog)[-1]
+        assert dialog.selectedFiles()[0].endswith(f"{run}.tflite")
+        dialog.fileSelected.emit(str(tmp_path / "model.tflite"))
+        dialog.close()
+        qtbot.waitUntil(lambda count=count: len(asked) == count and not shown.model.state.value.busy)
+    assert asked[0] == ("litert", tmp_path / "model.tflite")
+    assert told[0] == "The model of digits is saved as LiteRT (TensorFlow Lite)"
+    assert "on 200 examples of the data that it did not learn from: its answers differ by 0.000003 at most" in told[1]
+    assert len(told) == 2 and "would answer otherwise" in shown.page.problem.title.text()
+
+
+def test_the_folder_is_what_enter_chooses(
+    qtbot: Any,
+    studio: Studio,  # noqa: F811
+    open_page: Callable[..., Shown],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    run = studio.runs.launch(plan(steps=20))
+    studio.wait(run)
+    shown = open_page(run)
+    told: list[str] = []
+    shown.model.tell = lambda title, text="", **more: told.append(title)
+    qtbot.mouseClick(shown.page.export_button, Qt.MouseButton.LeftButton)
+    shown.answer(qtbot, "Choose where…")
+    (dialog,) = shown.page.findChildren(QFileDialog)
+    assert dialog.fileMode() == QFileDialog.FileMode.Directory
+    dialog.fileSelected.emit(str(tmp_path / "copy"))
+    dialog.close()
+    qtbot.waitUntil(lambda: bool(told))
+    assert told == ["A copy of digits is saved"] and any((tmp_path / "copy").iterdir())

@@ -1,0 +1,53 @@
+"""In the engine: each run given by its name, its model as LiteRT and as safetensors; what was said of each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from tpu_studio.trainer.result import exporting
+from tpu_studio.wire import exports
+from tpu_studio.wire.errors import StudioError
+
+
+def said(run: Path, form: str, to: Path, consent: str) -> dict[str, object]:
+    try:
+        return exporting.write(run, exports.by_id(form), to, consent).to_json()
+    except StudioError as error:
+        return {"error": error.id}
+
+
+def main(folder: Path, runs: Path, consent: str) -> None:
+    assert keras.backend.backend() == "tensorflow"  # chosen before the first export, and for all of them
+    told = {}
+    for name in ("pictures", "rows", "text", "own"):
+        for form in exports.IDS:
+            (folder / f"{name}-{form}").mkdir()
+            agreed = consent if name == "own" and form == "litert" else ""
+            told[f"{name} {form}"] = said(runs / name, form, folder / f"{name}-{form}" / "model", agreed)
+    from safetensors import safe_open
+
+    with safe_open(folder / "pictures-safetensors" / "model", "np") as file:
+        told["metadata"] = file.metadata()
+        names = file.keys()
+        told["tensors"] = {name: list(file.get_tensor(name).shape) for name in names}
+    card = {"input": {"shape": [None, 4], "dtype": "float32"}}
+
+    def model(x: object, training: bool) -> object:
+        return np.asarray(x).sum(keepdims=True)
+
+    for name, error in (("near", 0.5e-3), ("off", 3e-2)):
+        try:
+            checked = exporting._compared("litert", model, lambda x, e=error: model(x, False) + e, card, folder)
+            told[name] = checked.to_json()
+        except StudioError as refused:
+            told[name] = {"error": refused.id, "difference": refused.facts["difference"]}
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,65 @@
+"""``export``: the result of a run as a folder, as one page, or its model in another format."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from tpu_studio.cli import paging
+from tpu_studio.cli.keeping import tell_only_reading
+from tpu_studio.cli.output import Output
+from tpu_studio.cli.parser import Arguments
+from tpu_studio.cli.studio import studio
+from tpu_studio.cli.trusting import of_run
+from tpu_studio.domain import figures
+from tpu_studio.wire import exports, places
+from tpu_studio.wire.errors import BadInput
+
+
+def export(arguments: Arguments, output: Output) -> int:
+    if paging.is_asked_for(arguments):
+        if arguments.folder is not None:
+            help = "tpu-studio export --help"
+            raise BadInput("command-line", raw="one file goes to --to FILE, not to a DIR", help=help)
+        return _save_page(arguments, output) if arguments.form == "page" else _save_model(arguments, output)
+    if arguments.folder is None:
+        raise BadInput("command-line", raw="which folder? Or: --as page --to FILE", help="tpu-studio export --help")
+    with studio() as services:
+        folder = services.reading.export(arguments.run, arguments.folder, output.progress)
+        run_id = services.reading.folder(arguments.run).name
+        tell_only_reading(services, output)
+    output.say(f"{run_id} is exported: its model and its curves are there.")
+    output.answer({"run": run_id, "folder": str(folder)}, str(folder))
+    return 0
+
+
+def _save_page(arguments: Arguments, output: Output) -> int:
+    """Raises BadInput; RunError ``page-run-goes-on``, ``page-exists`` and of runs that cannot be read."""
+    from tpu_studio.viewmodels.onepage.page import page_of
+
+    with studio() as services:
+        page = page_of(services.reading, arguments.run)
+        tell_only_reading(services, output)
+    told = paging.save_page(page, arguments, output)
+    output.answer({"run": page.run, **told}, str(told["file"]))
+    return 0
+
+
+def _save_model(arguments: Arguments, output: Output) -> int:
+    """Raises ModelError; RunError ``result-…`` and ``export-…``; NotReady without an engine."""
+    from tpu_studio.domain.sentences.result import checked_words
+    from tpu_studio.local import formats
+
+    form = exports.by_id(arguments.form)
+    with studio() as services:
+        folder, plan = services.reading.folder(arguments.run), services.reading.plan(arguments.run)
+        of_run(services, arguments.run, output, trusted=arguments.trust_code, place=places.default().id)
+        consent = plan.consent if plan.consent and services.consents.agreed(plan.consent) else ""
+        output.progress(None, "Writing the model, and checking it against Keras…", now=True)
+        python, to = services.engine.python(), arguments.to
+        written = formats.write(python, folder, form, to, replace=arguments.force, consent=consent)
+        tell_only_reading(services, output)
+    output.say(f"{folder.name}: saved as {form.title} ({figures.size(written.bytes)}).")
+    output.say(checked_words(written.checked, written.count, written.difference))
+    told = {**asdict(written), "file": str(written.file)}
+    output.answer({"run": folder.name, **told}, str(written.file))
+    return 0

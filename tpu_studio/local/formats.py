@@ -1,0 +1,87 @@
+"""A finished model in another format (``wire.exports``): the engine writes and checks it in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpu_studio.local.computer import trainer_environment
+from tpu_studio.wire import exports, ownpython
+from tpu_studio.wire.errors import RunError, StudioError
+from tpu_studio.wire.secrets import without_secrets
+
+LIMIT_S = 3600.0
+_LOGGED = 2000  # characters of what was said
+
+
+@dataclass(frozen=True)
+class Written:
+    """*checked*: by its ``weights``, by ``examples`` of the run's unseen data, or by made-up ``inputs``; so many
+    (*count*); *difference*: the largest there was to Keras, in the model's own answers."""
+
+    file: Path
+    bytes: int
+    checked: str
+    count: int
+    difference: float
+
+
+def write(
+    python: Path, run: Path, form: exports.ModelFormat, to: Path, *, replace: bool = False, consent: str = ""
+) -> Written:
+    """The model of *run*, a run's folder or an exported result, as *to*, which appears only once it was checked.
+
+    Args:
+        python: The engine's.
+        consent: sha256 of the run's own model file, where that was agreed to on this computer.
+
+    Raises:
+        ModelError: Its own model file cannot be used, or was not agreed to.
+        RunError: ``result-…``; ``export-file-exists``, ``export-unwritable``, ``export-unsupported``,
+            ``export-differs``; ``export-failed`` where the engine ended without an answer.
+    """
+    target = Path(os.path.expanduser(to)).absolute()
+    if target.exists() and not (replace and target.is_file()):
+        raise RunError("export-file-exists", file=str(target))
+    try:
+        with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as folder:
+            beside = Path(folder) / f"model.{form.ending}"
+            told = _made(python, run, form, beside, consent)
+            size = beside.stat().st_size
+            os.replace(beside, target)
+    except OSError as error:
+        raise RunError("export-unwritable", file=str(target), raw=error.strerror or str(error)) from error
+    return Written(target, size, str(told["checked"]), int(str(told["count"])), float(str(told["difference"])))
+
+
+def _made(python: Path, run: Path, form: exports.ModelFormat, to: Path, consent: str) -> Mapping[str, object]:
+    argv = ownpython.module(python, "tpu_studio.trainer.result.exporting", "--run", run, "--as", form.id, "--to", to)
+    try:
+        done = subprocess.run(
+            [*argv, *(["--consent", consent] if consent else [])],
+            env=trainer_environment(),
+            cwd=ownpython.NEUTRAL_FOLDER,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RunError("export-failed", raw=f"no answer within {LIMIT_S:.0f} seconds") from error
+    try:
+        told = json.loads(done.stdout.splitlines()[-1])
+        fault = told.get("error")
+        if fault is None:
+            return {name: told[name] for name in ("checked", "count", "difference")}
+        id, facts = str(fault["id"]), dict(fault.get("facts") or {})
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        said = done.stderr[-_LOGGED:].decode("utf-8", "replace").strip()
+        raise RunError("export-failed", code=done.returncode, raw=without_secrets(said)) from error
+    if id == "export-unwritable":
+        facts["file"] = str(to.parent.parent)
+    raise RunError(id, **facts) if id.startswith(("export-", "result-")) else StudioError(id, **facts)

@@ -1,0 +1,187 @@
+"""A finished model in another format (``wire.exports``), checked against Keras before anybody gets it.
+
+    python -m tpu_studio.trainer.result.exporting --run FOLDER --as FORMAT --to FILE [--consent SHA256]
+
+On stdout one JSON object: what ``checked`` it (``weights``, ``examples`` of the run's unseen data, or made-up
+``inputs``), how many, and the largest ``difference``; or ``error``: what the file holds then is worth nothing. The
+model is Keras' own file, read in safe mode; a SavedModel that came with a run is somebody's program: none is opened.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.trainer import leaving
+from tpu_studio.trainer.result import files
+from tpu_studio.wire import exports, frameworks
+from tpu_studio.wire.errors import RunError, StudioError
+from tpu_studio.wire.secrets import short
+
+EXAMPLES, PATIENCE_S, LEAST = 200, 30.0, 8  # looked at: at most so many, or as many as fit into that time, but so many
+TOLERANCE = 1e-3  # of the largest answer, or of 1 where that is smaller
+_MEMORY = 64 << 20  # bytes of the data that are kept decoded
+
+
+@dataclass(frozen=True)
+class Checked:
+    """*by*: ``weights``, ``examples`` or ``inputs``; *difference*: the largest, in the model's own answers."""
+
+    by: str
+    count: int
+    difference: float
+
+    def to_json(self) -> dict[str, object]:
+        return {"checked": self.by, "count": self.count, "difference": self.difference}
+
+
+def write(run: Path, form: exports.ModelFormat, to: Path, consent: str = "") -> Checked:
+    """Write the model of *run* to *to*, in a folder of its own.
+
+    Raises:
+        ModelError: As ``models.own.build``.
+        RunError: ``result-missing``, ``result-unreadable``, ``result-newer``; ``export-unsupported`` where the format
+            knows no such model, ``export-differs`` where it answers otherwise than Keras.
+        OSError: The file cannot be written.
+    """
+    result, card = _prepare(run, form)
+    from tpu_studio.trainer.result import loading
+
+    return _WRITERS[form.id](loading.load(result, consent=consent), card, run, to)
+
+
+def _prepare(run: Path, form: exports.ModelFormat) -> tuple[Path, dict[str, Any]]:
+    """Result and card; sets the framework. Call before anything imports keras."""
+    result = files.folder_of(run)
+    card = files.read_card(result)
+    trained_in = str(card.get("trained", {}).get("framework", ""))
+    if form.by_tensorflow:
+        trained_in = next(one.id for one in frameworks.all_frameworks() if one.writes_saved_model)
+    elif not card.get("own"):
+        trained_in = frameworks.for_chips().id  # starts three times as fast
+    os.environ["KERAS_BACKEND"] = trained_in or frameworks.for_chips().id
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    return result, card
+
+
+def _safetensors(model: Any, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
+    """Every weight under Keras' path of it ("conv/kernel"); the card's task, input and classes as metadata."""
+    from safetensors.numpy import load_file, save
+
+    tensors = {weight.path: np.ascontiguousarray(weight) for weight in model.weights}
+    if len(tensors) != len(model.weights):
+        raise RunError("export-unsupported", format="safetensors", raw="two of its weights have the same name")
+    about = {name: json.dumps(card[name]) for name in ("task", "input") if name in card}
+    to.write_bytes(save(tensors, metadata={"format": "keras", **about}))
+    again = load_file(to)
+    same = again.keys() == tensors.keys() and all(again[name].tobytes() == tensors[name].tobytes() for name in tensors)
+    if not same:
+        raise RunError("export-differs", format="safetensors", difference=float("inf"))
+    return Checked("weights", len(tensors), 0.0)
+
+
+def _litert(model: Any, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
+    import tensorflow as tf
+
+    from tpu_studio.trainer.result import savedmodel
+
+    saved = to.parent / files.SAVED_MODEL
+    savedmodel.export(model, saved, card)
+    try:
+        content = tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert()
+    except Exception as error:  # its compiler raises whatever it met
+        raise RunError("export-unsupported", format="litert", raw=short(str(error), 500)) from error
+    to.write_bytes(content)
+    to.write_bytes(content)
+    interpreter = tf.lite.Interpreter(model_content=content)
+    interpreter.allocate_tensors()
+    given, got = interpreter.get_input_details()[0]["index"], interpreter.get_output_details()[0]["index"]
+
+    def answer(x: Any) -> Any:
+        interpreter.set_tensor(given, x)
+        interpreter.invoke()
+        return interpreter.get_tensor(got)
+
+    return _compared("litert", model, answer, card, run)
+
+
+def _compared(name: str, model: Any, answer: Callable[[Any], Any], card: Mapping[str, Any], run: Path) -> Checked:
+    """*answer* beside *model*, one example at a time. Raises RunError ``export-differs``."""
+    by, inputs = _inputs(card, run)
+    begun, count, largest = time.monotonic(), 0, 0.0
+    for x in inputs:
+        wanted = np.asarray(model(x, training=False))
+        told = np.asarray(answer(x))
+        if told.shape != wanted.shape:
+            raise RunError("export-differs", format=name, difference=float("inf"))
+        difference = float(np.max(np.abs(told - wanted)))
+        if not difference <= TOLERANCE * max(1.0, float(np.max(np.abs(wanted)))):
+            raise RunError("export-differs", format=name, difference=difference)
+        largest, count = max(largest, difference), count + 1
+        if count >= LEAST and time.monotonic() - begun > PATIENCE_S:
+            break
+    return Checked(by, count, largest)
+
+
+def _inputs(card: Mapping[str, Any], run: Path) -> tuple[str, Iterator[Any]]:
+    """Unseen examples of the run's data, one at a time as the model takes it; made-up ones where that is not here."""
+    from tpu_studio.data import sources
+    from tpu_studio.data.looked import Look
+    from tpu_studio.wire.plan import loads
+    from tpu_studio.wire.runfolder import PLAN
+
+    shape, dtype = (1, *card["input"]["shape"][1:]), np.dtype(card["input"]["dtype"])
+    try:
+        plan = loads((run / PLAN).read_bytes())
+        look = Look.from_json(plan.data)
+        unseen = sources.open_data(plan.job, look, memory_budget_bytes=_MEMORY).validation
+        count = min(EXAMPLES, len(unseen))
+        first = unseen.batch(np.arange(1), rng=np.random.default_rng(0))["x"]
+        if count and first.shape == shape and first.dtype == dtype:
+            each = (unseen.batch(np.array([at]), rng=np.random.default_rng(at))["x"] for at in range(count))
+            return "examples", each
+    except (StudioError, OSError):
+        pass  # an exported result has no plan, and data may lie elsewhere: what checks it then is told
+    dice = np.random.default_rng(0)
+    if dtype.kind == "f":
+        return "inputs", (dice.normal(size=shape).astype(dtype) for _ in range(EXAMPLES))
+    return "inputs", (dice.integers(0, 2, shape).astype(dtype) for _ in range(EXAMPLES))
+
+
+_WRITERS: dict[str, Callable[[Any, Mapping[str, Any], Path, Path], Checked]] = {
+    "safetensors": _safetensors,
+    "litert": _litert,
+}
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="exporting")
+    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--as", dest="form", choices=exports.IDS, required=True)
+    parser.add_argument("--to", type=Path, required=True)
+    parser.add_argument("--consent", default="")
+    asked = parser.parse_args(argv)
+    answers, sys.stdout = sys.stdout, sys.stderr  # libraries print
+    try:
+        told = write(asked.run, exports.by_id(asked.form), asked.to, asked.consent).to_json()
+    except StudioError as error:
+        told = {"error": {"id": error.id, "facts": dict(error.facts)}}
+    except OSError as error:
+        told = {"error": {"id": "export-unwritable", "facts": {"raw": error.strerror or str(error)}}}
+    print(json.dumps(told, default=str), file=answers, flush=True)
+    return 1 if "error" in told else 0
+
+
+if __name__ == "__main__":
+    leaving.run(lambda: main(sys.argv[1:]))
