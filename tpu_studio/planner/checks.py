@@ -311,8 +311,8 @@ def of_time_and_money(
     time, price = estimate.time_s, told.usd_per_hour if told else resolved.job.where.usd_per_hour
     place = resolved.job.where.place
     rents = places.by_id(place).rents
-    if rents and not price and money is None:
-        yield Check("price-unknown", "error", "The price is not known: give a cost limit", None, {})
+    if rents and not price and (money is None or places.by_id(place).charges):
+        yield Check("price-unknown", "error", "The price is not known: no cost limit can hold", None, {})
     if rents and hours + resolved.job.limits.wait_hours > MOST_HOURS:
         yield Check(
             "wait-and-hours-too-long",

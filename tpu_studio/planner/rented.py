@@ -377,9 +377,10 @@ def price_of(rented: Rented, given_usd: float | None, *, charges: bool) -> PlanP
 
     Args:
         given_usd: A price per hour that the job itself gives. A job may be a stranger's, or may have been rehearsed.
-        charges: For money: then the job's price may only be dearer than the list's, so that the cap holds.
+        charges: For money: then the job's price may only be dearer than the list's, so that the cap holds, and an area
+            without a price is counted as the others are.
     """
-    price = (rented.price or likeliest(rented)) if charges and given_usd else rented.price
+    price = (rented.price or likeliest(rented)) if charges else rented.price
     listed = 0.0 if price is None else round(price.usd_per_hour(rented.slice.chips), 6)
     if given_usd and (not charges or given_usd >= listed):
         return PlanPrice(None, given_usd, "given")

@@ -195,7 +195,7 @@ def price_words(plan: Plan, part: Slice) -> str:
     """`$9.60 an hour: 8 chips at $1.20`, or that the price is unknown."""
     told = plan.price
     if told is None or not told.usd_per_hour:
-        return "The price is not known. Give a cost limit under More settings."
+        return "The price is not known, so no cost limit can hold. Choose another size, area or tier."
     hourly = figures.money(told.usd_per_hour)
     would = "would be " if places.by_id(plan.place).rehearses else ""
     if told.from_job:

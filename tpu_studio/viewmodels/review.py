@@ -193,7 +193,7 @@ def review_of(
         charge="Charging would begin when the machine is there, not while you wait, and end when it is deleted."
         if practice
         else "Charging begins when the machine is there, not while you wait, and ends when it is deleted.",
-        warning="" if plan.price else "The price is not known: only your limit and the time limit end it.",
+        warning="" if plan.price else "The price is not known: only the time limit ends it.",
         verb=missing or ("Start the rehearsal" if practice else f"Rent {chips(part.chips)} & train"),
         blocked=bool(missing),
         worst=worst_case(plan),

@@ -132,11 +132,36 @@ def test_a_slice_of_ones_own_choice_is_kept_and_an_impossible_one_is_said():
     assert "accelerator-impossible" in [check.id for check in wrong.blocking]
 
 
-def test_without_a_price_a_cost_limit_must_be_given():
+@pytest.mark.parametrize("limits", [{}, {"money_usd": 5.0, "hours": 100.0}])
+def test_without_a_price_no_cost_limit_can_hold(monkeypatch: pytest.MonkeyPatch, limits: dict[str, object]):
+    monkeypatch.setattr(rented, "likeliest", lambda rented: None)  # as of a TPU that no list has
     where = {"place": "cloud", "accelerator": "v5p-8", "zones": ["us-east5-a"], "tier": "flex-start"}
-    plan = planned(job("mlp", "digits", where=where), DIGITS)
+    plan = planned(job("mlp", "digits", where=where, limits=limits), DIGITS)
     assert plan.price is None
     assert "price-unknown" in [check.id for check in plan.blocking]
+    there = planned(job("mlp", "digits", where={**where, "usd_per_hour": 9.0}, limits=limits), DIGITS)
+    assert "price-unknown" not in [check.id for check in there.blocking]
+
+
+@pytest.mark.parametrize(
+    ("where", "usd"),
+    [
+        ({"accelerator": "v5litepod-1", "zones": ["us-central1-a", "us-east9-z"]}, 1.2),
+        ({"accelerator": "v5p-8", "zones": ["us-east5-a"], "tier": "flex-start"}, None),
+    ],
+)
+def test_an_area_without_a_price_takes_no_cost_limit_away(where: dict[str, object], usd: float | None):
+    """A stranger's job named one more, which nobody has: then nothing counted, and "Cap $5.00" ended nothing."""
+    limits = {"money_usd": 5.0, "hours": 100.0}
+    plan = planned(job("mlp", "digits", where={"place": "cloud", **where}, limits=limits), DIGITS)
+    assert (
+        plan.price is not None
+        and not plan.price.from_job
+        and plan.price.usd_per_hour == (usd or plan.price.usd_per_hour)
+    )
+    assert plan.cost_usd and worst_case(plan).usd
+    check = next(one for one in plan.checks if one.id == "price-of-elsewhere")
+    assert check.level == "warning" and "too late" in say_check(check.id, check.title, check.facts).meaning
 
 
 def test_a_price_in_the_job_cannot_make_a_real_machine_cheaper_than_the_list():

@@ -210,9 +210,9 @@ ERRORS: dict[str, Entry] = {
         f"Choose it with “tpu-studio doctor --bucket {f.text('bucket')}”, then try again.",
     ),
     "price-unknown": Sentence(
-        "The price is not known, so a cost limit must be given",
-        f"Without a price the app cannot choose one for you. {NOTHING_CHARGED}",
-        "Set “Cost limit” (limits.money_usd), or choose another size or tier.",
+        "The price is not known, so no cost limit can hold",
+        f"Without a price nothing counts towards the limit, and the time limit alone would end the machine. {NOTHING_CHARGED}",
+        "Choose another size, area or tier. Where you know what it costs, give that with the job (where.usd_per_hour).",
     ),
     "past-platform-limit": lambda f: Sentence(
         "That is longer than the machine itself may run",

@@ -282,6 +282,13 @@ CHECKS: dict[str, Entry] = {
         f"come too late: limit and cost are counted by {_usd(f, 'counts_usd')} an hour.",
         "Leave it out.",
     ),
+    "price-of-elsewhere": lambda f: Sentence(
+        "The list has no price for one of the areas: that of another counts",
+        f"Cost and limit are counted by {_usd(f, 'counts_usd')} an hour, the dearest that is known "
+        f"({f.text('region', 'another area')}, {f.text('tier', 'another tier')}). If the machine is dearer where it comes, the "
+        "cost limit comes too late, and more than that is charged.",
+        "Choose areas whose price is known, or give the price that you know (where.usd_per_hour).",
+    ),
     "price-not-listed": lambda f: Sentence(
         "No list has the price: only the job says it",
         f"The plan counts its {_usd(f, 'given_usd')} an hour. If the machine is dearer, the cost limit comes too late, "

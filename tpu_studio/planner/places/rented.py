@@ -77,12 +77,18 @@ PLANNER = RentedPlanner()
 
 
 def _price_checks(parts: Parts) -> Iterator[Check]:
-    """What a price in the job is worth where it is charged: less than the list's nothing; alone it may be too low."""
+    """What a price in the job is worth where it is charged: less than the list's nothing; alone it may be too low. And
+    whether the one that counts is of another area or tier."""
     given, price = parts.resolved.job.where.usd_per_hour, parts.price
-    if not given or price is None:
+    if price is None:
         return
-    facts = {"given_usd": given, "counts_usd": price.usd_per_hour}
-    if not price.from_job:
+    facts: dict[str, object] = {"given_usd": given, "counts_usd": price.usd_per_hour}
+    if not given:
+        if parts.sized.tpu.price is None:
+            facts = {"counts_usd": price.usd_per_hour, "region": price.region, "tier": price.tier}
+            title = "The list has no price for one of the areas: that of another counts"
+            yield Check("price-of-elsewhere", "warning", title, {"where.zones": []}, facts)
+    elif not price.from_job:
         title, fix = "The list price counts, not the lower one in the job", {"where.usd_per_hour": 0}
         yield Check("price-below-list", "warning", title, fix, facts)
     elif parts.sized.tpu.price is None and rented.likeliest(parts.sized.tpu) is None:
