@@ -22,6 +22,7 @@ from tpu_studio.wire.plainfiles import open_to_append
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import LIMITS_ASKED
 from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
+from tpu_studio.workflow.cloudruns.offer import priced
 
 FILE = LIMITS_ASKED
 _KEPT = {"limits": ("hours", "money_usd"), "stop": ("verb", "keep", "attempt")}
@@ -30,10 +31,11 @@ _Record = TypeVar("_Record", bound=Mapping[str, object])
 
 
 def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, object]] = ()) -> Limits:
-    """The plan's limits, as changed by what is believed, and by *more*, which is about to be asked for here."""
+    """The plan's limits, as changed by what is believed, and by *more*, which is about to be asked for here. Where the
+    plan has no price, the list's counts (`offer.priced`)."""
     controls = Controls(run).read()
     strangers = [one["number"] for one in _left(run, controls)]
-    return limits_of(plan, [*(one for one in controls if one["number"] not in strangers), *more])
+    return priced(plan, limits_of(plan, [*(one for one in controls if one["number"] not in strangers), *more]))
 
 
 def ask(run: Path, record: Mapping[str, object]) -> int:
