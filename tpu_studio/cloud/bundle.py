@@ -6,6 +6,7 @@ The bundle holds what the trainer needs and nothing else; the person's own model
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -14,9 +15,10 @@ import re
 import sys
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from io import BufferedReader
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from tpu_studio.data.paths import check_ordinary, data_path, path_error
@@ -25,6 +27,7 @@ from tpu_studio.wire import kinds, models, owncode, presets, starters
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.resources import resource_path
@@ -146,11 +149,19 @@ def sources() -> Path:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of the data: where it is, what it is called below the data's folder, its size in bytes."""
+    """A file of the data: where it is, what it is called below the data's folder, its size in bytes.
+
+    Attributes:
+        root: The folder, without links, out of which nothing is read; *at*: where below it.
+        links: Whether a link may stand there, to another file below *root*.
+    """
 
     path: Path
     name: str
     size: int
+    root: Path
+    at: PurePath
+    links: bool = True
 
 
 @dataclass(frozen=True)
@@ -206,7 +217,7 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     if kinds.by_id(job.data.kind).is_built_in:
         return []
     path = data_path(job)
-    files = [_file(one, name) for one, name in reader_of(job).files(path)]
+    files = _files(path, reader_of(job).files(path))
     if path.is_file() and len(files) == 1 and files[0].path == path:
         if _AS.fullmatch(path.name):
             return [Piece(files, folder=path.name, single=True)]
@@ -222,15 +233,25 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     return [*pieces, Piece(held, file=named)] if held else pieces
 
 
-def _file(path: Path, name: str) -> DataFile:
-    check_ordinary(path)
-    return DataFile(path, name, path.stat().st_size)
+def _files(given: Path, found: Iterable[tuple[Path, str]]) -> list[DataFile]:
+    """*found* in the data at *given*, which itself may be a link: it is the person's own."""
+    folder = given if given.is_dir() else given.parent
+    root, itself = Path(os.path.realpath(folder)), Path(os.path.realpath(given))
+    files = []
+    for path, name in found:
+        check_ordinary(path)
+        size = path.stat().st_size
+        if path == given:
+            files.append(DataFile(path, name, size, itself.parent, PurePath(itself.name), links=False))
+        else:
+            files.append(DataFile(path, name, size, root, path.relative_to(folder)))
+    return files
 
 
 def _content(one: DataFile) -> Iterator[bytes]:
     left = one.size
     try:
-        with open(one.path, "rb") as file:
+        with _opened(one) as file:
             while left and (part := file.read(min(_READ, left))):
                 left -= len(part)
                 yield part
@@ -238,6 +259,20 @@ def _content(one: DataFile) -> Iterator[bytes]:
                 raise DataError("data-changed", path=str(one.path))
     except OSError as error:
         raise path_error(one.path, error) from error
+
+
+def _opened(one: DataFile) -> BufferedReader:
+    """To read; whatever takes its place since it was listed, no file outside. Raises DataError ``data-changed``;
+    OSError."""
+    real = Path(os.path.realpath(one.root / one.at))
+    if not real.is_relative_to(one.root) or (not one.links and real != one.root / one.at):
+        raise DataError("data-changed", path=str(one.path))
+    try:
+        return open_below(one.root, real.relative_to(one.root))
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a link just now
+            raise DataError("data-changed", path=str(one.path)) from error
+        raise
 
 
 class _Stream(io.RawIOBase):
