@@ -105,7 +105,8 @@ def _price_in_words(offer: Offer) -> str:
     told, listed, most = offer.limits.usd_per_hour, offer.listed_usd_per_hour, offer.most_usd
     by = "Its plan has no price" if told is None else f"Its plan counts {figures.money(told)} an hour"
     if not offer.is_underpriced:
-        return f"{by}." if listed is not None else f"{by}; what such a machine costs is not known here."
+        unknown = "what such a machine costs is not known here" + ("" if told else ", so its cost limit does not count")
+        return f"{by}." if listed is not None else f"{by}; {unknown}."
     return (
         f"{by}, and Google's list says {figures.money(listed or 0.0)}: a limit of money comes too late. "
         f"{'Nothing ends it' if most is None else f'It may cost {figures.money(most)}'}."

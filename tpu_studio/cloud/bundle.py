@@ -6,6 +6,7 @@ The bundle holds what the trainer needs and nothing else; the person's own model
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -14,9 +15,10 @@ import re
 import sys
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from io import BufferedReader
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from tpu_studio.data.paths import check_ordinary, data_path, path_error
@@ -150,13 +152,16 @@ class DataFile:
     """A file of the data: where it is, what it is called below the data's folder, its size in bytes.
 
     Attributes:
-        below: The folder that it lies in, links followed: of *path* below it none is.
+        root: The folder, without links, out of which nothing is read; *at*: where below it.
+        links: Whether a link may stand there, to another file below *root*.
     """
 
     path: Path
     name: str
     size: int
-    below: Path
+    root: Path
+    at: PurePath
+    links: bool = True
 
 
 @dataclass(frozen=True)
@@ -212,8 +217,8 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     if kinds.by_id(job.data.kind).is_built_in:
         return []
     path = data_path(job)
-    files = [_file(one, name, path) for one, name in reader_of(job).files(path)]
-    if path.is_file() and len(files) == 1 and files[0].path == path.resolve():
+    files = _files(path, reader_of(job).files(path))
+    if path.is_file() and len(files) == 1 and files[0].path == path:
         if _AS.fullmatch(path.name):
             return [Piece(files, folder=path.name, single=True)]
         return [Piece(files, folder="data", file=path.name)]
@@ -228,20 +233,25 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     return [*pieces, Piece(held, file=named)] if held else pieces
 
 
-def _file(path: Path, name: str, data: Path) -> DataFile:
-    """*data*: what the person chose, maybe a link. Raises DataError ``data-link-outside`` where *path* has become one
-    that leads out of it since it was listed."""
-    check_ordinary(path)
-    real, below = path.resolve(), data.resolve() if data.is_dir() else data.resolve().parent
-    if not real.is_relative_to(below):
-        raise DataError("data-link-outside", path=str(path))
-    return DataFile(real, name, real.stat().st_size, below)
+def _files(given: Path, found: Iterable[tuple[Path, str]]) -> list[DataFile]:
+    """*found* in the data at *given*, which itself may be a link: it is the person's own."""
+    folder = given if given.is_dir() else given.parent
+    root, itself = Path(os.path.realpath(folder)), Path(os.path.realpath(given))
+    files = []
+    for path, name in found:
+        check_ordinary(path)
+        size = path.stat().st_size
+        if path == given:
+            files.append(DataFile(path, name, size, itself.parent, PurePath(itself.name), links=False))
+        else:
+            files.append(DataFile(path, name, size, root, path.relative_to(folder)))
+    return files
 
 
 def _content(one: DataFile) -> Iterator[bytes]:
     left = one.size
     try:
-        with open_below(one.below, one.path.relative_to(one.below)) as file:
+        with _opened(one) as file:
             while left and (part := file.read(min(_READ, left))):
                 left -= len(part)
                 yield part
@@ -249,6 +259,20 @@ def _content(one: DataFile) -> Iterator[bytes]:
                 raise DataError("data-changed", path=str(one.path))
     except OSError as error:
         raise path_error(one.path, error) from error
+
+
+def _opened(one: DataFile) -> BufferedReader:
+    """To read; whatever takes its place since it was listed, no file outside. Raises DataError ``data-changed``;
+    OSError."""
+    real = Path(os.path.realpath(one.root / one.at))
+    if not real.is_relative_to(one.root) or (not one.links and real != one.root / one.at):
+        raise DataError("data-changed", path=str(one.path))
+    try:
+        return open_below(one.root, real.relative_to(one.root))
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a link just now
+            raise DataError("data-changed", path=str(one.path)) from error
+        raise
 
 
 class _Stream(io.RawIOBase):

@@ -135,10 +135,13 @@ def _dearest(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> 
 def likeliest(rented: Rented) -> Price | None:
     """Where the list has no price for one of the areas: the dearest of the others, else of this tier anywhere, else of
     any. A job that names an area which nobody knows gets no say in the price by it. None: this TPU has no price."""
-    known, part = rented.known, rented.slice
-    here = [known.price(part.generation, part.chips, zone, rented.tier) for zone in rented.zones]
+    return _likeliest(rented.known, rented.slice, rented.zones, rented.tier)
+
+
+def _likeliest(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> Price | None:
+    here = [known.price(part.generation, part.chips, zone, tier) for zone in zones]
     tiers = [known.prices(part.generation, part.chips, loan.word) for loan in loans.LOANS]
-    choices = (here, known.prices(part.generation, part.chips, rented.tier), [one for some in tiers for one in some])
+    choices = (here, known.prices(part.generation, part.chips, tier), [one for some in tiers for one in some])
     told = ([one for one in some if one is not None] for some in choices)
     return next((max(some, key=lambda price: price.usd_per_chip_hour) for some in told if some), None)
 
@@ -364,12 +367,12 @@ def cents_up(usd: float) -> float:
 
 
 def listed_usd_per_hour(plan: Plan, known: Catalogue) -> float | None:
-    """What the machine of *plan* costs an hour in its dearest zone by the list in *known*; None: unknown.
+    """What the machine of *plan* costs an hour by the list in *known*: as `likeliest` has it; None: unknown.
 
     Raises BadInput: no such machine is known."""
-    tier, wanted = plan.job.where.tier, known.slice(plan.accelerator)
-    prices = (known.price(wanted.generation, wanted.chips, zone, tier) for zone in plan.job.where.zones)
-    return max((price.usd_per_hour(wanted.chips) for price in prices if price), default=None)
+    wanted = known.slice(plan.accelerator)
+    price = _likeliest(known, wanted, plan.job.where.zones, plan.job.where.tier)
+    return None if price is None else price.usd_per_hour(wanted.chips)
 
 
 def price_of(rented: Rented, given_usd: float | None, *, charges: bool) -> PlanPrice | None:

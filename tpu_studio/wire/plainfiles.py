@@ -66,7 +66,7 @@ def open_below(root: Path, relative: PurePath) -> BufferedReader:
     """
     if os.open not in os.supports_dir_fd:  # Windows
         return open_to_read(root / relative)
-    way = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    way = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC  # of a folder that need not be listed
     at = os.open(root, way)
     try:
         for part in relative.parts[:-1]:

@@ -55,12 +55,13 @@ _SHAPES: list[
             r"|[rs]k_live_[A-Za-z0-9]{16,}|xai-\w{70,}|dapi[0-9a-f]{32}(?![0-9a-f])"  # Stripe, xAI, Databricks
             r"|pypi-[A-Za-z0-9_-]{40,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{20,}"
             r"|(?:r8|gsk)_[A-Za-z0-9]{30,}|dckr_[op]at_[A-Za-z0-9_-]{20,}"
-            # SendGrid, Mailgun, Linear
-            r"|SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{30,}|(?<![A-Za-z0-9-])key-[0-9a-z]{32}(?![0-9a-z])|lin_api_[A-Za-z0-9]{30,}"
-            r"|hooks\.slack\.com/services/[A-Za-z0-9/]{20,}|[0-9]{8,10}:AA[A-Za-z0-9_-]{30,35}"  # Slack, Telegram
-            r"|(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"  # Discord
-            r"|do[opr]_v1_[0-9a-f]{32,}|hv[bsr]\.[A-Za-z0-9_-]{20,}"  # DigitalOcean, Vault
-            r"|AGE-SECRET-KEY-1[A-Z0-9]{30,}|shp[a-z]{2}_[A-Fa-f0-9]{32}"  # age, Shopify
+            r"|SG\.[\w-]{22}\.[\w-]{43}|hooks\.slack\.com/(?:services|workflows|triggers)/[\w/-]{20,}"  # SendGrid
+            # DigitalOcean, Shopify, Linear
+            r"|do[opr]_v1_[0-9a-f]{40,}|shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}|lin_(?:api|oauth)_[A-Za-z0-9]{32,}"
+            r"|[0-9]{8,10}:AA[\w-]{32,}|AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{40,}"  # Telegram
+            r"|atlasv1\.[\w-]{30,}|hv[sbr]\.(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Z])[\w-]{24,}"  # Terraform, Vault
+            r"|/api/webhooks/[0-9]{17,20}/[\w-]{60,}"  # Discord: and a bot's, that begins with its number in base64
+            r"|(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}\w{0,4}\.[\w-]{6}\.[\w-]{27,38}"
             r"|(?<![A-Za-z0-9])r8_(?=[\w-]{0,36}\d)(?=[\w-]{0,36}[A-Z])[A-Za-z0-9_-]{37}(?![\w-])"  # Replicate
         ),
         CUT,
@@ -133,17 +134,17 @@ _SHAPES: list[
         re.compile(
             r"(?i)((?:token|secret|credentials?|(?:api|access|secret|private|account|auth|kaggle|signing|storage)[_-]?key)"
             + _FOLLOWS
-            + r")(?![-+.\d]+(?:e[-+]?\d+)?(?![\w/+=-]))(?=[^\s\"']{0,60}[A-Za-z])(?=[^\s\"']{0,60}\d)"
-            r"[\w+=~%.-][\w+/=~%.-]{11,}"
+            + r")(?:(?![-+.\d]+(?:e[-+]?\d+)?(?![\w/+=-]))(?=[^\s\"']{0,60}[A-Za-z])(?=[^\s\"']{0,60}\d)"
+            r"[\w+=~%.-][\w+/=~%.-]{11,}|[A-Za-z]{32,}(?![\w.([-]))"  # of letters alone: longer than a word is
         ),
         r"\1" + CUT,
     ),
 ]
 _HINT = re.compile(  # one of these is in whatever one of the shapes is in: most words are done after this
     r"-----|://|hf_|api_org_|KGAT_|sk-|A(?:KI|SI|BI|CC)A|AIza|ya29|1//|GOCSPX|gh[a-z]_|github_|gl(?:pat|[dr]t|ptt)-|xox|xapp-|k_live_|xai-|dapi|pypi-|npm_|nvapi|r8_|gsk_"
+    r"|SG\.|hooks\.|/webhooks/|do[opr]_v1|shp|lin_|:AA|AGE-|atlasv1|hv[sbr]\.|[MNO][DTjz][AEIMQUYcgk][w-z0-5][MNO]"
     r"|dckr_|eyJ|[Aa]uth|AUTH|[Bb]earer|[Ll]ogin|[Ww]andb|WANDB|[Kk]ey|KEY|[Pp]ass|PASS|[Tt]oken|TOKEN|[Ss]ecret|SECRET"
     r"|[Cc]redential|CREDENTIAL|[Ss]ignature|curl|[Cc]ookie|sig=|code=|4/0A|4%2F0A"
-    r"|shp[a-z]{2}_|SG\.|key-|lin_api_|hooks\.slack|:AA|do[opr]_v1_|hv[bsr]\.|AGE-SECRET|\.[A-Za-z0-9_-]{6}\."
     r"|Private-Lines|:(?:[0-9]{4,5}|\*):[A-Za-z_*]"
 )
 _NAMED = (

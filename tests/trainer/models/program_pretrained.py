@@ -60,6 +60,7 @@ def unfit(root: Path) -> dict[str, Any]:
         "deep": {"num_layers": 3},
         "heads": {"num_heads": 5},
         "without": {"patch_size": None},
+        "zero": {"patch_size": 0},
     }.items():
         folder = Path(shutil.copytree(whole, root / name))
         tree = json.loads((folder / "config.json").read_text())
@@ -71,9 +72,9 @@ def unfit(root: Path) -> dict[str, Any]:
     tree["config"]["stackwise_block_types"][1] = "fused"
     (other / "config.json").write_text(json.dumps(tree))
     found["blocks"] = _refusal(other)
-    tree["config"]["depth_divisor"] = 0
+    tree["config"] |= {"depth_divisor": 0}
     (other / "config.json").write_text(json.dumps(tree))
-    return found | {"nothing": _refusal(other)}
+    return found | {"divisor": _refusal(other)}
 
 
 def _refusal(folder: Path) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def test_a_folder_whose_weights_do_not_fit_its_description_is_refused_by_name(tm
     assert found["heads"]["file"] == "config.json"
     assert found["without"]["file"] == found["blocks"]["file"] == "config.json"
     assert "'fused'" in found["blocks"]["why"]
-    assert "zero" in found["nothing"]["why"]
+    assert "zero" in found["zero"]["why"] and "zero" in found["divisor"]["why"]
 
 
 def test_what_a_folder_claims_is_counted_before_it_takes_memory(tmp_path: Path) -> None:

@@ -126,6 +126,16 @@ def test_a_limit_of_money_that_a_price_in_the_bucket_defeats_is_told_by_the_list
     assert words in capsys.readouterr().err
 
 
+def test_what_a_machine_of_an_unknown_price_may_come_to_is_not_its_cost_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unlisted = replace(strangers("cloud"), accelerator="tpu7x 2x2x1", price=None)
+    with pytest.raises(BadInput) as refused:
+        Bucket(monkeypatch, "cloud", plan=unlisted).watch()
+    assert refused.value.facts["usd"] is None
+    assert "what such a machine costs is not known here, so its cost limit does not count" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("place", "known"), [("practice", False), ("cloud", True)])
 def test_what_is_free_or_was_agreed_to_here_is_taken_over_at_once(
     monkeypatch: pytest.MonkeyPatch, place: str, known: bool

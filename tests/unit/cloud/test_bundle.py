@@ -263,27 +263,49 @@ def test_a_file_that_changes_on_the_way_is_noticed(tmp_path: Path) -> None:
         assert raised.value.id == "data-changed"
 
 
-@pytest.mark.parametrize("what", ["the file", "its folder"])
-def test_a_link_that_takes_the_place_of_a_file_of_the_data_brings_none_of_mine(tmp_path: Path, what: str) -> None:
-    """Between the look at the data and its upload, to one of the same size."""
-    texts, mine = tmp_path / "texts", tmp_path / "mine"
-    for folder in (texts / "a", texts / "b", mine):
+@pytest.mark.parametrize("which", ["file", "folder", "alone"])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_link_that_takes_the_place_of_data_after_it_was_listed_brings_no_file_of_mine(
+    which: str, late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """*late*: after the last look at where it leads. Of the same size as what it leads to."""
+    texts, private = tmp_path / "texts", tmp_path / "private"
+    for folder in (texts / "a", private):
         folder.mkdir(parents=True)
-    for one in (texts / "a" / "0.txt", texts / "b" / "0.txt", mine / "0.txt"):
-        one.write_text("of mine" if one.parent == mine else "a text.")
-    job = job_of("text", texts)
-    (piece,) = data_pieces(job)
-    piece.write(io.BytesIO())
-    if what == "the file":
-        (texts / "a" / "0.txt").unlink()
-        (texts / "a" / "0.txt").symlink_to(mine / "0.txt")
-    else:
-        (texts / "a").rename(texts / "c")
-        (texts / "a").symlink_to(mine)
+    (private / "one.txt").write_text("-----BEGIN OPENSSH PRIVATE KEY-----")
+    (texts / "a" / "one.txt").write_text("a" * 35)
+    target = texts / "a" / "one.txt"
+    pieces = data_pieces(job_of("text", target if which == "alone" else texts))
     out = io.BytesIO()
-    with pytest.raises(DataError):
-        piece.write(out)
-    assert b"of mine" not in out.getvalue()
+    assert pieces[0].write(out) and b"aaaa" in out.getvalue()
+
+    place, leads = (target.parent, private) if which == "folder" else (target, private / "one.txt")
+    if late:
+        monkeypatch.setattr("os.path.realpath", os.path.abspath)
+    place.rename(tmp_path / "before")
+    place.symlink_to(leads)
+    with pytest.raises(DataError, match="data-changed"):
+        pieces[0].write(out := io.BytesIO())
+    assert b"OPENSSH" not in out.getvalue()
+    if which == "alone":  # nor its neighbour
+        target.unlink()
+        (target.parent / "two.txt").write_text("-----BEGIN OPENSSH PRIVATE KEY-----")
+        target.symlink_to("two.txt")
+        with pytest.raises(DataError, match="data-changed"):
+            pieces[0].write(io.BytesIO())
+
+
+def test_a_link_within_the_data_and_one_that_is_the_data_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "one.txt").write_text("one of these")
+    (tmp_path / "texts" / "two.txt").symlink_to("one.txt")
+    (tmp_path / "link").symlink_to("texts")
+    (tmp_path / "link.txt").symlink_to("texts/one.txt")
+    (tmp_path / "texts").chmod(0o711)
+    for path, times in ((tmp_path / "link", 2), (tmp_path / "link.txt", 1)):
+        (piece,) = data_pieces(job_of("text", path))
+        piece.write(out := io.BytesIO())
+        assert out.getvalue().count(b"one of these") == times
 
 
 def test_a_file_that_is_called_an_archive_is_not_unpacked(tmp_path: Path) -> None:

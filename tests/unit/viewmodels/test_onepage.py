@@ -213,6 +213,28 @@ def test_of_a_path_the_last_name_stays(text: str, told: str) -> None:
     assert Private()(text) == told
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("my-bucket-77.storage.googleapis.com", f"{CUT}.storage.googleapis.com"),
+        ("in MY-PROJ-123456.", f"in {CUT}."),
+        ("my-proj-123456.appspot.com", f"{CUT}.appspot.com"),
+        ("my-bucket-778, my-bucket-77-b", "my-bucket-778, my-bucket-77-b"),
+        ("?file=%2Fhome%2Fanna%2Fx&a=1", f"?file={CUT}&a=1"),
+        ("at c%3a%5cusers%5cAnna%20Smith%5cx, line 3", f"at {CUT}, line 3"),
+        ("?file=%252Fhome%252Fanna", f"?file={CUT}"),
+        ("?file=%2fsrv%2Fruns%2Fx%2Fsecret%20project end", f"?file={CUT} end"),
+        ("?file=%2Fsrv%2Fruns%2Fx2", "?file=%2Fsrv%2Fruns%2Fx2"),
+        ("~anna/data/x", f"{CUT}/x"),
+        ("cd ~anna/", f"cd {CUT}"),
+        ("~5/10 of them", "~5/10 of them"),
+        ("a 100%2Fhomes of it", "a 100%2Fhomes of it"),
+    ],
+)
+def test_a_project_a_bucket_and_a_home_are_known_in_an_address_too(text: str, told: str) -> None:
+    assert Private(["/srv/runs/x"], ["my-proj-123456", "my-bucket-77"])(text) == told
+
+
 def test_a_home_folder_is_cut_wherever_it_lies_and_whatever_stands_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/srv/people/jane doe")
     private = Private()

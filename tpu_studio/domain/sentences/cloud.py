@@ -465,6 +465,17 @@ NOTICES: dict[str, Entry] = {
         "charged. Machine and limits are looked after as ever.",
         "If that is not your own code's doing, stop the run. Look into the run's folder in the bucket, and delete what you don't know.",
     ),
+    "price-by-list": lambda f: Sentence(
+        "The plan of this run has no price: the list's counts",
+        f"Cost and cost limit are counted by {_usd(f, 'usd_per_hour') or 'its price'} an hour, the dearest that the list of this computer has "
+        "for such a machine. If it is dearer where it runs, more than the limit is charged.",
+        "Compare it with Google's price list, and stop the run if it costs more than you want.",
+    ),
+    "price-not-known": Sentence(
+        "What this machine costs is not known, so its cost limit cannot count",
+        "It is charged until it is done, or until its time limit.",
+        "Look its price up at Google, and stop the run if it costs more than you want.",
+    ),
     "limits-not-believed": Sentence(
         "The bucket holds other limits, which nobody set here",
         "They may come from code on the machine: this computer goes on by the limits that you agreed to, and rents nothing "

@@ -112,6 +112,6 @@ def _blaming(preset: Preset, file: str) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise ModelError("preset-needs-memory", path=str(preset.folder), file=file, raw=words_of(error)) from error
-    except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError, OSError) as error:
+    except (ArithmeticError, KeyError, TypeError, ValueError, IndexError, AttributeError, OSError) as error:
         facts = {"path": str(preset.folder), "file": file, "why": words_of(error)[:SHOWN]}
         raise ModelError("preset-unfit", **facts) from error

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import quote
 
 from tpu_studio.wire.homes import home_folder
 from tpu_studio.wire.secrets import CUT, WIDEST, without_secrets
@@ -26,8 +27,12 @@ _PROJECT = re.compile(rf"\bprojects/[\w.:-]+((?:/{_PART})*)")
 _OF_SOMEBODY = re.compile(
     rf"(?<![\w/])(?:[A-Za-z]:)?[/\\]{{1,2}}(?:home|Users)[/\\]{{1,2}}(?:{_FOLDER}(?=[/\\])|{_PART})", re.I
 )
-_QUOTED = re.compile(r"(?:%2F){1,2}(?:home|Users)(?:%2F[^\s\"'<>&%]*)+", re.I)
-_ABSOLUTE = re.compile(rf"(?<![\w/:.])(?:(?:~[\w.-]*|{CUT})/|/{_FOLDER}/)(?:{_FOLDER}/)*(?:{_PART})?")
+_REST = r"%(?:25)?(?:2F|5C)[^\s\"'<>|:;,()&]*"
+"""Of a path in an address, up to its end: where a part of it ends is not certain."""
+_ENCODED = re.compile(rf"(?:[A-Z](?::|%3A))?%(?:25)?(?:2F|5C)(?:home|Users){_REST}", re.I)
+_ABSOLUTE = re.compile(
+    rf"(?<![\w/:.])(?:(?:~(?:[A-Za-z_][\w.-]{{0,60}})?|{CUT})/|/{_FOLDER}/)(?:{_FOLDER}/)*(?:{_PART})?"
+)
 _WINDOWS = re.compile(rf"(?<!\w)(?:[A-Za-z]:[/\\]{{1,2}}|{CUT}\\{{1,2}}|\\\\)(?:{_FOLDER}[/\\]{{1,2}})*(?:{_PART})?")
 _PERSON = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 
@@ -43,14 +48,17 @@ class Private:
     def __init__(self, paths: Iterable[str | Path] = (), words: Iterable[str] = ()) -> None:
         own = [str(Path.home()), str(home_folder()), os.getcwd()]
         folders = [*own, *map(os.path.realpath, own), *(str(path) for path in paths if os.path.isabs(path))]
-        self._known = re.compile(rf"(?:{_any_of(folders)})(?![\w-]|\.\w)")
-        self._words = re.compile(rf"(?:{_any_of(words)})(?![\w-])", re.I)  # a bucket is the name of a host, too
+        in_addresses = _any_of(quote(_seen(one), safe="") for one in folders)
+        self._known = re.compile(
+            rf"(?:{_any_of(folders)})(?![\w-]|\.\w)|(?i:{_any_of(words)})(?![\w-])"
+            rf"|(?i:{in_addresses})(?:{_REST}|(?![\w-]|\.\w))"
+        )
 
     def __call__(self, text: str, longest: int = LONGEST) -> str:
         """*text* as it may be shown to anybody, of at most *longest* letters and a mark that it goes on."""
         told = _PERSON.sub(CUT, without_secrets(_seen(text[: longest + WIDEST])))
         told = _BUCKET.sub(lambda found: last_of(found[1]), _FILE.sub("", told))
-        told = _OF_SOMEBODY.sub(CUT, self._words.sub(CUT, self._known.sub(CUT, _QUOTED.sub(CUT, told))))
+        told = _ENCODED.sub(CUT, _OF_SOMEBODY.sub(CUT, self._known.sub(CUT, told)))
         for pattern in (_ABSOLUTE, _WINDOWS):
             told = pattern.sub(lambda found: last_of(found[0]), told)
         told = _PROJECT.sub(lambda found: f"projects/{last_of(found[1])}", told)
@@ -58,9 +66,10 @@ class Private:
 
 
 def _any_of(texts: Iterable[str]) -> str:
-    """A pattern of those that are long enough, longest first; of none it matches nothing."""
-    known = {seen for one in texts if len(seen := _seen(one)) >= _SHORTEST_PATH}
-    return "|".join(map(re.escape, sorted(known, key=len, reverse=True))) or r"(?!)"
+    """A pattern of each of them, the longest first."""
+    known = {_seen(one) for one in texts}
+    longest_first = sorted((one for one in known if len(one) >= _SHORTEST_PATH), key=len, reverse=True)
+    return "|".join(map(re.escape, longest_first)) or "(?!)"
 
 
 def _seen(text: str) -> str:

@@ -23,6 +23,7 @@ from tpu_studio.workflow.cloudruns.decide import Action
 from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.gating import OF_EVERYBODY, Gating
 from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.offer import is_priced, listed
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Progress, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
 from tpu_studio.workflow.cloudruns.rules import Rules
@@ -288,6 +289,13 @@ class Acts:
         """Once a run: limits in the bucket that nobody asked for here, and that count for nothing."""
         wanted = {name: control[name] for name in ("hours", "money_usd") if name in control}
         self._tell_once(run, "limits-not-believed", "warning", **wanted)
+
+    def tell_price(self, run: Watched, limits: Limits) -> None:
+        """Once a run: its plan has no price, and by what its cost limit counts, or that nothing counts towards it."""
+        if limits.money_usd is None or is_priced(run.plan):
+            return
+        facts = {} if listed(run.plan) is None else {"usd_per_hour": limits.usd_per_hour}
+        self._tell_once(run, "price-by-list" if facts else "price-not-known", "warning", **facts)
 
     def tell_left_out(self, run: Watched) -> None:
         self._closing.tell_left_out(run)

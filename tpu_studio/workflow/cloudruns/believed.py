@@ -23,6 +23,7 @@ from tpu_studio.wire.plainfiles import open_to_append
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import LIMITS_ASKED
 from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
+from tpu_studio.workflow.cloudruns.offer import priced
 
 FILE = LIMITS_ASKED
 _KEPT = {"limits": ("hours", "money_usd"), "stop": ("verb", "keep", "attempt")}
@@ -31,8 +32,9 @@ _Record = TypeVar("_Record", bound=Mapping[str, object])
 
 
 def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, object]] = ()) -> Limits:
-    """The plan's limits, as changed by what was asked for here or taken over, and by *more*, which is about to be."""
-    return limits_of(plan, [*(one for line in _asked(run) if (one := _change(line))), *more])
+    """The plan's limits, as changed by what was asked for here or taken over, and by *more*, which is about to be. Where
+    the plan has no price, the list's counts (`offer.priced`)."""
+    return priced(plan, limits_of(plan, [*(one for line in _asked(run) if (one := _change(line))), *more]))
 
 
 def ask(run: Path, record: Mapping[str, object]) -> int:

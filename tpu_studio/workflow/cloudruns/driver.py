@@ -444,7 +444,9 @@ class Driver:
         for one in believed.strange(run.folder):
             self._acts.tell_strange(run, one)
         self._acts.tell_left_out(run)
-        return believed.limits(run.folder, run.plan)
+        limits = believed.limits(run.folder, run.plan)
+        self._acts.tell_price(run, limits)
+        return limits
 
     def _rules(self, run: Watched, limits: Limits) -> Rules:
         return asking.rules_of(run.plan, limits)

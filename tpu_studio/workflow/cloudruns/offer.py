@@ -7,15 +7,38 @@ whatever comes there meanwhile, or later, counts for nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tpu_studio.domain.renewed import catalogue_at
 from tpu_studio.planner.rented import listed_usd_per_hour
+from tpu_studio.wire import places
 from tpu_studio.wire.controls import Control
+from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.plan import Plan, loads
 
 LISTED_SHARE = 0.9  # of the listed price: an older list, or a reserved price, may have been a little less
+
+
+def priced(plan: Plan, limits: Limits) -> Limits:
+    """*limits*, counted by this computer's list where *plan* has no price and a machine is charged: an older version's
+    plan, or one of a bucket. Else its cost limit would end nothing."""
+    if is_priced(plan) or (usd := listed(plan)) is None:
+        return limits
+    return replace(limits, usd_per_hour=usd + (plan.extras.machine_usd_per_hour if plan.extras else 0.0))
+
+
+def is_priced(plan: Plan) -> bool:
+    """Whether its own price counts towards its cost limit, or nothing is charged."""
+    return bool(plan.price and plan.price.usd_per_hour) or not places.by_id(plan.place).charges
+
+
+def listed(plan: Plan) -> float | None:
+    """What its machine costs an hour by the price list of this computer; None: unknown."""
+    try:
+        return listed_usd_per_hour(plan, catalogue_at(plan.place))
+    except BadInput:  # a machine that this version knows no more, or that somebody made up: no price of it is known
+        return None
 
 
 @dataclass(frozen=True)
@@ -41,20 +64,20 @@ class Offer:
     @property
     def listed_usd_per_hour(self) -> float | None:
         """By the price list of this computer; None: unknown."""
-        return listed_usd_per_hour(self.plan, catalogue_at(self.plan.place))
+        return listed(self.plan)
 
     @property
     def is_underpriced(self) -> bool:
         """Its own price, by which the limit of money is watched, is less than the list's: the limit comes too late."""
-        listed = self.listed_usd_per_hour
-        return listed is not None and (self.limits.usd_per_hour or 0.0) < LISTED_SHARE * listed
+        usd = self.listed_usd_per_hour
+        return usd is not None and (self.limits.usd_per_hour or 0.0) < LISTED_SHARE * usd
 
     @property
     def most_usd(self) -> float | None:
-        """What it may come to; None: nothing ends it."""
+        """What it may come to; None: nothing ends it, or no price is known by which a limit of money counts."""
         limits = self.limits
         if not self.is_underpriced:
-            return limits.money_usd
+            return limits.money_usd if limits.usd_per_hour else None
         by_money = math.inf
         if limits.money_usd is not None and limits.usd_per_hour:
             by_money = limits.money_usd / limits.usd_per_hour
