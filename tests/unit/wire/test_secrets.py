@@ -57,7 +57,6 @@ NAMED = [
     ("bot {}", "110201543:" + "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsawx"),
     ("discord {}", "MTk4NjIyNDgzNDcxOTI1MjQ4." + "Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"),
     ("{}", "AGE-SECRET-" + "KEY-1" + "QP" * 29),
-    ("{}", "key-" + "3ax6xnjp29jd6fds4gc373sgvjxteol0"),
     ("{}", "lin_api_" + "0123456789abcdefghijABCDEFGHIJ0123456789"),
     ("{}", "hvs." + "CAESIJlWh0123456789abcdefghijk"),
     ("{}", "shpat_" + "0123456789abcdef" * 2),

@@ -32,8 +32,8 @@ _Record = TypeVar("_Record", bound=Mapping[str, object])
 
 
 def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, object]] = ()) -> Limits:
-    """The plan's limits, as changed by what was asked for here or taken over, and by *more*, which is about to be. Where
-    the plan has no price, the list's counts (`offer.priced`)."""
+    """The plan's limits, as changed by what was asked for here or taken over, and by *more*, which is about to be.
+    Where the plan has no price, the list's counts (`offer.priced`)."""
     return priced(plan, limits_of(plan, [*(one for line in _asked(run) if (one := _change(line))), *more]))
 
 
