@@ -24,7 +24,7 @@ from tpu_studio.workflow.cloudruns import asking, believed, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
 from tpu_studio.workflow.cloudruns.lasted import THERE_S, Signs, Until, until
-from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.mirror import attempts, desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
 from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S, Records, Watched
@@ -215,7 +215,7 @@ class Closing:
         kept: int | None = None
         if run.state.opened:
             try:
-                for attempt in range(1, run.state.attempt + 1):
+                for attempt in attempts(run.state.attempt):
                     run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
                     run.mirror.records(attempt)
                 if _is_discarded(run):

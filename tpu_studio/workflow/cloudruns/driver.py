@@ -30,7 +30,7 @@ from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Seen
 from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.mine import Mine
-from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
+from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, attempts, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, whose
@@ -328,7 +328,7 @@ class Driver:
             return
         if run.foreign:
             run.mirror.controls.push()  # asked for here before that was known
-        for attempt in range(1, run.state.attempt + 1):
+        for attempt in attempts(run.state.attempt):
             run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
         run.mirror.controls.pull()
         run.caught_up = not run.foreign

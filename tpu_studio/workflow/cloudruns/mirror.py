@@ -54,6 +54,7 @@ RESULT_AT_MOST, RESULT_FILES = 40_000_000_000, 50_000  # as of a zip
 DESK_AT_MOST = 64 << 20  # bytes of other desktops' events; a run writes some kilobytes
 DESKS_FROM_BUCKET = 20  # other desktops
 _DIGITS = 12
+_ATTEMPTS = 50  # first and last
 _LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
 _CHUNK = 16 << 20  # twice the longest line that a guardian writes
 _NO_FILE = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ)
@@ -128,6 +129,13 @@ class Words:
                     guard = replace(guard, since=float(since))
         self._guards[attempt] = guard
         return used > 0
+
+
+def attempts(latest: int) -> list[int]:
+    """Those whose words are looked for: all, and of thousands, which only a bucket that somebody has written to tells
+    of, the first and the last."""
+    first = range(1, min(latest, _ATTEMPTS) + 1)
+    return [*first, *range(max(len(first), latest - _ATTEMPTS) + 1, latest + 1)]
 
 
 class Mirror:

@@ -25,7 +25,7 @@ from tpu_studio.wire.plan import dumps
 from tpu_studio.workflow.cloudruns import mirror
 from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST
 from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.mirror import Words
+from tpu_studio.workflow.cloudruns.mirror import Words, attempts
 from tpu_studio.workflow.cloudruns.state import State, apply, fold
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 
@@ -490,3 +490,9 @@ def test_what_another_desktop_is_said_to_have_done_with_a_run_of_ours_counts_for
     assert desk.state.machine is not None and desk.state.machine.gone is None
     assert desk.state.pieces is not None and not desk.state.pieces.get("bundle")
     assert desk.until().end is not None and not sky.nodes
+
+
+def test_of_attempts_by_the_thousand_the_first_and_the_last_are_asked_for() -> None:
+    assert attempts(0) == [] and attempts(1) == [1] and attempts(100) == list(range(1, 101))
+    assert attempts(120) == [*range(1, 51), *range(71, 121)]
+    assert attempts(9000) == [*range(1, 51), *range(8951, 9001)]
