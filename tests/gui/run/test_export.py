@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
@@ -17,15 +18,17 @@ from tpu_studio.local.formats import Written
 from tpu_studio.wire.errors import RunError
 
 
-def test_the_format_is_asked_for_then_the_file_and_how_it_was_checked_is_said(
-    qtbot: Any,
-    studio: Studio,  # noqa: F811
-    open_page: Callable[..., Shown],  # noqa: F811
-    tmp_path: Path,
-) -> None:
+@pytest.fixture
+def shown(studio: Studio, open_page: Callable[..., Shown]) -> Shown:  # noqa: F811
+    """The page of a run that has ended."""
     run = studio.runs.launch(plan(steps=20))
     studio.wait(run)
-    shown = open_page(run)
+    return open_page(run)
+
+
+def test_the_format_is_asked_for_then_the_file_and_how_it_was_checked_is_said(
+    qtbot: Any, shown: Shown, tmp_path: Path
+) -> None:
     told: list[str] = []
     asked: list[tuple[str, Path]] = []
 
@@ -45,7 +48,7 @@ def test_the_format_is_asked_for_then_the_file_and_how_it_was_checked_is_said(
         qtbot.mouseClick(group.card("litert"), Qt.MouseButton.LeftButton)
         shown.answer(qtbot, "Choose where…")
         dialog = shown.page.findChildren(QFileDialog)[-1]
-        assert dialog.selectedFiles()[0].endswith(f"{run}.tflite")
+        assert dialog.selectedFiles()[0].endswith(f"{shown.model.state.value.run}.tflite")
         dialog.fileSelected.emit(str(tmp_path / "model.tflite"))
         dialog.close()
         qtbot.waitUntil(lambda count=count: len(asked) == count and not shown.model.state.value.busy)
@@ -55,15 +58,7 @@ def test_the_format_is_asked_for_then_the_file_and_how_it_was_checked_is_said(
     assert len(told) == 2 and "would answer otherwise" in shown.page.problem.title.text()
 
 
-def test_the_folder_is_what_enter_chooses(
-    qtbot: Any,
-    studio: Studio,  # noqa: F811
-    open_page: Callable[..., Shown],  # noqa: F811
-    tmp_path: Path,
-) -> None:
-    run = studio.runs.launch(plan(steps=20))
-    studio.wait(run)
-    shown = open_page(run)
+def test_the_folder_is_what_enter_chooses(qtbot: Any, shown: Shown, tmp_path: Path) -> None:
     told: list[str] = []
     shown.model.tell = lambda title, text="", **more: told.append(title)
     qtbot.mouseClick(shown.page.export_button, Qt.MouseButton.LeftButton)
