@@ -62,11 +62,11 @@ def compose(home: Path) -> Services:
         journal = JournalFile(home / "journal.db")
     except NotReady as error:
         journal, why = ClosedJournal(error), error
-    try:
-        index = Index(home)
-    except RunError as error:
-        index, why = PassingIndex(home), why or error
     driver = Driver(home, places=rented_places(home, lambda: practice_for_runs(home)), journal=journal)
+    try:
+        index = Index(home, counts=driver.counts)
+    except RunError as error:
+        index, why = PassingIndex(home, counts=driver.counts), why or error
     places = local_places(home, engine)
     consents = Consents(home)
     runs = (

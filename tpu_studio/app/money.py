@@ -61,7 +61,8 @@ class MoneyWatch:
         if self._swept or not (known.signed_in and known.project) or rows is None:
             return
         self._swept = True
-        home, going_on = self._studio.home, tuple(row.run for row in rows if row.rented and not row.over)
+        mine = [row for row in rows if row.rented and not row.copy]  # what came as files needs nothing at Google
+        home, going_on = self._studio.home, tuple(row.run for row in mine if not row.over)
         self._studio.tasks.submit(lambda: _left(home, going_on), done=self._tell_left, failed=_not_swept)
 
     def _tell_left(self, left: Sequence[SweepRow]) -> None:

@@ -430,7 +430,7 @@ class Studio:
 
         place = (places.charging() if self.home_model.state.value.known.signed_in else places.rehearsing()).id
         rows = self.runs.state.value.rows or ()
-        going_on = [row.run for row in rows if row.rented and (not row.over or row.unproved)]
+        going_on = [row.run for row in rows if row.rented and not row.copy and (not row.over or row.unproved)]
         sweep = SweepViewModel(self.tasks, Sweeping(self.home), place, going_on)
         open_sweep(self.window, sweep, lambda: self.shell.go("account"))
 

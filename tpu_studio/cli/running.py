@@ -88,6 +88,8 @@ def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) 
     output.say(f"{plan.run} is to be driven from this computer: {plan.accelerator}, which is charged.")
     output.say(limits_in_words(limits.money_usd, limits.hours))
     output.say(_price_in_words(offer))
+    for line in _worst_in_words(offer):
+        output.say(line)
     if path := plan.job.data.path:
         path = one_line(str(Path(plan.job.base, path)))
         output.say(f"Where its data is not in the bucket yet, it is read here: {path}")
@@ -111,6 +113,23 @@ def _price_in_words(offer: Offer) -> str:
         f"{by}, and Google's list says {figures.money(listed or 0.0)}: a limit of money comes too late. "
         f"{'Nothing ends it' if most is None else f'It may cost {figures.money(most)}'}."
     )
+
+
+def _worst_in_words(offer: Offer) -> list[str]:
+    """What a machine of it may cost that hangs while no computer is on, and whether it has a stop from outside now."""
+    told = []
+    if offer.worst_usd is not None:
+        late = figures.duration(offer.beyond_s)
+        told.append(
+            f"At worst {figures.money(offer.worst_usd)}: up to {late} of rent come on top, should its machine hang before "
+            "it has begun and no computer be on."
+        )
+    if offer.plan.limits.without_outside_stop:
+        told.append(
+            "It was launched without a stop from outside: the machine that it may have now has none, and costs money "
+            "until a computer deletes it. The next one that is rented from here gets its stops."
+        )
+    return told
 
 
 def limits_in_words(usd: float | None, hours: float | None) -> str:
@@ -193,18 +212,18 @@ def exit_code(view: RunView) -> int:
 def _until_over(services: Studio, name: str, following: Any, output: Output) -> None:
     line_at = changed_at = turn_at = 0.0
     last_line: dict[str, object] = {}
-    told_clock, told_lost = False, ""
+    told_clock, told_lost, rents = False, "", places.by_id(following.plan.place).rents
     while True:
         changes: object = None
         try:
             changes = following.poll()
         except RunError as error:  # of this computer's disk: a machine is seen to all the same
-            if not places.by_id(following.plan.place).rents or error.id != "disk-full":
+            if not rents or error.id != "disk-full":
                 raise
         view, now = following.view, time.monotonic()
-        if view.settled:
-            return
-        if places.by_id(following.plan.place).rents:
+        if view.settled and (not rents or services.driver.is_over(following.folder)):
+            return  # not by the word of others alone: what was asked for here is seen to
+        if rents:
             turn_at = drive(services, following.folder.name, turn_at)
         elif changes:
             changed_at = now

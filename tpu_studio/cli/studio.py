@@ -87,7 +87,7 @@ class Studio:
     def index(self) -> Index:
         from tpu_studio.store.index import Index
 
-        return Index(self.home)
+        return Index(self.home, counts=self._counts)
 
     @cached_property
     def journal(self) -> JournalFile:
@@ -172,8 +172,17 @@ class Studio:
         try:
             return self.index
         except RunError:
-            self._closing.callback((made := PassingIndex(self.home)).close)
+            self._closing.callback((made := PassingIndex(self.home, counts=self._counts)).close)
             return made
+
+    def _counts(self, folder: Path) -> str:
+        """See `Driver.counts`; of a run that came as files, and where the journal cannot be read, all that is there."""
+        from tpu_studio.wire.errors import NotReady
+
+        try:
+            return self.driver.counts(folder)
+        except NotReady:
+            return "*"
 
     def close(self) -> None:
         self._closing.close()

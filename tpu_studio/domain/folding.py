@@ -239,6 +239,8 @@ def _profile(view: RunView, event: Event) -> RunView:
 def _end(view: RunView, event: Event) -> RunView:
     if view.end is not None and event.t <= view.end.t:
         return view
+    if 0 < _int(event.get("attempt")) < view.attempt:
+        return view  # of a machine of before: another attempt goes on
     try:
         status = Status(event.get("status"))
     except ValueError:

@@ -11,6 +11,7 @@ Events of the desktop are merged with those of the attempts by their times; atte
 from __future__ import annotations
 
 import errno
+import re
 import sqlite3
 import threading
 import time
@@ -32,9 +33,11 @@ from tpu_studio.store.curve import ColumnCurve
 from tpu_studio.store.database import Cursor, Damaged, Database, Stored, refused
 from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records
 from tpu_studio.store.tails import Tails
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, complete_lines
 from tpu_studio.wire.jsonfile import without_collecting
+from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import DESKS_AT_MOST, PLAN, events_names, is_of_desk
@@ -45,6 +48,14 @@ _PIECE = 256 << 10  # of a poll that has not long: some thousand of the shortest
 _SNAPSHOT_LINES = 5000
 _DESKS = 2 * DESKS_AT_MOST  # as many as are brought with a run, and of those that write here besides
 _OWN = ("device", "log", "notice")
+_ATTEMPT = re.compile(r"a([0-9]{4,9})-")
+_OF_DESKTOPS = frozenset(
+    (
+        *("opened", "prepared", "gate", "upload", "waiting", "intent", "intent-closed", "cloud", "leaving"),
+        *("deleted", "stops-removed", "attempt-over", "again", "taken-over"),
+    )
+)
+"""What desktops say of machines: a machine's own word that it is gone is none."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +78,14 @@ class Follower:
         identity: str,
         database: Database,
         spare: Callable[[], Database] | None = None,
+        names: Callable[[Path], list[Path]] = events_names,
     ) -> None:
-        """*spare*: an index elsewhere, for the moment when *database* has no room left."""
+        """
+        Args:
+            spare: An index elsewhere, for the moment when *database* has no room left.
+            names: The events files that count, in their order.
+        """
+        self._files, self._rents = names, places.by_id(plan.place).rents
         self.folder, self.plan, self._spare = folder, plan, spare
         self._key, self._identity, self._db = key, identity, database
         self._lock = threading.RLock()
@@ -175,7 +192,7 @@ class Follower:
     def recent_logs(self, at_most: int = 200) -> tuple[Event, ...]:
         """The latest lines that the training program wrote, from the ends of its events files that can be read."""
         found: list[Event] = []
-        for path in reversed(events_names(self.folder)):
+        for path in reversed(self._files(self.folder)):
             try:
                 with open_to_read(path) as file:
                     size = file.seek(0, 2)
@@ -231,7 +248,7 @@ class Follower:
 
     def _names(self) -> list[Path]:
         """The events files. Raises RunError where more desktops are said to have written some than any run has."""
-        names = events_names(self.folder)
+        names = self._files(self.folder)
         if len(names) > _DESKS and is_of_desk(names[_DESKS].name):
             raise RunError("run-unreadable", folder=str(self.folder), raw=f"events of more than {_DESKS} computers")
         return names
@@ -286,7 +303,8 @@ class Follower:
                 continue
             cursor[path.name], read = end, read + end - start
             is_last = end >= limit and path == unread[-1][0]
-            found += _merged(_of_worker(path, records(lines)), desk, cursor, is_last=is_last)
+            told = _of_worker(path, records(lines))
+            found += _merged(_of_machine(path, told) if self._rents else told, desk, cursor, is_last=is_last)
             if limit - start > piece or read >= piece:
                 break
         if not read:
@@ -329,6 +347,20 @@ def _of_worker(path: Path, found: list[object]) -> list[Any]:
     return [one for one in found if isinstance(one, dict) and one.get("kind") in _OWN]
 
 
+def _of_machine(path: Path, found: list[Any]) -> list[Any]:
+    """Of a rented machine what is a machine's to tell, for its own attempt: not that it is gone, or settled."""
+    number, kept = _ATTEMPT.match(path.name), []
+    attempt = int(number[1]) if number else 0
+    for one in found:
+        kind = one.get("kind") if isinstance(one, dict) else None
+        if kind in ("end", "phase"):
+            one = {**one, "attempt": attempt}
+        settles = (kind == "phase" and one.get("phase") == Phase.DONE) or (kind == "money" and one.get("settled"))
+        if not settles and not (isinstance(kind, str) and kind in _OF_DESKTOPS):
+            kept.append(one)
+    return kept
+
+
 def _behind(one: Cursor, other: Cursor) -> bool:
     """Whether *other* has read something that *one* has not."""
     return any(position > one.get(name, 0) for name, position in other.items())
@@ -336,18 +368,22 @@ def _behind(one: Cursor, other: Cursor) -> bool:
 
 def _lines(path: Path, start: int, limit: int, piece: int) -> tuple[list[bytes], int]:
     """Complete lines from *start* on, at most *piece* bytes or one longer line, and where they end. A line longer
-    than a chunk is skipped in pieces."""
+    than a chunk is skipped in pieces, its end too."""
     if limit <= start:
         return [], start
     with open_to_read(path) as file:
-        file.seek(start)
+        file.seek(max(0, start - 1))
+        inside = start > 0 and file.read(1) != b"\n"
         chunk = file.read(min(piece, limit - start))
         if b"\n" not in chunk:
             chunk += file.readline(min(_CHUNK, limit - start) - len(chunk))
     end = chunk.rfind(b"\n") + 1
     if end == 0 and len(chunk) == _CHUNK:
         return [], start + len(chunk)
-    return chunk[:end].split(b"\n")[:-1], start + end
+    lines = chunk[:end].split(b"\n")[:-1]
+    if inside and lines:
+        lines[0] = b" " * len(lines[0])
+    return lines, start + end
 
 
 def _desk_lines(files: list[tuple[Path, int]], cursor: dict[str, int], piece: int) -> deque[tuple[bytes, str, int]]:

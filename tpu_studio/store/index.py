@@ -15,7 +15,7 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -36,7 +36,7 @@ from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
-from tpu_studio.wire.runfolder import PLAN, events_names
+from tpu_studio.wire.runfolder import PLAN, events_names, is_of_desk
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.ports import UNREADABLE, RunSummary
@@ -51,10 +51,13 @@ class Index:
     """``index.db`` and ``columns/`` in *home*, or *at* another folder where home cannot be written.
 
     May be used from any thread.
+
+    Args:
+        counts: Whose records of a run are shown: the installation, or "*".
     """
 
-    def __init__(self, home: Path, *, at: Path | None = None) -> None:
-        self._home = home.absolute()
+    def __init__(self, home: Path, *, at: Path | None = None, counts: Callable[[Path], str] | None = None) -> None:
+        self._home, self._counts = home.absolute(), counts
         self._db = Database(at or self._home)
         self._spare: PassingIndex | None = None
         self._making_spare = threading.Lock()
@@ -80,7 +83,7 @@ class Index:
         plan, identity = loads(frozen), hashlib.sha256(frozen).hexdigest()
 
         def following() -> Follower:
-            return Follower(folder, plan, self._key(folder), identity, self._db, self._elsewhere)
+            return Follower(folder, plan, self._key(folder), identity, self._db, self._elsewhere, self._names)
 
         try:
             try:
@@ -104,7 +107,7 @@ class Index:
         try:
             if not (folder / PLAN).exists():
                 raise RunError("plan-missing", run=folder.name)
-            stamp, alive = _stamp(folder), _guarded(folder)
+            stamp, alive = _stamp(folder, self._names(folder)), _guarded(folder)
             known = self._known(folder, stamp)
             if known is not None:
                 return _timed(_alive(known, alive))
@@ -133,6 +136,18 @@ class Index:
             if not self._db.renewed_after(error):
                 raise
             return None
+
+    def _names(self, folder: Path) -> list[Path]:
+        """The events files of a run that count: of other desktops only where their records do."""
+        names = events_names(folder)
+        desks = [path.name for path in names if is_of_desk(path.name)]
+        if self._counts is None or not desks or folder.parent != self._home / "runs":
+            return names
+        own = f"desk-{self._install}.jsonl"
+        if desks == [own]:
+            return names
+        counts = self._counts(folder)
+        return [path for path in names if counts == "*" or path.name == own or not is_of_desk(path.name)]
 
     def _elsewhere(self) -> Database:
         """For runs that go on being watched when this index has no room left. Raises RunError, OSError."""
@@ -173,10 +188,10 @@ class PassingIndex(Index):
     """In a temporary folder that goes with it: for a *home* that cannot be written. In memory where that can be, for
     the disk of temporary files may be the very one that is full."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, counts: Callable[[Path], str] | None = None) -> None:
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self._folder = tempfile.TemporaryDirectory(prefix="tpu-studio-index-", dir=memory)
-        super().__init__(home, at=Path(self._folder.name))
+        super().__init__(home, at=Path(self._folder.name), counts=counts)
 
     def forget(self, run: str) -> None:
         super().forget(run)
@@ -262,9 +277,9 @@ def _losses(follower: Follower) -> tuple[float, ...]:
     return tuple(round(float(value), 6) for value in middle[np.isfinite(middle)])
 
 
-def _stamp(folder: Path) -> str:
+def _stamp(folder: Path, names: list[Path]) -> str:
     parts = []
-    for path in [folder / PLAN, *events_names(folder)]:
+    for path in [folder / PLAN, *names]:
         state = path.stat()
         parts.append((path.name, state.st_size, state.st_mtime_ns))
     return json.dumps(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -214,10 +215,16 @@ def _moment(t: float) -> str:
     return f"{time.strftime('%d %b', time.localtime(t)).lstrip('0')} {figures.clock(t)}"
 
 
+def _is_of(item: Found, run: str) -> bool:
+    """By its label or, without one, its whole name: a run may be called as a piece of any name."""
+    name = item.name.rpartition("/")[2]
+    return item.run == run if item.run else bool(re.fullmatch(rf"ts-{re.escape(run)}-a[0-9]+-t[0-9]+", name))
+
+
 def row_of(item: Found, going_on: Sequence[str], more: Sequence[Found] = ()) -> SweepRow:
     """*more*: what stands in one row with it (`grouped`)."""
     items = (item, *more)
-    needed = any(run and run in item.name for run in going_on) or item.run in going_on
+    needed = any(_is_of(item, run) for run in going_on)
     if needed:
         whose = "A run that goes on"
     elif item.ours and item.kind == "bucket":

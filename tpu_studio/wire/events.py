@@ -53,10 +53,24 @@ def encode(record: Mapping[str, object]) -> bytes:
 def decode(line: bytes | str) -> Event | None:
     """The event in *line*, or None when it is no event (torn, empty, not an object)."""
     try:
-        record = json.loads(line)
+        record = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    return from_record(record)
+    return from_record(record) if is_spelled(line, record) else None
+
+
+def _refuse(constant: str) -> object:
+    """NaN is no JSON: `encode` writes it as a word."""
+    raise ValueError(constant)
+
+
+def is_spelled(line: bytes | str, record: object) -> bool:
+    """Whether the kind of *record*, which was parsed from *line*, stands there in plain letters, as we write it. Who
+    looks for the letters and who parses all then find the same events: ``"\\u0065nd"`` is none."""
+    line = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
+    if b"\\u" not in line or not isinstance(record, dict):
+        return True
+    return b'"kind"' in line and f'"{record.get("kind")}"'.encode("utf-8", "surrogatepass") in line
 
 
 def is_time(value: object) -> bool:
@@ -93,7 +107,7 @@ def _is_within(value: object, levels: int) -> bool:
 def complete_lines(chunk: bytes) -> tuple[list[bytes], int]:
     """The complete lines in *chunk* and how many bytes they take; a torn last line is left for later."""
     end = chunk.rfind(b"\n") + 1
-    return chunk[:end].splitlines(), end
+    return chunk[:end].split(b"\n")[:-1], end
 
 
 def _to_words(value: object) -> object:

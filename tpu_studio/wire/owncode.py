@@ -21,6 +21,7 @@ _SCHEME = re.compile("(?:afp|cifs|davs?|file|ftps?|https?|nfs4?|sftp|smb|webdavs
 _ADDRESS = re.compile(r"(?:^|[/\\])(?!gs:)[a-z][a-z0-9+.-]+:[/\\]{2}", re.I)
 _MOUNTS = re.compile("(/(?:net|afs|network/servers)/[^/]+)(?:/|$)")
 """Automounters (macOS's has two such places) and AFS ask the computer or cell of that name once it is looked for."""
+_WHOLE_DISK = re.compile(r"^/+proc/+[^/]+/+(?:task/+[^/]+/+)?root(?:/+|$)")  # proc(5): another name of "/"
 _MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
 
@@ -34,7 +35,7 @@ def in_a_share(path: str | Path) -> bool:
         plain.startswith(("//", "/??/"))
         or _ADDRESS.search(str(path)) is not None
         or any(part.startswith(("\\\\", "/\\", "\\??\\")) or _SCHEME.fullmatch(part) for part in Path(path).parts)
-        or _is_mounted_when_looked_for(posixpath.normpath(plain))
+        or _is_mounted_when_looked_for(posixpath.normpath(_WHOLE_DISK.sub("/", plain)))
     )
 
 

@@ -131,7 +131,12 @@ def is_folder(value: str) -> bool:
 
 def lies_in(folder: Path) -> bool:
     """Whether *folder* has what a KerasHub folder has; for words to who offers one as data, or as a run."""
-    return (folder / "config.json").is_file() and any((folder / name).is_file() for name in (WEIGHTS, INDEX))
+
+    def is_there(name: str) -> bool:
+        path = folder / name
+        return not path.is_symlink() and path.is_file()  # a link of a stranger's may lead to a share
+
+    return is_there("config.json") and any(map(is_there, (WEIGHTS, INDEX)))
 
 
 def folder_of(value: str, base: str) -> Path:

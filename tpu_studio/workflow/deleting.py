@@ -15,12 +15,11 @@ from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.runfolder import has_plan
 from tpu_studio.workflow import decide, desk, trash
 from tpu_studio.workflow.cloudruns.mirror import desk_events
-from tpu_studio.workflow.cloudruns.state import fold
+from tpu_studio.workflow.cloudruns.state import LONGEST_LOAN_S, fold
 from tpu_studio.workflow.decide import Seen
 from tpu_studio.workflow.folders import RunFolders
 from tpu_studio.workflow.ports import Clock, Journal, RunIndex
 
-LONGEST_LOAN_S = 30 * 86_400.0  # no stop from outside is set later
 BUSY_S = 5.0
 """Another program that looks whether the run is lost is done sooner."""
 

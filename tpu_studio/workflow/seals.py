@@ -14,6 +14,7 @@ import re
 
 from tpu_studio.wire.events import SEAL
 
+_MARK = b',"%s":"' % SEAL.encode()
 _SEALED = re.compile(rb'(.*),"%s":"([0-9a-f]{64})"\}\n' % SEAL.encode(), re.DOTALL)
 
 
@@ -35,14 +36,15 @@ def is_sealed(key: bytes, run: str, at: int, line: bytes) -> bool:
 def own(key: bytes, run: str, at: int, data: bytes) -> bytes:
     """Of *data*, which may stand at *at*, as much as who has *key* has written, up to the last such line; what stands
     between two of them (a line that a crash has torn) as blanks, which say nothing."""
-    kept, end = bytearray(), 0
-    for line in data.splitlines(keepends=True):
-        if is_sealed(key, run, at + len(kept), line):
-            kept += line
-            end = len(kept)
-        else:
-            kept += b" " * (len(line) - 1) + b"\n"
-    return bytes(kept[:end])
+    kept, behind = bytearray(), 0
+    while (mark := data.find(_MARK, behind)) >= 0:  # only lines that have a seal: the rest may be megabytes of ends
+        begin, behind = data.rfind(b"\n", 0, mark) + 1, data.find(b"\n", mark) + 1
+        if not behind:
+            break
+        if is_sealed(key, run, at + begin, line := data[begin:behind]):
+            between = begin - len(kept)
+            kept += (b" " * (between - 1) + b"\n" if between else b"") + line
+    return bytes(kept)
 
 
 def _seal(key: bytes, run: str, at: int, bare: bytes) -> str:

@@ -154,3 +154,20 @@ def test_a_run_that_goes_on_tells_the_limits_that_hold_by_now(
         keeping._agree_to_rent(SimpleNamespace(runs=runs), arguments, Output(as_json=True))  # type: ignore[arg-type]
     assert refused.value.facts["usd"] == 300_000.0
     assert "$300,000.00 or 600 hours" in capsys.readouterr().err
+
+
+def test_what_it_may_cost_at_worst_and_a_waiver_are_said_before_the_yes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the wait in its plan and this computer's stops; what the plan says of its own margins counts for nothing."""
+    plan = strangers("cloud")
+    limits = replace(plan.limits, money_usd=20.0, hours=2.0, margin_s=0.0, margin_boot_s=0.0)
+    for hours, waived in ((2.0, False), (600.0, True)):
+        told = replace(plan, limits=replace(limits, wait_hours=hours, without_outside_stop=waived))
+        with pytest.raises(BadInput):
+            Bucket(monkeypatch, "cloud", plan=told).watch()
+        said = capsys.readouterr()
+        said_all = said.out + said.err
+        usd = Offer(dumps(told), (), False).worst_usd
+        assert usd is not None and usd > 20.0 + hours * 12.0 and f"At worst ${usd:,.2f}: up to" in said_all
+        assert ("without a stop from outside" in said_all) is waived

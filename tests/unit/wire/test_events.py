@@ -67,3 +67,13 @@ def test_a_text_of_millions_of_letters_is_cut_wherever_it_stands_in_an_event():
     seen = decode(line)
     assert seen is not None and len(str(seen.fields)) < 5 * TEXT_LETTERS
     assert seen.get("facts")["raw"] == long[: TEXT_LETTERS - 1] + "…"
+
+
+def test_a_kind_that_is_not_spelled_out_and_a_number_that_is_none_are_no_event() -> None:
+    """Who looks for the letters of a kind, and who parses all, find the same events."""
+    line = encode(event("end", t=1.0, reason="caf\u00e9 \u2026"))
+    assert b"\\u" in line and decode(line) is not None
+    assert decode(line.replace(b'"end"', b'"\\u0065nd"')) is None
+    assert decode(line.replace(b'"kind"', b'"k\\u0069nd"')) is None
+    assert decode(b'{"t":1.0,"kind":"end","x":NaN}') is None
+    assert complete_lines(b'{"t":1.0,\r"kind":"end"}\n')[0] == [b'{"t":1.0,\r"kind":"end"}']

@@ -33,9 +33,9 @@ from tpu_studio.workflow.cloudruns.mine import Mine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, attempts, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
-from tpu_studio.workflow.cloudruns.recording import Records, Watched, whose
+from tpu_studio.workflow.cloudruns.recording import Records, Watched, state_of, whose
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
+from tpu_studio.workflow.cloudruns.state import Guard, State, with_guard
 from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop, still_there
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
 from tpu_studio.workflow.consent import is_foreign
@@ -47,6 +47,8 @@ LOOK_EVERY_S = (10.0, 60.0)  # at a machine that is ready: while watched and sil
 POLL_S = (1.0, 15.0)  # watched, and otherwise
 HEARTBEAT_EVERY_S = 30.0
 SIGNED_OUT_S = 8.0  # until it is tried again; who signs in does not wait a minute for what runs
+READING_S = 1.0  # of a turn, at the words of machines: a file of gigabytes is read on in the next
+OTHERS_WORD_S = 600.0  # until a run that only others say to be over is asked for again
 HOLDER_EVERY_S = 5.0  # at a poll; and, where something is to be done, once more if that is so long ago:
 HOLDER_BEFORE_AN_ACT_S = 1.0
 _log = logging.getLogger(__name__)
@@ -129,7 +131,7 @@ class Driver:
             self.problems[run] = problem
         if watched.state.settled and not watched.stays and not watched.unsaved:
             self._runs.pop(run, None)
-            return 0.0
+            return 0.0 if self._mine.is_done_with(folder) else OTHERS_WORD_S
         real = wait / watched.side.speed
         if self._is_watched(run):
             return max(0.1, min(real, watched.rhythm.pause(time.monotonic())))
@@ -155,8 +157,21 @@ class Driver:
     def state(self, run: str) -> State:
         """What the records on this disk say; the cloud is not asked."""
         folder = self.home / "runs" / run
-        state = fold(desk_events(folder, whose(folder, self._records.install, self._journal)))
-        return with_guard(state, Words(folder).guard(state.attempt))
+        install = self._records.install
+        state = state_of(folder, whose(folder, install, self._journal), install, self._journal)
+        return with_guard(state, Words(folder, READING_S).guard(state.attempt))
+
+    def own(self, folder: Path) -> State:
+        """What this computer's own records alone say of the run."""
+        return self._mine.own(folder)
+
+    def counts(self, folder: Path) -> str:
+        """Whose records of the run are shown: see `Mine.counts`."""
+        return self._mine.counts(folder)
+
+    def is_over(self, folder: Path) -> bool:
+        """Whether nothing of the run is left to see to from here, whatever a bucket says."""
+        return is_foreign(folder, launched_here=self.launched_here(folder)) or self._mine.is_over(folder)
 
     def is_unsettled(self, run: str) -> bool:
         return not self.state(run).settled
@@ -217,10 +232,10 @@ class Driver:
             frozen = plans.frozen(folder)
             plan = loads(frozen)
             side = self.side_of(folder.name, plan)
-            usage = usage_of(desk_events(folder))
+            usage = usage_of(desk_events(folder, whose(folder, self._records.install, self._journal)))
             side = replace(side, mailbox=CountedMailbox(side.mailbox, usage))
             mirror = Mirror(folder, self._records.install, side.mailbox, self._records.key)
-            known = Watched(folder, plan, frozen, side, mirror, Words(folder), usage)
+            known = Watched(folder, plan, frozen, side, mirror, Words(folder, READING_S), usage)
             believed.begin(folder)  # before anything comes out of the bucket
             self._runs[folder.name] = known
             if (before := self._before.pop(folder.name, None)) is not None:  # what was seen stays seen
@@ -257,6 +272,9 @@ class Driver:
 
     def _turn(self, run: Watched) -> float:
         run.stays = False
+        if run.state.settled and not self.own(run.folder).settled:  # by the word of others: do they still say so?
+            self._look_who_drives(run, 0.0)
+            self._read(run)
         if run.state.settled or run.foreign:  # whoever can write to the bucket can say that: it is not waited for
             limits = believed.limits(run.folder, run.plan)
             by = (run, self._records.install, self._acts, self._rules(run, limits), limits)

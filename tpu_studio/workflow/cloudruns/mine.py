@@ -20,12 +20,10 @@ from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.recording import desk_sizes, whose
-from tpu_studio.workflow.cloudruns.state import fold
+from tpu_studio.workflow.cloudruns.state import LONGEST_LOAN_S, TAKEN_OVER, State, fold
 from tpu_studio.workflow.consent import is_imported, tells_of_us
 from tpu_studio.workflow.ports import Journal
 
-TAKEN_OVER = "taken-over"
-"""This computer's own event: from here on the records of those before count, also where the journal is lost."""
 _log = logging.getLogger(__name__)
 
 
@@ -36,13 +34,34 @@ class Mine:
         self._home, self._journal = home, journal
         self._rents: dict[str, bool] = {}
         self._settled: dict[str, tuple[dict[str, int], bool]] = {}  # by the sizes of the events that count
+        self._own: dict[str, tuple[dict[str, int], State]] = {}
 
     def unsettled(self) -> list[str]:
         """Ids. Raises NotReady of the journal."""
         if self._journal.fresh:
             self.tell_journal()
         here = [run for run in self._journal.begun() if (self._home / "runs" / run / PLAN).exists()]
-        return [run for run in sorted(here) if self._is_rented(run) and not self._is_over(self._home / "runs" / run)]
+        return [
+            run for run in sorted(here) if self._is_rented(run) and not self.is_done_with(self._home / "runs" / run)
+        ]
+
+    def counts(self, folder: Path) -> str:
+        """Whose records of the run are shown, for `desk_events`: all of a run that is not ours, else as they count
+        where it is driven; and while a machine is there that this computer has asked for, its own alone."""
+        if self._journal.plan_of(folder.name) is None:
+            return "*"
+        install = desk.install_id(self._home)
+        counts = whose(folder, install, self._journal)
+        taken = counts == "*" and self._journal.was_taken_over(folder.name)
+        return install if counts == "*" and not taken and self.own(folder).there else counts
+
+    def own(self, folder: Path) -> State:
+        """What this computer's own records say of the run: nobody else's word is in it."""
+        install = desk.install_id(self._home)
+        sizes = desk_sizes(folder, install)
+        if self._own.get(folder.name, (None,))[0] != sizes:
+            self._own[folder.name] = sizes, fold(desk_events(folder, install))
+        return self._own[folder.name][1]
 
     def launched_here(self, folder: Path, *, driven: bool) -> bool:
         """See `Driver.launched_here`. *driven*: it is being driven by this process."""
@@ -84,8 +103,21 @@ class Mine:
             self._rents[run] = place in places.IDS and places.by_id(str(place)).rents
         return self._rents[run]
 
-    def _is_over(self, folder: Path) -> bool:
-        """One that cannot be read is not: its machine is there all the same."""
+    def is_done_with(self, folder: Path) -> bool:
+        """Whether the run needs no turn from here any more. Another's word that it is over may be taken back by the
+        bucket: then, until no machine can be left of it, its turns only come seldom."""
+        if not self.is_over(folder):
+            return False
+        try:
+            own, plan = self.own(folder), self._journal.plan_of(folder.name) or {}
+            begun = max(own.since, float(plan.get("created") or 0.0))  # type: ignore[arg-type]
+        except (OSError, ValueError, TypeError):
+            return True
+        return own.settled or is_imported(folder) or time.time() - begun > LONGEST_LOAN_S
+
+    def is_over(self, folder: Path) -> bool:
+        """Whether all is over, by this computer's word or, where nothing that was asked for here is left, by that of
+        another which drove it. One that cannot be read is not over: its machine is there all the same."""
         try:
             counts = whose(folder, desk.install_id(self._home), self._journal)
             sizes = desk_sizes(folder, counts)
@@ -99,7 +131,7 @@ class Mine:
     def _is_settled(self, folder: Path, counts: str) -> bool:
         """By this computer's own word; by another's, which drove it last, where nothing that was asked for here is
         left."""
-        own = fold(desk_events(folder, desk.install_id(self._home)))
+        own = self.own(folder)
         if own.settled or own.there:
             return own.settled
         knows = own.opened or self._journal.was_taken_over(folder.name)

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -56,7 +57,7 @@ DESKS_FROM_BUCKET = 20  # other desktops
 _DIGITS = 12
 _ATTEMPTS = 50  # first and last
 _LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
-_CHUNK = 16 << 20  # twice the longest line that a guardian writes
+_PIECE, _CHUNK = 1 << 20, 16 << 20  # the latter: twice the longest line that a guardian writes
 _NO_FILE = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ)
 _log = logging.getLogger(__name__)
 
@@ -66,24 +67,27 @@ def prefix_of(run: str) -> str:
 
 
 class Words:
-    """What the guardians' events files say that matters here, read as they grow."""
+    """What the guardians' events files say that matters here, read as they grow.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    Args:
+        patience_s: Seconds for each look, behind which it ends with what has been read; the next goes on from there.
+    """
+
+    def __init__(self, folder: Path, patience_s: float = float("inf")) -> None:
+        self._folder, self._patience_s = folder, patience_s
         self._read: dict[tuple[int, int], int] = {}
         self._guards: dict[int, Guard] = {}
+        self._inside: frozenset[tuple[int, int]] = frozenset()
 
     def guard(self, attempt: int) -> Guard:
+        until = time.monotonic() + self._patience_s
         for worker in range(_workers_there(self._folder, attempt)):
-            self._scan(attempt, worker)
+            while self._scan_some(attempt, worker) and time.monotonic() < until:
+                pass
         guard = self._guards.get(attempt, Guard())
         beat = _heartbeat(self._folder, attempt)
         claimed = 1.0 if claim_file(self._folder, attempt).exists() else 0.0
         return replace(guard, spoke=max(guard.spoke, beat, claimed))
-
-    def _scan(self, attempt: int, worker: int) -> None:
-        while self._scan_some(attempt, worker):
-            pass
 
     def _scan_some(self, attempt: int, worker: int) -> bool:
         """Some of what is new; True: there may be more."""
@@ -91,12 +95,16 @@ class Words:
         try:
             with open_to_read(path) as file:
                 file.seek(start)
-                chunk = file.read(_CHUNK)
+                chunk = file.read(_PIECE)
+                if b"\n" not in chunk:
+                    chunk += file.readline(_CHUNK - len(chunk))
         except FileNotFoundError:
             return False
         lines, used = complete_lines(chunk) if b'"kind"' in chunk else ([], chunk.rfind(b"\n") + 1)
-        if not used and len(chunk) == _CHUNK:  # no guardian writes such a line
-            used = len(chunk)
+        if (attempt, worker) in self._inside:  # the end of a longer line than any guardian writes
+            lines, self._inside = lines[1:], self._inside - ({(attempt, worker)} if used else set())
+        if not used and len(chunk) == _CHUNK:
+            used, self._inside = len(chunk), self._inside | {(attempt, worker)}
         self._read[attempt, worker] = start + used
         guard = self._guards.get(attempt, Guard())
         for number, line in enumerate(lines):

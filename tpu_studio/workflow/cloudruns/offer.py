@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 from tpu_studio.domain.renewed import catalogue_at
+from tpu_studio.planner.places.rented import margin_boot_s
 from tpu_studio.planner.rented import listed_usd_per_hour
 from tpu_studio.wire import places
 from tpu_studio.wire.controls import Control
@@ -71,6 +72,19 @@ class Offer:
         """Its own price, by which the limit of money is watched, is less than the list's: the limit comes too late."""
         usd = self.listed_usd_per_hour
         return usd is not None and (self.limits.usd_per_hour or 0.0) < LISTED_SHARE * usd
+
+    @property
+    def beyond_s(self) -> float:
+        """How long a machine that hangs may be charged beyond its limits: by the wait in the plan and the stops that
+        are set from here, whatever the plan says of it."""
+        return margin_boot_s(self.plan.limits.wait_hours, platform=False)
+
+    @property
+    def worst_usd(self) -> float | None:
+        """`most_usd` and that rent, by the dearer of both prices; None: unknown, or nothing ends it."""
+        usd = max(self.limits.usd_per_hour or 0.0, self.listed_usd_per_hour or 0.0)
+        most = self.most_usd
+        return most + usd * self.beyond_s / 3600.0 if most is not None and usd else None
 
     @property
     def most_usd(self) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,7 @@ class Records:
         sizes = desk_sizes(run.folder, run.whose)
         if sizes != run.sizes:
             waiting = (from_record(event(kind, t=t, **fields)) for kind, t, fields in run.unsaved)
-            known = fold(desk_events(run.folder, run.whose))
+            known = state_of(run.folder, run.whose, self.install, self.journal)
             run.state, run.sizes = fold((one for one in waiting if one is not None), known), sizes
 
     def save(self, run: Watched) -> None:
@@ -226,6 +226,16 @@ class Records:
         why = next((one.refusal for one in reversed(tried) if one.refusal), "")
         asked = list(dict.fromkeys(one.ref.zone for one in tried))
         self.say(run, "waiting", zones=asked, since=run.state.since, why=why or "no-capacity", tries=len(tried))
+
+
+def state_of(folder: Path, counts: str, install: str, journal: Journal) -> State:
+    """What the records of *counts* (`whose`) say of a run. Of a run that was taken over, what another computer agreed
+    to, or was shown of the stops from outside, counts for nothing here: *install*'s own records alone.
+    """
+    state = fold(desk_events(folder, counts))
+    if counts != install:
+        state = replace(state, gates=fold(desk_events(folder, install)).gates)
+    return replace(state, waiver_over=state.waiver_over or journal.was_taken_over(folder.name))
 
 
 def desk_sizes(folder: Path, install: str = "*") -> dict[str, int]:

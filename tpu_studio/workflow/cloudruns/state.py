@@ -7,7 +7,7 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
     intent-closed {id, outcome, error, facts}
     opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
     deleted {name, proof, made, created, billed_until, billed_least, billed_most}   stops-removed {name, left}
-    attempt-over {attempt, reason}   again {attempt}   settled {}
+    attempt-over {attempt, reason}   again {attempt}   taken-over {}   settled {}
     gate {region, backend, answer (shown | proving | proved | refused), queue, runner, accounts, tasks, control,
          codes}
 """
@@ -25,6 +25,9 @@ from tpu_studio.workflow.cloudruns.gate import Shown
 from tpu_studio.workflow.cloudruns.ports import Ref
 
 ATTEMPTS_AT_MOST = 9998
+LONGEST_LOAN_S = 30 * 86_400.0  # no stop from outside is set later
+TAKEN_OVER = "taken-over"
+"""This computer's own event: from here on the records of those before count, also where the journal is lost."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,8 @@ class State:
     end: End of the run: the guardian's or, where it could say none, the desktop's.
     declared: The end was written by a desktop.
     gates: What was shown of the stops, by region (`gate`).
-    waiver_over: The run was begun again since its launch: what was agreed to for that one launch, to go without a
-        stop from outside, holds no more.
+    waiver_over: The run was begun again or taken over since its launch: what was agreed to for that one launch, to go
+        without a stop from outside, holds no more.
     """
 
     opened: bool = False
@@ -413,6 +416,10 @@ def _gate(state: State, event: Event, grown: _Grown) -> State:
     return replace(state, since=event.t) if waits else state
 
 
+def _taken_over(state: State, event: Event, grown: _Grown) -> State:
+    return replace(state, waiver_over=True)
+
+
 def _again(state: State, event: Event, grown: _Grown) -> State:
     attempt = _attempt_of(event, state.attempt + 1)
     return replace(
@@ -450,4 +457,5 @@ _FOLDS = {
     "gate": _gate,
     "end": _end,
     "phase": _phase,
+    TAKEN_OVER: _taken_over,
 }

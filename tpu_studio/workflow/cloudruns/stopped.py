@@ -13,9 +13,9 @@ from tpu_studio.workflow.cloudruns import believed, decide
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.decide import Seen
 from tpu_studio.workflow.cloudruns.mirror import desk_events
-from tpu_studio.workflow.cloudruns.recording import Watched, desk_sizes
+from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S, Watched, desk_sizes
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import fold
+from tpu_studio.workflow.cloudruns.state import Machine, fold
 
 
 def read_stop(run: Watched) -> None:
@@ -36,11 +36,19 @@ def still_there(run: Watched, install: str, acts: Acts, rules: Rules, limits: Li
         look = here.looks.get(machine.ref.name)
         if look is None or look[0] is not None or decide.may_come(machine, run.side.clock.now()):
             continue
-        if (known := run.state.of(machine.ref.name)) is not None and known.gone is not None:
+        if _is_billed(run, machine):
             acts.say_gone(here, machine)
         else:
             acts.do(here, decide.Gone(machine), rules, limits)
     return any(look[0] is not None for look in here.looks.values())
+
+
+def _is_billed(run: Watched, machine: Machine) -> bool:
+    """Whether others have told of its end, and of no less rent than was seen from here."""
+    known, seen = run.state.of(machine.ref.name), run.alive_at.get(machine.ref.name, 0.0)
+    if known is None or known.gone is None:
+        return False
+    return machine.created is None or known.billed_s(known.gone) + SEEN_ENOUGH_S >= seen - machine.created
 
 
 def _here(run: Watched, install: str) -> Watched:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from tpu_studio.planner.checks import NEEDS_JAX, refused_at
@@ -20,12 +21,11 @@ from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk, trash
 from tpu_studio.workflow.cloudruns import asking, believed
 from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.mine import TAKEN_OVER
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import put
 from tpu_studio.workflow.cloudruns.ports import CloudSide
-from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.cloudruns.state import TAKEN_OVER, Machine, State
 from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Journal
@@ -53,14 +53,16 @@ class CloudVerbs:
 
     def stop(self, folder: Path, keep: bool) -> None:
         """Nothing is touched at Google here, so nobody is asked who drives the run: whoever does is brought the word.
+        Where this disk says that another does, while a machine is there that was asked for here, the bucket is asked.
 
         Raises RunError ``run-is-over``, ``run-taken-over``; ``stop-not-sent`` where neither the disk nor the bucket
         takes the word: it goes on then.
         """
-        state = self.driver.state(folder.name)
+        own, owner = self.driver.own(folder), _known_owner(folder)
+        state = own if self._is_others(owner) and own.there else self.driver.state(folder.name)
         if state.end is not None:
             raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
-        self._refuse_taken_over(folder, _known_owner(folder))
+        self._refuse_taken_over(folder, self._owner_now(folder, owner) if state is own else owner)
         record = {"verb": "stop", "keep": keep, "attempt": state.attempt}
         try:
             believed.ask(folder, record)
@@ -130,16 +132,15 @@ class CloudVerbs:
             self._say(folder, "phase", now, phase="queued", detail="submitted", attempt=number)
 
     def seen(self, folder: Path, checkpoint: bool, usd: float) -> Seen:
-        """What the decisions about verbs need to know. A copy of somebody else's run does not go on here."""
+        """What the decisions about verbs need to know, of a run that was begun or taken over here."""
         run = folder.name
-        foreign = is_foreign(folder, launched_here=self.driver.launched_here(folder))
         state, plan = self.driver.state(run), plans.read(folder)
         limits, plain = believed.limits(folder, plan), limits_of(plan)
         end, ended = state.end, (state.machines[-1].gone or 0.0) if state.machines else 0.0
         return Seen(
             run=run,
             attempt=state.attempt,
-            alive=not state.settled and not foreign,
+            alive=not self.driver.is_over(folder),
             over=end is not None,
             reason=str(end.get("reason")) if end else "",
             has_checkpoint=checkpoint,
@@ -248,11 +249,25 @@ class CloudVerbs:
     def _refuse_taken_over(self, folder: Path, owner: Mapping[str, object]) -> None:
         """*owner*: as this disk knows it, or as the bucket says. What was asked for in ignorance of a take-over, and
         touches nothing at Google, is brought to the bucket."""
-        if owner.get("install") in (None, desk.install_id(self._home)):
+        if not self._is_others(owner):
             return
         facts = {name: owner[name] for name in ("host", "t") if name in owner}
         place, bucket = plans.read(folder).place, self.driver.state(folder.name).bucket
         raise RunError("run-taken-over", run=folder.name, place=place, bucket=bucket, **facts)
+
+    def _owner_now(self, folder: Path, known: Mapping[str, object]) -> Mapping[str, object]:
+        """As the bucket says, written down here; nobody where it does not answer, and who was *known* where it names
+        nobody."""
+        try:
+            owner = self._mirror(folder).holder() or known
+        except StudioError:
+            return {}
+        with suppress(OSError):  # then it is asked again
+            desk.put_owner(folder, owner)
+        return owner
+
+    def _is_others(self, owner: Mapping[str, object]) -> bool:
+        return owner.get("install") not in (None, desk.install_id(self._home))
 
     def _move_stops(
         self, folder: Path, plan: Plan, state: State, machine: Machine, records: list[dict[str, object]]

@@ -33,6 +33,9 @@ class RentedRuns:
         consent.check_rented_here(folder, self._desktop.runs_folder, launched_here=known)
 
     def seen(self, folder: Path) -> Seen:
+        driver = self._desktop.driver
+        if driver is not None and consent.is_foreign(folder, launched_here=driver.launched_here(folder)):
+            return Seen(folder.name, attempt=1, over=True, rented=True)  # however much is in it: nothing of it is read
         row = self._desktop.index.summary(folder)
         return self._cloud(plans.read(folder)).seen(folder, not row.problem and self._is_copied(folder), row.usd)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,11 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import encode, event
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow.bringing import bring
+from tpu_studio.workflow.cloudruns import driver as drivers
 from tpu_studio.workflow.cloudruns import mirror
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
-from tpu_studio.workflow.cloudruns.state import Guard
+from tpu_studio.workflow.cloudruns.state import LONGEST_LOAN_S, Guard
 from tpu_studio.workflow.cloudruns.steward import Steward
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 
@@ -74,13 +76,47 @@ def test_a_word_that_it_is_over_takes_no_run_from_who_drives_it_here(
     if stop == "after":
         desk.stop()
     drive(desk)
-    assert sky.nodes == {} and desk.driver.unsettled() == []
+    assert sky.nodes == {} and desk.driver.is_over(desk.folder)
+    assert desk.driver.turn(RUN) == drivers.OTHERS_WORD_S
 
 
-def test_a_run_that_another_computer_took_over_and_ended_gets_no_turns_any_more(
-    tmp_path: Path, desk: CloudDesk, sky: Sky
+@pytest.mark.parametrize("until", ["it waits for capacity", "its machine goes meanwhile"])
+def test_a_word_that_it_is_over_is_asked_for_again_and_taken_back_it_is_driven_on(
+    desk: CloudDesk, sky: Sky, until: str
 ) -> None:
-    """What it cost is as that one tells it."""
+    if until == "it waits for capacity":
+        sky.refuse = {"us-west4-a": ["no-capacity"] * 12}
+        for _ in range(6):
+            desk.turn()
+        assert not sky.nodes
+    else:
+        trains(desk)
+        sky.hang()
+        sky.pass_time(600.0)
+        desk.turn()
+    mine = sky.objects[f"runs/{RUN}/owner.json"]
+    sky._put(f"runs/{RUN}/owner.json", b'{"install": "zzzzzzzz", "host": "x", "t": 1.0}')
+    sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", b"".join(map(encode, OVER)))
+    for _ in range(3):
+        desk.turn()
+    if sky.nodes:
+        sky.vanish()
+        for _ in range(3):
+            desk.turn()
+    sky.objects[f"runs/{RUN}/owner.json"] = mine
+    desk.die()
+    desk.start()
+    assert desk.driver.unsettled() == [RUN]
+    drive(desk, 7200.0)
+    assert desk.driver.unsettled() == [] and desk.driver.own(desk.folder).settled
+    assert desk.state.end is not None and desk.state.end.get("reason") == "completed"
+    assert abs(desk.state.usd(12.0, sky.now) - sky.usd_billed()) < 0.5 and sky.tasks == {}
+
+
+def test_a_run_that_another_computer_took_over_and_ended_is_only_asked_for_now_and_then(
+    tmp_path: Path, desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it cost is as that one tells it. A month later nothing can be left of it."""
     trains(desk)
     journal = JournalFile(tmp_path / "two" / "journal.db")
     driver = Driver(tmp_path / "two", places={"practice": sky.place()}, journal=journal)
@@ -90,7 +126,10 @@ def test_a_run_that_another_computer_took_over_and_ended_gets_no_turns_any_more(
         desk.turn()
         assert RUN in desk.driver.unsettled()
     drive(desk, 300.0)
-    assert desk.driver.unsettled() == [] == driver.unsettled()
+    assert driver.unsettled() == [] and desk.driver.is_over(desk.folder)
+    assert desk.driver.turn(RUN) == drivers.OTHERS_WORD_S
+    monkeypatch.setattr(time, "time", lambda: sky.now + LONGEST_LOAN_S + 3600.0)
+    assert desk.driver.unsettled() == []
     mine, theirs = desk.state, driver.state(RUN)
     assert [one.billed_until for one in mine.machines] == [one.billed_until for one in theirs.machines]
     assert RUN not in desk.driver.problems

@@ -1,0 +1,208 @@
+"""Screens and verbs go by the records that the driver goes by: no word of others hides a machine that is there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.clouddesk import RUN, CloudDesk, trains
+from tests.fakes.skies import Sky, cloud_plan
+from tpu_studio.store.index import Index
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.viewmodels.runrows import RunRow, rows_of
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.plan import dumps
+from tpu_studio.workflow import desk as desks
+from tpu_studio.workflow import trash
+from tpu_studio.workflow.bringing import bring
+from tpu_studio.workflow.cloudruns import mirror
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.mirror import Words
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+from tpu_studio.workflow.runs import Runs
+
+
+def over(name: str, t: float, attempt: int = 1) -> list[bytes]:
+    """That all is over, as a desktop and a machine would say it."""
+    told = (
+        event("leaving", t=t, name=name, why="completed", facts={}),
+        event("deleted", t=t + 0.1, name=name, proof="404", made=True, created=t - 60.0, billed_until=t),
+        event("end", t=8e9, attempt=attempt, status="finished", reason="completed", steps=44, final={}, facts={}),
+        event("money", t=8e9 + 1, usd=0.01, usd_per_hour=0.0, proved=True, settled=True),
+        event("phase", t=9e9, phase="done", detail="", attempt=attempt),
+    )
+    return [*map(encode, told), encode(event("log", t=t, text="still here"))]
+
+
+def hanging(desk: CloudDesk, sky: Sky) -> str:
+    """Name of its machine, which trains no more and says nothing."""
+    trains(desk)
+    sky.hang()
+    for _ in range(3):
+        desk.turn()
+    (name,) = sky.nodes
+    return name
+
+
+def runs_of(desk: CloudDesk) -> Runs:
+    index = Index(desk.home, counts=desk.driver.counts)
+    return Runs(desk.home, places={}, journal=desk.journal, index=index, driver=desk.driver)
+
+
+def row(desk: CloudDesk) -> RunRow:
+    (known,) = rows_of([Index(desk.home, counts=desk.driver.counts).glance(desk.folder)])
+    return known
+
+
+def is_shown(desk: CloudDesk) -> bool:
+    known = row(desk)
+    return known.may_stop and not known.over and known.tone != "ok"
+
+
+@pytest.mark.parametrize("stays", [False, True], ids=["for a moment", "and nobody has looked since"])
+def test_another_that_is_said_to_drive_it_hides_no_machine_and_keeps_no_stop(
+    desk: CloudDesk, sky: Sky, stays: bool
+) -> None:
+    name, path = hanging(desk, sky), f"runs/{RUN}/owner.json"
+    mine = sky.objects[path]
+    sky._put(path, b'{"install": "zzzzzzzz", "host": "x", "t": 1.0}')
+    sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", b"".join(over(name, sky.now)))
+    for _ in range(3):
+        sky.pass_time(10.0)
+        desk.turn()
+    assert is_shown(desk)
+    sky.objects[path] = mine
+    if not stays:
+        for _ in range(3):
+            desk.turn()
+    assert is_shown(desk) and not desk.driver.is_over(desk.folder)
+    with pytest.raises(RunError, match="run-goes-on"):
+        runs_of(desk).delete(RUN)
+    desk.stop()
+    for _ in range(20):
+        sky.pass_time(60.0)
+        desk.turn()
+    assert sky.nodes == {} and desk.driver.own(desk.folder).settled and row(desk).status == "Stopped by you"
+
+
+@pytest.mark.parametrize("how", ["plain", "escaped", "carriage return", "two in one line", "behind a long line"])
+def test_a_machine_cannot_say_what_only_the_screens_hear(
+    desk: CloudDesk, sky: Sky, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain, it ends the run: it is deleted. In any other way it says nothing to anybody. That it is gone, or what
+    it has cost, is not its to say in any."""
+    name = hanging(desk, sky)
+    lines = over(name, sky.now)
+    if how == "escaped":
+        lines = [line.replace(b'"end"', b'"\\u0065nd"').replace(b'"kind"', b'"k\\u0069nd"') for line in lines]
+    elif how == "carriage return":
+        lines = [line.replace(b'"kind":"end"', b'\r"kind":"end"') for line in lines]
+    elif how == "two in one line":
+        lines = [b'{"x":[{}\n', b"{}]}\n", b",".join(line[:-1] for line in lines[:2]) + b"\n", *lines[3:]]
+        lines.insert(3, encode(event("log", t=1.0))[:-1] + b"," + over(name, sky.now)[2])
+    elif how == "behind a long line":
+        lines = [b"x" * (4 << 20) + lines[2]]
+    size = (desk.folder / "events" / "a0001-w000.jsonl").stat().st_size
+    sky._put(f"runs/{RUN}/events/a0001-w000/{size:012d}.jsonl", b"".join(lines))
+    for _ in range(4):
+        sky.pass_time(60.0)
+        desk.turn()
+    if how in ("plain", "carriage return"):
+        assert sky.nodes == {} and desk.state.end is not None
+    else:
+        assert list(sky.nodes) == [name] and desk.state.end is None and is_shown(desk)
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    following.poll()
+    assert following.view.over == (desk.state.end is not None)
+    assert sky.nodes or following.view.usd != 0.01
+
+
+def test_the_end_of_a_machine_of_before_is_not_that_of_the_run(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    sky.preempt()
+    while not (desk.folder / "events" / "a0002-w000.jsonl").exists():
+        sky.pass_time(max(5.0, desk.turn()))
+    with (desk.folder / "events" / "a0001-w000.jsonl").open("ab") as file:
+        file.writelines(over("ts-digits-k3f7-a2-t1", sky.now, attempt=2))
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    following.poll()
+    assert not following.view.over and row(desk).may_stop
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["as it was taken", "and its own events were lost"])
+def test_what_the_other_agreed_to_or_was_shown_counts_for_nothing_after_a_take_over(
+    tmp_path: Path, sky: Sky, lost: bool
+) -> None:
+    plan = cloud_plan().launched(RUN, sky.now, "test")
+    waived = replace(plan, limits=replace(plan.limits, without_outside_stop=True))
+    sky._put(f"runs/{RUN}/plan.json", dumps(waived))
+    sky._put(f"runs/{RUN}/owner.json", b'{"install": "zzzzzzzz", "host": "x", "t": 1.0}')
+    shown = event("gate", t=sky.now, region="us-west4", answer="shown", queue="q", runner="r", accounts=[], tasks={})
+    sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", encode(shown))
+    home = tmp_path / "two"
+    journal = JournalFile(home / "journal.db")
+    driver = Driver(home, places={"practice": sky.place()}, journal=journal)
+    folder = CloudVerbs(home, driver, journal).take_over(cloud_plan(), RUN)
+    if lost:
+        (folder / "events" / f"desk-{desks.install_id(home)}.jsonl").unlink()
+    state = driver.state(RUN)
+    assert not state.waived(waived.limits) and not state.gates
+    for _ in range(40):
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+        if any(node.created for node in sky.nodes.values()):
+            break
+    assert sky.nodes and sky.tasks
+    journal.disconnect()
+
+
+LINES: Sequence[bytes] = (b'{"kind""end"\n', b'{"t":1,"kind":"control","number":1}\n')
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_short_lines_by_the_megabyte_hold_up_a_look_for_a_moment_only(
+    desk: CloudDesk, line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look ends where its time is over, and the next one goes on; the end that stands behind all is heard."""
+    trains(desk)
+    path = desk.folder / "events" / "a0001-w000.jsonl"
+    end = event("end", t=9.0, status="failed", reason="crashed", steps=1, final={}, facts={})
+    with path.open("ab") as file:
+        file.write(line * ((4 << 20) // len(line)) + encode(end))
+    clock = [0.0]
+
+    def tick() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    monkeypatch.setattr(mirror.time, "monotonic", tick)
+    words, looks = Words(desk.folder, 1.5), 0
+    while words.guard(1).end is None:
+        looks += 1
+        assert looks < 10
+    assert looks > 1
+
+
+def test_a_copy_is_deleted_however_much_is_in_it_and_nothing_of_it_is_read(
+    tmp_path: Path, desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trains(desk)
+    shutil.copytree(desk.folder, sent := tmp_path / "digits-copy")
+    told = json.loads((sent / "plan.json").read_bytes())
+    (sent / "plan.json").write_text(json.dumps({**told, "run": "digits-copy"}))
+    bring(sent, desk.home / "runs", desks.install_id(desk.home), sky.now)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it is read")
+
+    monkeypatch.setattr(mirror, "open_to_read", refuse)
+    runs = runs_of(desk)
+    monkeypatch.setattr(runs._index, "summary", refuse)
+    monkeypatch.setattr(runs._index, "follow", refuse)
+    runs.delete("digits-copy")
+    assert [one.run for one in trash.listed(desk.home / "trash")] == ["digits-copy"]
