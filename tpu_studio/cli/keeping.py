@@ -1,4 +1,4 @@
-"""The verbs on runs that are there: ``runs show stop extend resume delete import``."""
+"""The verbs on runs that are there: ``runs show stop extend resume delete``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tpu_studio.domain import figures
 from tpu_studio.viewmodels.onepage import ENDINGS
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
-from tpu_studio.wire.runfolder import has_plan, newest_copy
+from tpu_studio.wire.runfolder import newest_copy
 from tpu_studio.wire.visible import one_line, visible
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
@@ -271,26 +271,6 @@ def _deleting(runs: Runs, arguments: Arguments, output: Output) -> str:
         run_id = runs.delete(arguments.run)
         output.say(f"{run_id} is in the trash. Take it back: tpu-studio delete --undo {run_id}")
     return run_id
-
-
-def import_(arguments: Arguments, output: Output) -> int:
-    with studio() as services:
-        moving: list[str] = []
-        try:
-            brought = services.runs.import_folder(
-                arguments.folder, output.progress, run=arguments.run, moving=moving.append
-            )
-        except KeyboardInterrupt:
-            for name in (name for name in moving if has_plan(services.runs.runs_folder / name)):
-                output.say(f"{name} had been taken in by then; tpu-studio delete {name} removes it.")
-            raise
-    output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
-    if brought.left_out:
-        first, more = brought.left_out[:10], max(0, len(brought.left_out) - 10)
-        named = ", ".join(visible(name) for name in first) + (f" and {more} more" if more else "")
-        output.say(f"Left out, as no part of a run: {named}.")
-    output.answer({"run": brought.run, "already": brought.already, "left_out": list(brought.left_out)}, brought.run)
-    return 0
 
 
 def _forget(services: Studio, arguments: Arguments, output: Output) -> int:

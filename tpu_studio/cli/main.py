@@ -34,7 +34,7 @@ VERBS = {
     "profile": "profiling",
     "delete": "keeping",
     "export": "exporting",
-    "import": "keeping",
+    "import": "importing",
     "convert": "converting",
     "estimate": "estimating",
     "explain": "explaining",

@@ -283,6 +283,13 @@ class RunsViewModel:
             if left_out := tuple(getattr(brought, "left_out", ())):
                 names = ", ".join(visible(name) for name in left_out[:5]) + (" …" if len(left_out) > 5 else "")
                 self.tell("Not all of the folder was taken along", f"Left out, as no part of a run: {names}.")
+            if damaged := str(getattr(brought, "damaged", "")):
+                self.tell(
+                    "The model of this run is damaged",
+                    f"{visible(damaged)} is not as the run wrote it, in the copy you opened, too. Its curves can be "
+                    "looked at; open a whole copy to use its model.",
+                    tone="bad",
+                )
             self.opened(str(getattr(brought, "run", brought)))
 
         self._do("opening", lambda runs: runs.import_folder(folder), done)

@@ -33,6 +33,7 @@ from tpu_studio.wire.runfolder import (
     surplus,
     write_atomically,
 )
+from tpu_studio.wire.sums import damaged_file
 from tpu_studio.workflow import desk, passing
 from tpu_studio.workflow.ports import Progress
 
@@ -45,11 +46,12 @@ _DEEPEST = 50  # folders in folders, where a result of ours has four
 @dataclass(frozen=True)
 class Imported:
     """*already*: the very same run was here before; nothing was copied. *left_out*: what lay in the folder and is no
-    part of a run: it was not taken along."""
+    part of a run: it was not taken along. *damaged*: a file of its model that is not as the run wrote it, or ""."""
 
     run: str
     already: bool = False
     left_out: tuple[str, ...] = ()
+    damaged: str = ""
 
 
 def bring(
@@ -113,6 +115,7 @@ def bring(
             write_atomically(temporary / PLAN, frozen)  # the one that was looked at
             for epochs in _extensions(path, found):
                 send(temporary, {"verb": "extend", "epochs": epochs})
+            damaged = damaged_file(result_folder(temporary)) or ""
             desk.write_owner(temporary, install, t=now, imported=True)
             if complete is not None:
                 complete(temporary)
@@ -122,7 +125,7 @@ def bring(
         if _same_plan(target, frozen):  # another program has just brought it
             return Imported(run, already=True)
         raise _failed(error, target) from error
-    return Imported(run, left_out=tops_of(left_out))
+    return Imported(run, left_out=tops_of(left_out), damaged=damaged)
 
 
 def _extensions(path: Path, found: list[tuple[Path, int]]) -> list[float]:
@@ -143,7 +146,8 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
     """Copy the result of a run: to *destination* when that is new or empty, else to a folder named after the run in it.
 
     Raises:
-        RunError: ``no-result``, ``run-unknown``, ``export-exists``, ``disk-full``, ``folder-unwritable``.
+        RunError: ``no-result``, ``run-unknown``, ``result-damaged`` (facts: run, file), ``export-exists``,
+            ``disk-full``, ``folder-unwritable``.
     """
     result = result_folder(folder)
     if result.is_symlink():
@@ -151,6 +155,8 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
     files = _regular_files(result) if result.is_dir() else []
     if not files:
         raise RunError("no-result", run=folder.name)
+    if (damaged := damaged_file(result)) is not None:
+        raise RunError("result-damaged", run=folder.name, file=f"{result.name}/{damaged}")
     target = Path(os.path.expanduser(destination)).absolute()
     try:
         if _is_taken(target):

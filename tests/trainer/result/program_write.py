@@ -19,7 +19,10 @@ from tpu_studio.data.sources import open_data
 from tpu_studio.trainer import models, result
 from tpu_studio.trainer.result import loading
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire import sums
 from tpu_studio.wire.errors import StudioError
+
+FILES = ("model.keras", "saved_model/variables/variables.data-00000-of-00001", "saved_model/saved_model.pb")
 
 
 def main() -> None:
@@ -43,25 +46,44 @@ def main() -> None:
             "keras": difference(loading.load(run / "result", consent=plan.consent)(x, training=False), before),
             "backend": keras.backend.backend(),
             "damaged": [told_of(run / "result", plan.consent, config) for config in (b"[" * 200_000, b"{}", b"\xff")],
+            "one_byte": [with_one_byte_changed(run / "result", plan.consent, file) for file in FILES],
         }
     print(json.dumps(found))
 
 
 def told_of(written: Path, consent: str, config: bytes) -> str:
-    """What is said of the model when its description is *config*; the file is as it was afterwards."""
-    path = written / "model.keras"
-    whole = path.read_bytes()
+    """What is said of the model when its description is *config*, and its card agrees; the files are as they were
+    afterwards."""
+    path, card = written / "model.keras", written / "model.json"
+    whole, kept = path.read_bytes(), card.read_bytes()
     with zipfile.ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()} | {"config.json": config}
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in files.items():
             archive.writestr(name, data)
+    card.write_text(json.dumps({**json.loads(kept), "sha256": sums.of_files(written, ["model.keras"])}))
+    try:
+        return loaded(written, consent)
+    finally:
+        path.write_bytes(whole)
+        card.write_bytes(kept)
+
+
+def with_one_byte_changed(written: Path, consent: str, file: str) -> str:
+    path = written / file
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    try:
+        return loaded(written, consent)
+    finally:
+        path.write_bytes(whole)
+
+
+def loaded(written: Path, consent: str) -> str:
     try:
         loading.load(written, consent=consent)
     except StudioError as error:
         return error.id
-    finally:
-        path.write_bytes(whole)
     return "loaded"
 
 

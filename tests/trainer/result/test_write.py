@@ -50,6 +50,11 @@ def test_a_model_whose_description_is_damaged_is_told_as_that(made: tuple[Path, 
     assert empty == ("loaded" if name == "own" else "result-unreadable")  # one's own is made by its file
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_one_changed_byte_in_a_file_of_the_model_is_told(made: tuple[Path, Any], name: str) -> None:
+    assert set(made[1][name]["one_byte"]) == {"result-unreadable"}
+
+
 def test_the_curves_of_the_run_replace_those_of_an_earlier_attempt(made: tuple[Path, Any]) -> None:
     with open(made[0] / "rows" / "result" / "metrics.csv", newline="") as file:
         assert [row["loss"] for row in csv.DictReader(file)] == ["2.0", "1.0"]

@@ -54,8 +54,11 @@ def test_a_notebook_is_written_and_the_run_waits_until_its_own_zip_comes(tmp_pat
         archive.writestr(f"{run}/plan.json", frozen)
         end = {"t": 2e9, "kind": "end", "attempt": 1, "status": "finished", "reason": "completed", "steps": 9}
         archive.writestr(f"{run}/events/a0001-w000.jsonl", json.dumps({**end, "final": {}, "facts": {}}) + "\n")
-    assert _json(home, "import", path) == (0, {"run": run, "already": False, "left_out": []})
-    assert _json(home, "import", path, "--run", run) == (0, {"run": run, "already": True, "left_out": []})
+    assert _json(home, "import", path) == (0, {"run": run, "already": False, "left_out": [], "damaged": None})
+    assert _json(home, "import", path, "--run", run) == (
+        0,
+        {"run": run, "already": True, "left_out": [], "damaged": None},
+    )
     assert _json(home, "show", run)[1]["status"] == "finished"
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.fakes.studio import Studio
 from tpu_studio.domain.sentences import say
+from tpu_studio.wire import sums
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.runfolder import DESKS_AT_MOST, LIMITS_ASKED, OWNER, PLAN
 from tpu_studio.workflow import bringing, trash
@@ -241,3 +242,46 @@ def test_a_file_that_grows_without_end_is_copied_as_it_was_found_and_the_plan_is
     brought = studio.runs.folder(studio.runs.import_folder(folder).run)
     assert (brought / "result" / "x").stat().st_size == 100
     assert (brought / PLAN).read_bytes() == frozen
+
+
+def with_model(folder: Path) -> Path:
+    """*folder* with a model and a card as the trainer writes them; the model's file."""
+    result = folder / "result"
+    (result / "saved_model").mkdir(parents=True, exist_ok=True)
+    for name in ("model.keras", "saved_model/saved_model.pb"):
+        (result / name).write_bytes(b"model" * 1000)
+    told = sums.of_files(result, ["model.keras", "saved_model/saved_model.pb"])
+    (result / sums.CARD).write_text(json.dumps({"format": 1, sums.KEY: told, "trained": {"steps": 20}}))
+    return result / "model.keras"
+
+
+@pytest.mark.parametrize("name", ["model.keras", "saved_model/saved_model.pb"])
+def test_a_model_with_one_changed_byte_is_told_when_it_comes_and_is_not_given_out(
+    studio: Studio, trained: Path, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "stick" / trained.name
+    shutil.copytree(trained, folder)
+    file = with_model(folder).parent / name
+    data = file.read_bytes()
+    file.write_bytes(data[:17] + b"x" + data[18:])
+    made = studio.runs.import_folder(folder)
+    assert made.damaged == name
+    with pytest.raises(RunError) as caught:
+        studio.runs.export(made.run, tmp_path / "out")
+    assert caught.value.id == "result-damaged"
+    assert name in say(caught.value).meaning and not (tmp_path / "out").exists()
+
+
+def test_a_whole_model_comes_and_goes_as_it_is_and_one_of_an_earlier_version_too(
+    studio: Studio, trained: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "stick" / trained.name
+    shutil.copytree(trained, folder)
+    with_model(folder)
+    made = studio.runs.import_folder(folder)
+    assert made.damaged == ""
+    assert sums.damaged_file(studio.runs.export(made.run, tmp_path / "out")) is None
+    (studio.runs.folder(made.run) / "result" / "model.keras").unlink()
+    assert sums.damaged_file(studio.runs.folder(made.run) / "result") == "model.keras"
+    (studio.runs.folder(made.run) / "result" / sums.CARD).write_text('{"format": 1}')
+    assert studio.runs.export(made.run, tmp_path / "old").is_dir()

@@ -308,6 +308,12 @@ ERRORS: dict[str, Entry] = {
         f"A model is saved when a run is over or stopped. {_UNCHANGED}",
         "Wait, or stop and keep the model.",
     ),
+    "result-damaged": lambda f: Sentence(
+        f"The model of {_run(f)} is damaged",
+        f"{f.text('file', 'A file of it')} is not as the run wrote it, so nothing was copied. {_UNCHANGED}",
+        "If the run was copied here, import it again from a whole copy; else resume it, or train one epoch more from its "
+        "last checkpoint: the model is written anew then.",
+    ),
     "extend-by-nothing": Sentence(
         "Training further needs at least a little more", _UNCHANGED, "Give the number of epochs to add."
     ),

@@ -16,6 +16,7 @@ from tpu_studio.trainer.result import inspected
 from tpu_studio.trainer.result.files import MODEL, OWN_MODEL, read_card
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.secrets import short
+from tpu_studio.wire.sums import damaged_file
 
 _DAMAGE = (
     ValueError,
@@ -46,6 +47,8 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
         RunError: ``result-unreadable`` when a file is damaged or holds what safe mode refuses.
     """
     own = read_card(result).get("own")
+    if (damaged := damaged_file(result)) is not None:
+        raise RunError("result-unreadable", path=str(result / damaged), raw="its sha256 is not the one in model.json")
     try:
         inspected.check(result / MODEL)
         if not own:

@@ -21,7 +21,7 @@ import numpy as np
 
 from tpu_studio.trainer.result import card as cards
 from tpu_studio.trainer.result import files, happenings, points, report, savedmodel, table, tensorboard
-from tpu_studio.wire import frameworks, metrics
+from tpu_studio.wire import frameworks, metrics, sums
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import result_folder
@@ -54,13 +54,14 @@ def write(
             seen, happened = points.read(run), happenings.read(run)
             values, last = _final(seen, history, step)
             tree = cards.card(plan, description, model, values, step=last, reason=reason)
-            cards.write_card(beside / files.CARD, tree)
             for name, content in kept.items():
                 (beside / name).write_bytes(content)
             if tree["own"] is not None:
                 (beside / files.OWN_MODEL).write_bytes(model.own_source)
             with _without_tensorflow():
                 model.save(beside / files.MODEL)
+            tree[sums.KEY] = sums.of_files(beside, [files.MODEL])
+            cards.write_card(beside / files.CARD, tree)
             table.write_csv(beside / files.METRICS, seen)
             tensorboard.write_events(beside / files.TENSORBOARD, seen)
             (beside / files.REPORT).write_text(report.page(plan, tree, seen, happened), encoding="utf-8")
@@ -72,6 +73,8 @@ def write(
                 happened.notices.append((time.time(), savedmodel.NOTICE, "warning", {}))
             else:
                 tree["use"] |= cards.SAVED_MODEL_USE
+                saved = sorted(path for path in (beside / files.SAVED_MODEL).rglob("*") if path.is_file())
+                tree[sums.KEY] |= sums.of_files(beside, [path.relative_to(beside).as_posix() for path in saved])
                 cards.write_card(beside / files.CARD, tree)
             (beside / files.REPORT).write_text(report.page(plan, tree, seen, happened), encoding="utf-8")
             _add(beside, final)
