@@ -209,6 +209,11 @@ def parser() -> argparse.ArgumentParser:
     )
     brought.add_argument("folder", type=Path, metavar="FOLDER", help="a run's folder, or a zip of one")
     brought.add_argument("--run", default="", metavar="RUN", help="the run that the zip must be; another is refused")
+    brought.add_argument(
+        "--replace",
+        action="store_true",
+        help="where the same run is here and the two differ, take this one; the one here goes to the trash",
+    )
 
     convert = verb(
         "convert",

@@ -50,7 +50,7 @@ class RunsLike(Protocol):
     def deleted(self) -> Sequence[Deleted]: ...
     def empty_trash(self) -> int: ...
     def forget_taught(self) -> None: ...
-    def import_folder(self, folder: Path) -> object: ...
+    def import_folder(self, folder: Path, *, replace: bool = False) -> object: ...
     def export(self, run: str, destination: Path) -> Any: ...
 
 
@@ -276,13 +276,35 @@ class RunsViewModel:
 
         self._do("emptying the trash", lambda runs: runs.empty_trash(), done)
 
-    def open_folder(self, folder: Path) -> None:
-        """Take up a run folder from anywhere, another computer's included, and open its page."""
+    def open_folder(self, folder: Path, *, instead: bool = False) -> None:
+        """Take up a run folder from anywhere, another computer's included, and open its page. *instead*: of the same
+        run that is here, which goes to the trash."""
+
+        def refused(problem: Problem) -> bool:
+            if problem.id != "import-differs":
+                return False
+            self.tell(
+                problem.title,
+                problem.text,
+                tone="bad",
+                lasting=True,
+                action="Take the copy",
+                act=lambda: self.open_folder(folder, instead=True),
+            )
+            return True
 
         def done(brought: object) -> None:
             if left_out := tuple(getattr(brought, "left_out", ())):
                 names = ", ".join(visible(name) for name in left_out[:5]) + (" …" if len(left_out) > 5 else "")
                 self.tell("Not all of the folder was taken along", f"Left out, as no part of a run: {names}.")
+            if name := str(getattr(brought, "replaced", "")):
+                back = Undo((name,), (name,))
+                self.tell(
+                    "The copy is here now",
+                    f"The run that was here is under “Deleted” as {name}, and is kept for {KEPT}.",
+                    action="Bring it back beside this one",
+                    act=lambda: self.undo(back),
+                )
             if damaged := str(getattr(brought, "damaged", "")):
                 self.tell(
                     "The model of this run is damaged",
@@ -292,7 +314,7 @@ class RunsViewModel:
                 )
             self.opened(str(getattr(brought, "run", brought)))
 
-        self._do("opening", lambda runs: runs.import_folder(folder), done)
+        self._do("opening", lambda runs: runs.import_folder(folder, replace=instead), done, refused)
 
     def export(self, run: str, destination: Path) -> None:
         row = self.state.value.row(run)
@@ -317,7 +339,14 @@ class RunsViewModel:
 
         self._do("forgetting", lambda runs: runs.forget_taught(), done)
 
-    def _do(self, busy: str, act: Callable[[RunsLike], Any], done: Callable[[Any], None] | None = None) -> None:
+    def _do(
+        self,
+        busy: str,
+        act: Callable[[RunsLike], Any],
+        done: Callable[[Any], None] | None = None,
+        refused: Callable[[Problem], bool] = lambda problem: False,
+    ) -> None:
+        """*refused*: whether it has told the problem itself."""
         runs = self._runs
         if runs is None:
             self.tell("One moment", "The list of runs is still being read.")
@@ -334,8 +363,8 @@ class RunsViewModel:
             self.look()
             problem = problem_of(error)
             if problem.id == "engine-not-ready" and self.engine_needed is not None:
-                self.engine_needed(lambda: self._do(busy, act, done))
-            else:
+                self.engine_needed(lambda: self._do(busy, act, done, refused))
+            elif not refused(problem):
                 self.tell_problem(problem)
 
         self.state.set(replace(self.state.value, busy=busy))

@@ -62,6 +62,11 @@ def surplus(names: Iterable[PurePosixPath]) -> set[PurePosixPath]:
     return set(desks[DESKS_AT_MOST:])
 
 
+def tops_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The files at the top of a run's folder, the folders there that are none of a run's, and odd files in its own."""
+    return tuple(sorted({name if name.split("/")[0] in FOLDERS else name.split("/")[0] for name in names}))
+
+
 def is_known(name: PurePosixPath) -> bool:
     """Whether the program itself writes the file *name* into a run's folder: it belongs, or stays where it is."""
     return belongs(name) or name.parts == (LIMITS_ASKED,)

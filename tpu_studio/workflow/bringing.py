@@ -10,7 +10,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -23,7 +23,6 @@ from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.plan import loads
 from tpu_studio.wire.runfolder import (
-    FOLDERS,
     PLAN,
     belongs,
     has_plan,
@@ -31,10 +30,12 @@ from tpu_studio.wire.runfolder import (
     is_run_id,
     result_folder,
     surplus,
+    tops_of,
     write_atomically,
 )
 from tpu_studio.wire.sums import damaged_file
-from tpu_studio.workflow import desk, passing
+from tpu_studio.workflow import copies, desk, passing
+from tpu_studio.workflow.copies import Difference
 from tpu_studio.workflow.ports import Progress
 
 _CHUNK = 1 << 20
@@ -46,12 +47,16 @@ _DEEPEST = 50  # folders in folders, where a result of ours has four
 @dataclass(frozen=True)
 class Imported:
     """*already*: the very same run was here before; nothing was copied. *left_out*: what lay in the folder and is no
-    part of a run: it was not taken along. *damaged*: a file of its model that is not as the run wrote it, or ""."""
+    part of a run: it was not taken along. *damaged*: a file of its model that is not as the run wrote it, or "".
+    *behind*: the run here has all that the copy has, and more. *replaced*: the name in the trash of the one that was
+    here, or ""."""
 
     run: str
     already: bool = False
     left_out: tuple[str, ...] = ()
     damaged: str = ""
+    behind: Difference | None = None
+    replaced: str = ""
 
 
 def bring(
@@ -62,17 +67,19 @@ def bring(
     progress: Progress | None = None,
     complete: Callable[[Path], None] | None = None,
     moving: Callable[[str], None] = lambda run: None,
+    put_away: Callable[[str], str] | None = None,
 ) -> Imported:
     """Copy the run folder at *path* into *runs*. *complete* is given the copy before it is a run here: whatever ends
     the program earlier leaves none. *moving* hears, just before, which run it is to be.
 
     A run of the same id and plan that is here already is told, not copied; one of the same id with another plan gets a
-    new ending to its name.
+    new ending to its name. Where the two differ, *put_away* moves the one here to the trash as soon as the copy is
+    whole, and gives its name there; without it nothing is moved, whichever is the better one.
 
     Raises:
-        RunError: ``import-not-a-run``, ``plan-newer``, ``plan-unreadable``, ``import-symlink``,
-        ``import-special-file``,
-            ``disk-full``, ``folder-unwritable``, ``import-failed``.
+        RunError: ``import-differs`` (facts of `copies.Difference`), ``import-not-a-run``, ``plan-newer``,
+            ``plan-unreadable``, ``import-symlink``, ``import-special-file``, ``disk-full``, ``folder-unwritable``,
+            ``import-failed``; those of *put_away*.
     """
     path = path.absolute()
     try:
@@ -92,7 +99,9 @@ def bring(
     run, number = wanted, 2
     while (runs / run).exists():
         if _same_plan(runs / run, frozen):
-            return Imported(run, already=True)
+            if (known := _known(runs / run, path, replaces=put_away is not None)) is not None:
+                return known
+            break
         run, number = f"{wanted}-{number}", number + 1
     found = _regular_files(path)
     extra = surplus(PurePosixPath(one.as_posix()) for one, _ in found)
@@ -119,13 +128,27 @@ def bring(
             desk.write_owner(temporary, install, t=now, imported=True)
             if complete is not None:
                 complete(temporary)
+            replaced = put_away(run) if put_away is not None and target.exists() else ""
             moving(run)
             os.rename(temporary, target)
     except OSError as error:
-        if _same_plan(target, frozen):  # another program has just brought it
+        if put_away is None and _same_plan(target, frozen):  # another program has just brought it
             return Imported(run, already=True)
         raise _failed(error, target) from error
-    return Imported(run, left_out=tops_of(left_out), damaged=damaged)
+    return Imported(run, left_out=tops_of(left_out), damaged=damaged, replaced=replaced)
+
+
+def _known(here: Path, there: Path, *, replaces: bool) -> Imported | None:
+    """What there is to say of the run in the folder *here* that comes again in *there*; None: it is to be replaced."""
+    try:
+        found = copies.difference(here, there)
+    except OSError as error:
+        raise RunError("import-failed", folder=str(there), raw=str(error)) from error
+    if found is not None and replaces:
+        return None
+    if found is not None and not found.fewer:
+        raise RunError("import-differs", run=here.name, **found.facts())
+    return Imported(here.name, already=True, behind=found)
 
 
 def _extensions(path: Path, found: list[tuple[Path, int]]) -> list[float]:
@@ -135,11 +158,6 @@ def _extensions(path: Path, found: list[tuple[Path, int]]) -> list[float]:
         return []
     told = extensions(path)
     return [told[number] for number in sorted(told)][:_EXTENSIONS]
-
-
-def tops_of(names: Iterable[str]) -> tuple[str, ...]:
-    """The files at the top of a run's folder, the folders there that are none of a run's, and odd files in its own."""
-    return tuple(sorted({name if name.split("/")[0] in FOLDERS else name.split("/")[0] for name in names}))
 
 
 def export(folder: Path, destination: Path, progress: Progress | None = None) -> Path:

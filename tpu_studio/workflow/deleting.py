@@ -6,14 +6,17 @@ nobody from it; it would only have told what of the index can be forgotten. Used
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tpu_studio.wire import places
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.runfolder import has_plan
-from tpu_studio.workflow import decide, desk, trash
+from tpu_studio.workflow import consent, decide, desk, trash
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.state import LONGEST_LOAN_S, fold
 from tpu_studio.workflow.decide import Seen
@@ -50,6 +53,25 @@ class Deleting:
             except OSError as error:
                 raise _no_room(error, folder) from error
         return folder.name
+
+    def put_away(self, run: str) -> str:
+        """Move the run *run* to the trash, for a copy that comes in its place; the name under which it lies there, and
+        comes back beside that.
+
+        Raises:
+            RunError: ``import-keeps-own``, and as `Runs.delete`.
+        """
+        folder = self._folders.root / run
+        if has_plan(folder) and places.by_id(plans.read(folder).place).rents and not consent.is_imported(folder):
+            raise RunError("import-keeps-own", run=run)
+        with self._going(folder):
+            taken = {path.name for path in self._folders.all()} | {one.run for one in self.deleted()}
+            name = next(name for number in itertools.count(2) if (name := f"{run}-{number}") not in taken)
+            try:
+                trash.put(folder, self._trash, name)
+            except OSError as error:
+                raise _no_room(error, folder) from error
+        return name
 
     def remove(self, run: str) -> str:
         """See `Runs.remove_for_good`."""

@@ -222,13 +222,16 @@ class Runs:
         progress: Progress | None = None,
         *,
         run: str = "",
+        replace: bool = False,
         moving: Callable[[str], None] = lambda run: None,
     ) -> bringing.Imported:
         """Copy a run folder, or a zip of one, from elsewhere into ours; one that waits for its zip is completed by it.
-        *run*: the one that a zip must be of; "" takes any. *moving*: as of `bringing.bring`.
+        *run*: the one that a zip must be of; "" takes any. *replace*: it takes the place of the same run that is here,
+        where they differ, and that goes to the trash. *moving*: as of `bringing.bring`.
 
         Raises:
-            RunError: See ``bringing`` and ``zips``; ``zip-other-run``, ``zip-other-plan``, ``zip-other-course``.
+            RunError: See ``bringing`` and ``zips``; ``zip-other-run``, ``zip-other-plan``, ``zip-other-course``; with
+                *replace* ``import-keeps-own`` and as `delete`.
         """
 
         def begins(run: str) -> None:
@@ -236,9 +239,12 @@ class Runs:
                 marks.rename(self.home, run, "")
             moving(run)
 
+        put_away = self._deleting.put_away if replace else None
         if path.is_file() and path.name != PLAN:
-            return import_zip(self._desktop, path, progress, self.folder(run).name if run else "", begins)
-        return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress, moving=begins)
+            return import_zip(self._desktop, path, progress, self.folder(run).name if run else "", begins, put_away)
+        return bringing.bring(
+            path, self.runs_folder, self._install, self._clock.now(), progress, moving=begins, put_away=put_away
+        )
 
     def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
         """Copy the result of a run, a damaged one's too, to *destination*; the folder it is in now. Raises RunError."""

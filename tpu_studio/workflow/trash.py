@@ -52,16 +52,18 @@ def _name(folder: Path) -> str:
         return folder.name  # damaged before it was deleted
 
 
-def put(folder: Path, trash: Path) -> None:
-    """Move *folder* into *trash*; one that lies there under the same name, deleted longer ago, is removed for good.
+def put(folder: Path, trash: Path, name: str = "") -> None:
+    """Move *folder* into *trash*, under *name* or its own; one that lies there under the same name, deleted longer ago,
+    is removed for good.
 
     Raises OSError, FileNotFoundError when it is not there any more.
     """
     with _alone(trash):
         os.utime(folder)  # when it was deleted; before it lies where old ones are removed
-        _hide(trash / folder.name, trash)
-        os.rename(folder, trash / folder.name)
-        os.utime(trash / folder.name)
+        there = trash / (name or folder.name)
+        _hide(there, trash)
+        os.rename(folder, there)
+        os.utime(there)
     with suppress(OSError):  # the run itself is where it shall be
         finish(trash)
 

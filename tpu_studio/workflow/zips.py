@@ -23,10 +23,9 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plan import Plan, loads
-from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_known, is_run_id
+from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_known, is_run_id, tops_of
 from tpu_studio.wire.sizes import PLAN_BYTES
 from tpu_studio.workflow import passing
-from tpu_studio.workflow.bringing import tops_of
 from tpu_studio.workflow.ports import Progress
 
 LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
@@ -236,8 +235,9 @@ def take(folder: Path, brought: Path) -> None:
 
 
 def _events(folder: Path) -> dict[str, Path]:
-    """Events files of attempts, by name."""
-    return {path.name: path for path in (folder / "events").glob("a[0-9]*.jsonl")}
+    """Events files of attempts, by name; a link in the place of one is none."""
+    found = (folder / "events").glob("a[0-9]*.jsonl")
+    return {path.name: path for path in found if stat.S_ISREG(path.lstat().st_mode)}
 
 
 def _begins(longer: Path | None, shorter: Path) -> bool:

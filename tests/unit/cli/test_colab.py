@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.fuzz.runs import finished
 from tests.fakes.plans import plan
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cli.main import main
@@ -28,6 +29,9 @@ def _run(home: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]
     return subprocess.run(
         argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
     )
+
+
+WHOLE = {"damaged": None, "replaced": None}
 
 
 def _json(home: Path, *arguments: str | Path) -> tuple[int, Any]:
@@ -54,10 +58,10 @@ def test_a_notebook_is_written_and_the_run_waits_until_its_own_zip_comes(tmp_pat
         archive.writestr(f"{run}/plan.json", frozen)
         end = {"t": 2e9, "kind": "end", "attempt": 1, "status": "finished", "reason": "completed", "steps": 9}
         archive.writestr(f"{run}/events/a0001-w000.jsonl", json.dumps({**end, "final": {}, "facts": {}}) + "\n")
-    assert _json(home, "import", path) == (0, {"run": run, "already": False, "left_out": [], "damaged": None})
+    assert _json(home, "import", path) == (0, {"run": run, "already": False, "left_out": [], **WHOLE})
     assert _json(home, "import", path, "--run", run) == (
         0,
-        {"run": run, "already": True, "left_out": [], "damaged": None},
+        {"run": run, "already": True, "left_out": [], **WHOLE},
     )
     assert _json(home, "show", run)[1]["status"] == "finished"
 
@@ -99,3 +103,21 @@ def test_ctrl_c_behind_the_last_step_of_an_import_is_told_with_what_is_here(
     assert "another-aaaa" not in told
     assert main(["delete", "digits-abcd"]) == 0
     assert not (tmp_path / "home" / "runs" / "digits-abcd").exists()
+
+
+def test_a_copy_that_differs_is_told_and_takes_the_place_of_the_run_here_by_an_option(tmp_path: Path) -> None:
+    home, friend = tmp_path / "home", finished(tmp_path / "there")
+    assert _run(home, "import", friend).returncode == 0
+    here = home / "runs" / friend.name / "events" / "a0001-w000.jsonl"
+    here.write_bytes(here.read_bytes()[: here.stat().st_size // 3])
+    done = _run(home, "import", friend)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"“{friend.name}” is here already, and the copy differs." in done.stderr
+    assert "the copy at step 20." in done.stderr and "--replace" in done.stderr
+    done = _run(home, "import", friend, "--replace")
+    assert (done.returncode, done.stdout) == (0, f"{friend.name}\n")
+    assert f"is in the trash as {friend.name}-2. Take it back: tpu-studio delete --undo" in done.stderr
+    here.write_bytes(here.read_bytes() + b'{"t":2e9,"kind":"metric","step":[21],"loss":[0.01]}\n')
+    done = _run(home, "import", friend)
+    assert (done.returncode, done.stdout) == (0, f"{friend.name}\n")
+    assert "was here already, and holds more. The run here ends at step 21, the copy at step 20." in done.stderr

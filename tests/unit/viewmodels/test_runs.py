@@ -13,6 +13,7 @@ from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.workflow.background import InlineTasks
+from tpu_studio.workflow.bringing import Imported
 from tpu_studio.workflow.ports import RunSummary
 from tpu_studio.workflow.trash import Deleted
 
@@ -106,8 +107,10 @@ class FakeRuns:
     def resume(self, run):
         self.calls.append(("resume", run))
 
-    def import_folder(self, folder):
-        return self.rows[0]
+    def import_folder(self, folder, *, replace=False):
+        if "import" in self.refuses and not replace:
+            raise self.refuses["import"]
+        return Imported(self.rows[0].run, replaced="digits-b2b2-2") if replace else self.rows[0]
 
     def export(self, run, destination):
         return destination / run
@@ -408,3 +411,21 @@ def test_a_run_is_renamed_and_begins_the_next_one_from_its_row():
     model.planned_again = begun.append
     model.plan_again("hands-2222")  # it goes on
     assert [job.name for job in begun] == ["hands"]
+
+
+def test_a_copy_that_differs_from_the_run_here_takes_its_place_by_a_button_and_the_other_comes_back_by_one():
+    facts = {"here_step": 73, "there_step": 132, "here_model": "damaged", "there_model": "whole"}
+    runs = FakeRuns(DONE, refuses={"import": RunError("import-differs", run="digits-k3f7", **facts)})
+    runs.trash.append(replace(DONE, run="digits-b2b2-2"))
+    model, told = watched(runs)
+    opened = []
+    model.opened = opened.append
+    model.open_folder(Path("/stick/digits-k3f7"))
+    title, text, more = told.pop()
+    assert "digits-k3f7" in title and more["action"] == "Take the copy" and opened == []
+    assert "ends at step 73, the copy at step 132. Its model is damaged here, and is whole in the copy." in text
+    more["act"]()
+    title, text, more = told.pop()
+    assert title == "The copy is here now" and "digits-b2b2-2" in text and opened == ["digits-k3f7"]
+    more["act"]()
+    assert [row.run for row in runs.rows] == ["digits-k3f7", "digits-b2b2-2"]

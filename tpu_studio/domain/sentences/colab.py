@@ -135,6 +135,6 @@ ERRORS: dict[str, Entry] = {
     "zip-other-course": lambda f: Sentence(
         f"{f.text('run', 'The run')} has ended here already, in another way than in {f.file('file', 'the zip')}",
         f"The notebook was run more than once. The result that is here stays. {_UNCHANGED}",
-        "To take in the other one, delete the run here first.",
+        "To have the other one instead: tpu-studio import … --replace, or delete the run here first; the trash keeps it.",
     ),
 }

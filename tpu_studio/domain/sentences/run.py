@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences.sentence import HUB_FOLDER, Entry, Facts, Sentence
+from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 from tpu_studio.wire import places
 from tpu_studio.wire.reasons import Reason
 
@@ -308,12 +308,6 @@ ERRORS: dict[str, Entry] = {
         f"A model is saved when a run is over or stopped. {_UNCHANGED}",
         "Wait, or stop and keep the model.",
     ),
-    "result-damaged": lambda f: Sentence(
-        f"The model of {_run(f)} is damaged",
-        f"{f.text('file', 'A file of it')} is not as the run wrote it, so nothing was copied. {_UNCHANGED}",
-        "If the run was copied here, import it again from a whole copy; else resume it, or train one epoch more from its "
-        "last checkpoint: the model is written anew then.",
-    ),
     "extend-by-nothing": Sentence(
         "Training further needs at least a little more", _UNCHANGED, "Give the number of epochs to add."
     ),
@@ -369,26 +363,6 @@ ERRORS: dict[str, Entry] = {
         f"{f.file('folder', 'The folder')} is there already",
         f"Nothing in it is overwritten. {_UNCHANGED}",
         "Choose another name.",
-    ),
-    "import-not-a-run": lambda f: Sentence(
-        f"{f.file('folder', 'The folder')} is not a run",
-        f"A run's folder holds a plan.json. {_UNCHANGED}",
-        HUB_FOLDER if f.raw("weights") is True else "Choose the run's folder itself.",
-    ),
-    "import-symlink": lambda f: Sentence(
-        "The folder holds a link that leads elsewhere",
-        f"{f.file()} could point at anything on this computer, so nothing was copied. {_UNCHANGED}",
-        "Copy the run's folder without links.",
-    ),
-    "import-special-file": lambda f: Sentence(
-        "The folder holds something that is no plain file",
-        f"{f.file()} is not part of a run. {_UNCHANGED}",
-        "Remove it and try again.",
-    ),
-    "import-failed": lambda f: Sentence(
-        "The run could not be copied",
-        f"The system says: {f.text('raw', 'no reason')}. The original is untouched.",
-        "Try again.",
     ),
     "start-failed": Sentence(
         "The training program could not be started",

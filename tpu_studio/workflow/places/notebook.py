@@ -80,13 +80,18 @@ RUNS = NotebookRuns
 
 
 def import_zip(
-    desktop: Desktop, path: Path, progress: Progress | None, expected: str, moving: Callable[[str], None]
+    desktop: Desktop,
+    path: Path,
+    progress: Progress | None,
+    expected: str,
+    moving: Callable[[str], None],
+    put_away: Callable[[str], str] | None,
 ) -> bringing.Imported:
     """Take the zip of a run in: a run of its own, or the rest of one that waits for it.
 
     Args:
         expected: Id of the run that it must be; "" takes any.
-        moving: As of `bringing.bring`.
+        moving, put_away: As of `bringing.bring`.
     """
     root = desktop.runs_folder
     try:
@@ -94,21 +99,23 @@ def import_zip(
             if expected and brought.plan.run != expected:
                 raise RunError("zip-other-run", file=str(path), run=expected, found=brought.plan.run)
             folder = root / brought.folder.name
-            if not (folder / PLAN).exists():
-                made = bringing.bring(
+            here = (folder / PLAN).exists()
+            if here and plans.frozen(folder) != brought.frozen:
+                raise RunError("zip-other-plan", file=str(path), run=folder.name)
+            found = None
+            if here and places.by_id(brought.plan.place).notebook and put_away is None:
+                found = _complete(desktop, folder, brought.folder, path)
+            if found is None or found.already:
+                found = bringing.bring(
                     brought.folder,
                     root,
                     desktop.install,
                     desktop.clock.now(),
                     complete=functools.partial(_await_rest_of_copy, desktop),
                     moving=moving,
+                    put_away=put_away,
                 )
-                return replace(made, left_out=(*made.left_out, *brought.left_out))
-            if plans.frozen(folder) != brought.frozen:
-                raise RunError("zip-other-plan", file=str(path), run=folder.name)
-            if not places.by_id(brought.plan.place).notebook:
-                return bringing.Imported(folder.name, already=True)
-            return replace(_complete(desktop, folder, brought.folder, path), left_out=brought.left_out)
+            return replace(found, left_out=(*found.left_out, *brought.left_out))
     except OSError as error:
         raise desk.disk_error(error, root) from error
 
