@@ -163,6 +163,8 @@ class _Steps:
 
     def plan(self, *, advise: bool = True) -> Planning:
         """With all that is known by now."""
+        from tpu_studio.workflow.desk import free_bytes
+
         sources = Sources(
             catalogues(),
             timing=self._timing,
@@ -171,6 +173,7 @@ class _Steps:
             checked=self._checked,
             bucket=self._bucket,
             own=self._own_runs,
+            free_bytes=lambda: free_bytes(self._services.home),
         )
         return plan_job(self.draft, sources, self._now, advise=advise)
 

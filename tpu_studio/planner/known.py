@@ -32,6 +32,7 @@ class Known:
         preset: Of the folder that the model begins from; None where it begins from none, or has a problem.
         preset_problem: That problem, as an id and facts.
         starter: The problem of the starter weights that the model begins from, "" where there is none.
+        free_bytes: On the disk of runs here; None where nobody looked.
         own: This person's runs of before, which correct the estimate (``planner.own``).
     """
 
@@ -47,6 +48,7 @@ class Known:
     starter: str = ""
     preset: Preset | None = None
     preset_problem: ModelError | None = None
+    free_bytes: int | None = None
     own: OwnRuns | None = None
 
     @property

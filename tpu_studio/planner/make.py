@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.planner import checks, presets, rented
+from tpu_studio.planner import checks, presets, rented, room
 from tpu_studio.planner.facts import checks_of
 from tpu_studio.planner.floor import utilisation
 from tpu_studio.planner.known import NOTHING_KNOWN, Known
@@ -178,6 +178,7 @@ def _checks(parts: Parts, limits: Limits) -> list[Check]:
         checks.of_place(resolved, sized.rented),
         question.planner.checks(parts),
         checks.of_memory(sized.memory, needed, limit, resolved, sized.devices),
+        room.of_disk(resolved.job.where.place, sized.work.params, resolved.steps, known.free_bytes),
         checks.of_bucket(resolved, limits.extras),
         checks.of_time_and_money(
             resolved, parts.estimate, limits.hours, limits.money, job.given, limits.price, limits.extras

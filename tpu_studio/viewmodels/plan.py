@@ -228,6 +228,8 @@ class PlanViewModel(Editing, Starting):
 
     def _sources(self) -> Sources:
         from tpu_studio.domain.renewed import catalogues
+        from tpu_studio.wire.homes import home_folder
+        from tpu_studio.workflow.desk import free_bytes
         from tpu_studio.workflow.planning import Bucket, Sources
 
         region, kept_days = self._bucket
@@ -240,6 +242,7 @@ class PlanViewModel(Editing, Starting):
             bucket=lambda place: Bucket(region if places.by_id(place).charges else "", kept_days.get(place, 0)),
             own=self._taught,
             preset=self._presets.of,
+            free_bytes=lambda: free_bytes(home_folder()),
         )
 
     def _where(self, plan: Plan | None) -> planwhere.WhereView:

@@ -33,7 +33,6 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_LENGTH = 8
 _KEY = re.compile(r"[0-9a-f]{64}")
 _LOOK_AGAIN_S = 0.05
-_COPIES, _LOG_BYTES = 5, 1 << 20
 
 
 def install_id(home: Path) -> str:
@@ -108,10 +107,20 @@ def disk_error(error: OSError, folder: Path) -> RunError:
     return RunError("disk-full" if full else "folder-unwritable", folder=str(folder), raw=str(error))
 
 
+def free_bytes(home: Path) -> int | None:
+    """On the disk of *home*, which need not be there yet; None where the system does not tell."""
+    there = next((path for path in (home, *home.parents) if path.is_dir()), home)
+    try:
+        return shutil.disk_usage(there).free
+    except OSError:
+        return None
+
+
 def check_room(folder: Path, plan: Plan) -> None:
-    """That a run of *plan* in *folder* can end with a model: room for one copy of its weights with the optimizer's two
-    moments, for the model as Keras file and as SavedModel, and for its log. Raises RunError ``disk-full``."""
-    need, free = _LOG_BYTES + _COPIES * 4 * plan.memory.params, shutil.disk_usage(folder).free
+    """That a run of *plan* in *folder* can end with a model. Raises RunError ``disk-full``."""
+    from tpu_studio.planner.room import least_bytes  # with the planner's words, which most verbs do without
+
+    need, free = least_bytes(plan.memory.params), shutil.disk_usage(folder).free
     if free < need:
         raise RunError("disk-full", folder=str(folder), need_bytes=need, free_bytes=free)
 

@@ -62,6 +62,7 @@ class Sources:
         own: Runs of before.
         preset: Of the folder that the job's model begins from, or why that cannot be.
         starter: The problem of the starter weights that it begins from; "": they are here, or it begins from none.
+        free_bytes: On the disk of runs here.
     """
 
     catalogues: Catalogues
@@ -73,6 +74,7 @@ class Sources:
     own: OwnRuns | None = None
     starter: Callable[[Plan], str] = starter_problem
     preset: Callable[[Job], Begins] = preset_of
+    free_bytes: Callable[[], int | None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def plan_job(draft: Draft, sources: Sources, now: float, *, advise: bool = True)
     Raises:
         JobError: A model name or an option of it that does not exist.
     """
-    known = _known(draft, sources)
+    known = replace(_known(draft, sources), free_bytes=sources.free_bytes())
     bare = make_plan(draft.job, draft.look, known, now=now, advise=False)
     if seen := sources.model(bare):
         known = replace(known, model_facts={**known.model_facts, **seen})

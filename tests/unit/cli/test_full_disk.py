@@ -54,3 +54,16 @@ def test_what_takes_room_is_still_refused_there_by_its_reason(disk: Path):
     fill(disk)
     code, told = terminal.json("extend", told["run"], "--epochs", "1")
     assert (code, told["error"]["id"]) == (1, "disk-full"), json.dumps(told)
+
+
+def test_a_plan_on_a_disk_that_is_nearly_full_says_what_is_needed_and_what_is_free(disk: Path):
+    terminal = Terminal(disk / "home")
+    assert "nearly full" not in terminal.run("plan", JOB).stderr
+    (disk / "big").write_bytes(b"x" * (free(disk) - (300 << 10)))
+    done = terminal.run("plan", JOB)
+    assert done.returncode == 0
+    words = " ".join((done.stdout + done.stderr).split())
+    assert "This computer's disk is nearly full" in words and "are free. There is no room for one checkpoint" in words
+    _, told = terminal.json("plan", JOB)
+    (check,) = [check for check in told["checks"] if check["id"] == "disk-nearly-full"]
+    assert check["facts"]["free_bytes"] < 300 << 10 < check["facts"]["need_bytes"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from tests.fakes.looks import DIGITS
 from tests.fakes.planning import TOLD, World
@@ -491,3 +494,13 @@ def test_a_cost_limit_with_two_readings_is_asked_about_and_nothing_starts_meanwh
     one.model.set_text("limits.money_usd", field.offers[1][1])
     assert one.view.job["limits.money_usd"] == 2500
     assert not _money(one).offers and not _money(one).error
+
+
+def test_a_disk_that_is_nearly_full_is_among_what_the_page_warns_of(monkeypatch: pytest.MonkeyPatch):
+    one = World()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(1 << 40, 0, 300 << 10))
+    one.model.choose_data("digits", None)
+    plan = one.view.plan
+    assert plan is not None
+    (check,) = [check for check in plan.checks if check.id == "disk-nearly-full"]
+    assert check.level == "warning" and check.facts["free_bytes"] == 300 << 10

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.looks import DIGITS, HANDS, NOW, counted, job
+from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.timing import Timing
 from tpu_studio.viewmodels import planwhere, planwords
 from tpu_studio.wire.plan import Plan
@@ -91,3 +93,21 @@ def test_steps_are_timed_where_they_tell_something(tmp_path: Path) -> None:
     assert not wants_timing(own, plan_job(own, Sources(SHIPPED), NOW))
     agreed = replace(own, own=replace(file, agreed=frozenset({"computer"})))
     assert wants_timing(agreed, plan_job(agreed, Sources(SHIPPED), NOW))
+
+
+@pytest.mark.parametrize(
+    ("place", "times"), [("computer", 14), ("practice", 14), ("cloud", 5), ("colab", 5)]
+)  # the weights: four checkpoints of three each and the model twice here, one and twice where only the result comes
+def test_a_disk_without_the_room_that_the_run_needs_is_warned_of_with_both_figures(place: str, times: int) -> None:
+    plan = plan_job(at(place), Sources(SHIPPED), NOW).plan
+    log = (1 << 20) + (200 * plan.steps if times == 14 else 0)
+    need = times * 4 * plan.memory.params + log
+    assert not [check for check in plan.checks if check.id == "disk-nearly-full"]
+    enough = plan_job(at(place), Sources(SHIPPED, free_bytes=lambda: need), NOW).plan
+    assert enough.checks == plan.checks
+    short = plan_job(at(place), Sources(SHIPPED, free_bytes=lambda: need - 1), NOW).plan
+    (check,) = [check for check in short.checks if check.id == "disk-nearly-full"]
+    assert (check.level, check.facts["need_bytes"], check.facts["free_bytes"]) == ("warning", need, need - 1)
+    said = say_finding(check.id, check.facts)
+    assert figures.size(need) in said.meaning and figures.size(need - 1) in said.meaning
+    assert ("nothing is lost" in said.meaning.lower()) == (times == 5)

@@ -319,6 +319,7 @@ CHECKS: dict[str, Entry] = {
         "It would take many hours or days. You can stop at any time and keep the model.",
         "Choose a smaller model, or fewer epochs.",
     ),
+    "disk-nearly-full": lambda f: _disk(f),
     "memory-does-not-fit": lambda f: Sentence(
         "This does not fit into the computer's memory",
         f"It needs about {f.bytes('needs_bytes')}; there are {f.bytes('limit_bytes', 'fewer')}. {NOTHING_CHARGED}",
@@ -330,6 +331,24 @@ CHECKS: dict[str, Entry] = {
         "Close what you do not need, or take fewer per step." if "by" not in f else "Take fewer per step to be safe.",
     ),
 }
+
+
+def _disk(f: Facts) -> Sentence:
+    need, free = f.bytes("need_bytes", "more than there is"), f.bytes("free_bytes", "too little")
+    if f.raw("here") is False:
+        meaning = (
+            "The machine is not on it, but the model and the curves come here. Nothing is lost by a full disk there."
+        )
+    elif f.raw("free_bytes", 0) < f.raw("least_bytes", 0):
+        meaning = "There is no room for one checkpoint and the model, so it does not begin as things are."
+    else:
+        meaning = "A run that finds the disk full ends, and what it had not copied until then is lost."
+    return Sentence(
+        "This computer's disk is nearly full",
+        f"The run needs about {need} for its checkpoints, its model and its curves; {free} are free. {meaning} "
+        f"{NOTHING_CHARGED}",
+        "Free some space first.",
+    )
 
 
 def _either(f: Facts) -> str:
