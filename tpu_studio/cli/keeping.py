@@ -16,10 +16,11 @@ from tpu_studio.cli.trusting import of_run
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels.onepage import ENDINGS
 from tpu_studio.wire import places
-from tpu_studio.wire.errors import BadInput, StudioError
+from tpu_studio.wire.errors import BadInput, RunError, StudioError
 from tpu_studio.wire.runfolder import newest_copy
 from tpu_studio.wire.visible import one_line, visible
 from tpu_studio.workflow.consent import is_imported
+from tpu_studio.workflow.desk import is_full
 from tpu_studio.workflow.ports import RunSummary
 
 if TYPE_CHECKING:
@@ -44,13 +45,16 @@ def runs(arguments: Arguments, output: Output) -> int:
             return _deleted(reading.deleted(), output)
         rows = reading.list()
         tell_only_reading(services, output)
+        full = is_full(services.home)
     if any(_unheard(row, time.time()) and not _is_copy(row) for row in rows):
         output.say("“ago”: nobody has looked since. “tpu-studio watch RUN” or the window brings it up to date.")
+    if full and (mine := [row for row in rows if row.goes_on_rented and not _is_copy(row)]):
+        output.say(_disk_full(mine[0]))
     if any(row.unread for row in rows):
         output.say(
             "“being read”: it has megabytes of events. “tpu-studio runs” goes on where it ended; “show RUN” reads all."
         )
-    output.answer({"runs": [as_json(row) for row in rows]}, _as_table(rows) if rows else "No runs yet.")
+    output.answer({"runs": [as_json(row) for row in rows]}, _as_table(rows, full) if rows else "No runs yet.")
     return 0
 
 
@@ -68,6 +72,7 @@ def show(arguments: Arguments, output: Output) -> int:
         following = services.reading.follow(arguments.run)
         tell_only_reading(services, output)
         following.poll()
+        full = row.goes_on_rented and not _is_copy(row) and is_full(services.home)
         logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []
         causes = _causes(following) if row.status == "failed" else None
         following.close()
@@ -90,6 +95,8 @@ def show(arguments: Arguments, output: Output) -> int:
             told["causes"] = [cause.to_json() for cause in causes]
         story = story_of(row.place, following.view)
         spoken = [visible(story.spoken)] if story is not None else []
+        if full:
+            spoken.append(_disk_full(row, rented=bool(following.view.unproved)))
         receipt = _receipt(Path(told["folder"]), parts or [])
         told["receipt"] = [asdict(fact) for fact in receipt]
         bill = [*_part_lines(parts or []), *_receipt_lines(receipt)]
@@ -357,7 +364,8 @@ def as_json(row: RunSummary) -> dict[str, object]:
     }
 
 
-def _as_table(rows: list[RunSummary]) -> str:
+def _as_table(rows: list[RunSummary], full: bool = False) -> str:
+    """*full*: the disk is, and of a rented run nothing more comes here."""
     from tpu_studio.domain.sentences import say
     from tpu_studio.viewmodels.runrows import cost_kind
 
@@ -376,8 +384,9 @@ def _as_table(rows: list[RunSummary]) -> str:
         most = max(row.usd, row.usd_most)
         if _is_copy(row):
             state += ", imported"
-        elif old := _unheard(row, time.time()):
-            state += f", {old} ago"
+        else:
+            old = _unheard(row, time.time())
+            state += (f", {old} ago" if old else "") + (", disk full here" if full and row.goes_on_rented else "")
         lines.append(
             [
                 row.run,
@@ -394,9 +403,15 @@ def _as_table(rows: list[RunSummary]) -> str:
 
 def _unheard(row: RunSummary, now: float) -> str:
     """How long ago a rented run that goes on was last heard of; "" where somebody follows it, or it is over."""
-    goes_on = places.by_id(row.place).rents and not row.problem and not (row.over and row.settled)
     silent_s = now - row.seen
-    return figures.duration(silent_s) if goes_on and row.seen and silent_s > FOLLOWED_S else ""
+    return figures.duration(silent_s) if row.goes_on_rented and row.seen and silent_s > FOLLOWED_S else ""
+
+
+def _disk_full(row: RunSummary, **known: object) -> str:
+    """What a full disk here means for a rented run that goes on."""
+    from tpu_studio.domain.sentences import say
+
+    return str(say(RunError("run-not-recorded", run=row.run, full=True, place=row.place, **known)))
 
 
 def _age(row: RunSummary) -> list[list[str]]:

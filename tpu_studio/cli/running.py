@@ -261,11 +261,16 @@ def _clock_off(services: Studio, run_id: str) -> str:
 
 
 def _lost(services: Studio, run_id: str, view: RunView) -> str:
-    """That the project of a run was shut down while its machine may be there: what a title alone does not tell."""
-    from tpu_studio.domain.sentences import say_untended
+    """What a title alone does not tell: that the project of a run was shut down while its machine may be there, or that
+    this computer's disk is full."""
+    from tpu_studio.domain.sentences import say, say_untended
 
-    problem = services.driver.problems.get(run_id) if view.unproved else None
-    return str(say_untended(problem)) if problem is not None and problem.id == "project-deleted" else ""
+    problem = services.driver.problems.get(run_id)
+    if problem is not None and problem.id == "run-not-recorded":
+        return str(say(problem))
+    return (
+        str(say_untended(problem)) if problem is not None and problem.id == "project-deleted" and view.unproved else ""
+    )
 
 
 def drive(services: Studio, run_id: str, turn_at: float) -> float:

@@ -32,6 +32,7 @@ _PHASES = {
 }
 FROM_COLAB = "Waiting for Colab"
 BEING_READ = "Being read"
+DISK_FULL = "Disk full here"
 NEAR_CAP = 0.8
 _BY_LIMIT = ("time-limit", "money-limit")
 _MAY_EXTEND = ("completed", "early-stopped", "stopped-by-user")
@@ -165,12 +166,20 @@ class RunRow:
                 return 0, self.created
 
 
-def rows_of(summaries: Iterable[RunSummary], now: float | None = None) -> tuple[RunRow, ...]:
-    return tuple(sorted((row_of(summary, now) for summary in summaries), key=lambda row: -row.created))
+def rows_of(
+    summaries: Iterable[RunSummary], now: float | None = None, *, disk_full: bool = False
+) -> tuple[RunRow, ...]:
+    rows = (row_of(summary, now, disk_full=disk_full) for summary in summaries)
+    return tuple(sorted(rows, key=lambda row: -row.created))
 
 
-def row_of(known: RunSummary, now: float | None = None) -> RunRow:
-    """A summary in words. *now*: seconds since 1970, for "today"; None: by this computer's clock."""
+def row_of(known: RunSummary, now: float | None = None, *, disk_full: bool = False) -> RunRow:
+    """A summary in words.
+
+    Args:
+        now: Seconds since 1970, for "today"; None: by this computer's clock.
+        disk_full: This computer's disk is, so of a rented run nothing more comes here: its state is of then.
+    """
     status, tone = status_of(known)
     at = places.by_id(known.place)
     icon, place = (at.icon, at.title) if not known.problem else ("monitor", "Unknown")
@@ -184,6 +193,8 @@ def row_of(known: RunSummary, now: float | None = None) -> RunRow:
         status, tone = BEING_READ, "neutral"
     elif copy:  # its own claim: nothing of it is green, and nothing of it goes on here
         status, tone = (status, "neutral" if tone == "ok" else tone) if known.over else ("Unfinished copy", "neutral")
+    elif disk_full and known.goes_on_rented:
+        status, tone = DISK_FULL, "bad"
     return RunRow(
         run=known.run,
         name=known.name,

@@ -182,6 +182,7 @@ class RunsViewModel:
         settle = now - self._settled_at >= SETTLE_EVERY_S
 
         def work() -> tuple[tuple[RunRow, ...], tuple[Deleted, ...], OwnRuns]:
+            from tpu_studio.workflow.desk import is_full
             from tpu_studio.workflow.forgetting import own_runs
 
             found = runs.list(self._take)
@@ -189,7 +190,8 @@ class RunsViewModel:
                 self._settled_at = now
                 runs.reconcile()  # a run that nobody guards any more is given its end
                 found = runs.list(self._take)
-            return rows_of(found, now), tuple(runs.deleted()), own_runs(found)
+            full = bool(found) and is_full(found[0].folder.parent)
+            return rows_of(found, now, disk_full=full), tuple(runs.deleted()), own_runs(found)
 
         self._tasks.submit(work, done=self._seen, failed=self._unread)
 

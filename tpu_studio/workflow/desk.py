@@ -33,6 +33,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_LENGTH = 8
 _KEY = re.compile(r"[0-9a-f]{64}")
 _LOOK_AGAIN_S = 0.05
+_LEAST_BYTES = 1 << 20  # with less, SQLite's journal and the run's events find no room in one turn or the next
 
 
 def install_id(home: Path) -> str:
@@ -114,6 +115,12 @@ def free_bytes(home: Path) -> int | None:
         return shutil.disk_usage(there).free
     except OSError:
         return None
+
+
+def is_full(home: Path) -> bool:
+    """Whether what a rented run does finds no room on the disk of *home*."""
+    free = free_bytes(home)
+    return free is not None and free < _LEAST_BYTES
 
 
 def check_room(folder: Path, plan: Plan) -> None:

@@ -257,6 +257,11 @@ class RunSummary:
     usd_limit: float | None = None
 
     @property
+    def goes_on_rented(self) -> bool:
+        """A machine is rented for it, may be there still, or will be."""
+        return places.by_id(self.place).rents and not self.problem and not (self.over and self.settled)
+
+    @property
     def progress(self) -> float:
         return min(1.0, self.step / self.steps_planned) if self.steps_planned else 0.0
 

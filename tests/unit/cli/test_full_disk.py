@@ -6,11 +6,18 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests.fakes.clouddesk import CloudDesk, trains
 from tests.fakes.disks import fill, small_disk
+from tests.fakes.skies import Sky
 from tests.fakes.terminal import JOB, Terminal
+from tests.fakes.views import view_of
+from tpu_studio.cli import running
+from tpu_studio.wire.errors import RunError
 
 
 @pytest.fixture
@@ -67,3 +74,29 @@ def test_a_plan_on_a_disk_that_is_nearly_full_says_what_is_needed_and_what_is_fr
     _, told = terminal.json("plan", JOB)
     (check,) = [check for check in told["checks"] if check["id"] == "disk-nearly-full"]
     assert check["level"] == "warning"
+
+
+def test_of_a_rented_run_that_goes_on_list_and_show_say_that_the_disk_here_is_full(tmp_path: Path):
+    desk = CloudDesk(tmp_path / "there", Sky())
+    trains(desk)
+    desk.turn()
+    desk.die()
+    with small_disk(tmp_path / "disk", megabytes=8) as disk:
+        terminal = Terminal(disk / "home")
+        shutil.copytree(desk.folder, disk / "home" / "runs" / desk.folder.name)
+        assert "disk" not in (done := terminal.run("runs")).stdout + done.stderr
+        filler = fill(disk)
+        done = terminal.run("runs")
+        assert f"{desk.folder.name}" in done.stdout and "disk full here" in done.stdout
+        assert "limits hold as before" in done.stderr and "Free some space" in done.stderr
+        done = terminal.run("show", desk.folder.name)
+        assert "This computer's disk is full" in done.stdout and "Its machine goes on" in done.stdout
+        filler.unlink()
+        assert "disk is full" not in (done := terminal.run("show", desk.folder.name)).stdout + done.stderr
+
+
+def test_who_runs_or_watches_a_rented_run_reads_once_what_a_full_disk_means():
+    problem = RunError("run-not-recorded", run="r", full=True, place="practice", rented=False)
+    services: Any = SimpleNamespace(driver=SimpleNamespace(problems={"r": problem}))
+    told = running._lost(services, "r", view_of())
+    assert "none is rented until there is room" in told and "Free some space" in told

@@ -1,6 +1,7 @@
 """The list of runs: rows in words, sorting and finding, deleting with undo, and what is told when a run ends."""
 
 import datetime
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -429,3 +430,18 @@ def test_a_copy_that_differs_from_the_run_here_takes_its_place_by_a_button_and_t
     assert title == "The copy is here now" and "digits-b2b2-2" in text and opened == ["digits-k3f7"]
     more["act"]()
     assert [row.run for row in runs.rows] == ["digits-k3f7", "digits-b2b2-2"]
+
+
+def test_on_a_full_disk_the_row_of_a_rented_run_says_so_and_those_of_others_do_not():
+    rented = replace(LIVE, place="practice", settled=False)
+    assert (row_of(rented).status, row_of(rented, disk_full=True).status) == ("Training 62%", "Disk full here")
+    assert row_of(rented, disk_full=True).tone == "bad"
+    for other in (LIVE, DONE, replace(rented, over=True, status="finished", reason="completed", settled=True)):
+        assert row_of(other, disk_full=True).status == row_of(other).status
+
+
+def test_the_list_looks_at_the_disk_that_the_runs_lie_on(monkeypatch):
+    rented = replace(LIVE, place="practice", settled=False)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(1 << 40, 0, 170 << 10))
+    model, _ = watched(FakeRuns(rented))
+    assert [row.status for row in model.state.value.rows] == ["Disk full here"]

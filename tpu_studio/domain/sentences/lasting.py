@@ -31,6 +31,27 @@ def _taken_over(f: Facts) -> Sentence:
     )
 
 
+def _not_recorded(f: Facts) -> Sentence:
+    """Facts: *full*, else it is not writable; *place*; *rented*: a machine may be there, absent: nobody knows here."""
+    full, charges = f.raw("full") is True, "place" not in f or places.by_id(f.text("place")).charges
+    if f.raw("rented") is False:
+        meaning = "No machine is rented now, so nothing is charged, and none is rented until there is room."
+    else:
+        meaning = (
+            f"Its machine goes on{', and is charged for' if charges else ''}. The limits hold as before: by the machine "
+            "itself, by the stops outside it, and from here. No new machine is rented, and what it says waits in the "
+            f"bucket{'' if charges else '; nothing is charged'}."
+        )
+    raw = f" The system says: {f.text('raw')}." if "raw" in f else ""
+    return Sentence(
+        "This computer's disk is full: what the run does cannot be kept here"
+        if full
+        else "The run's folder cannot be written: what it does cannot be kept here",
+        meaning + raw,
+        "Free some space; the rest is fetched then." if full else "Make the folder writable; the rest is fetched then.",
+    )
+
+
 ERRORS: dict[str, Entry] = {
     "run-taken-over": _taken_over,
     "stop-not-sent": lambda f: Sentence(
@@ -40,17 +61,7 @@ ERRORS: dict[str, Entry] = {
         f"{f.text('raw', 'no reason')}.",
         "Free some space, or see that this computer is connected, and stop it again.",
     ),
-    "run-not-recorded": lambda f: Sentence(
-        "The disk is full: what the run does cannot be kept here"
-        if f.raw("full") is True
-        else "The run's folder cannot be written: what it does cannot be kept here",
-        f"The run goes on in the cloud, is charged for, and is seen to from here as before: stopped at its limits, its "
-        f"machine deleted. No new machine is rented. What it says waits in the bucket. The system says: "
-        f"{f.text('raw', 'no reason')}.",
-        "Free some space; the rest is fetched then."
-        if f.raw("full") is True
-        else "Make the folder writable; the rest is fetched then.",
-    ),
+    "run-not-recorded": lambda f: _not_recorded(f),
     "journal-put-aside": lambda f: Sentence(
         "The notebook of TPU Studio was damaged, and a new one was begun",
         f"The damaged one is kept as {f.file('file')}. What your runs have open on rented machines was read from their "

@@ -148,7 +148,7 @@ class Driver:
                 self._before[run] = self._runs.pop(run)  # connect anew: credentials, or the port, may have changed
         if self.problems.get(run) is None or self.problems[run].id != error.id:
             _log.info("run %s: %s", run, error)
-        self.problems[run] = _told(error, run)
+        self.problems[run] = _told(error, run, known)
         failures = known.failures if known is not None else 3
         speed = known.side.speed if known is not None else 1.0
         most_s = SIGNED_OUT_S if isinstance(error, SignedOut) else 64.0
@@ -483,14 +483,15 @@ def _problem(run: Watched) -> StudioError | None:
         bucket = run.side.mailbox.bucket
         return RunError("run-taken-over", run=run.folder.name, place=run.plan.place, bucket=bucket, **facts)
     problem = run.disk or run.unheard
-    return None if problem is None else _told(problem, run.folder.name)
+    return None if problem is None else _told(problem, run.folder.name, run)
 
 
-def _told(error: StudioError, run: str) -> StudioError:
+def _told(error: StudioError, run: str, known: Watched | None) -> StudioError:
     """Of a disk: what that means for a run that is charged for."""
     if error.id not in ("disk-full", "folder-unwritable"):
         return error
-    return RunError("run-not-recorded", run=run, full=error.id == "disk-full", raw=error.facts.get("raw"))
+    there = {"place": known.plan.place, "rented": bool(known.state.there)} if known is not None else {}
+    return RunError("run-not-recorded", run=run, full=error.id == "disk-full", raw=error.facts.get("raw"), **there)
 
 
 def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | None:

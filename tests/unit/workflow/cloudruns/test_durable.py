@@ -191,6 +191,20 @@ def disk(desk: CloudDesk, monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch, desk)
 
 
+def test_before_a_machine_is_rented_a_full_disk_is_told_with_what_it_means_and_what_to_do(
+    desk: CloudDesk, sky: Sky, disk: Disk
+) -> None:
+    disk.full = True
+    desk.turn()
+    assert sky.nodes == {}
+    said = say(desk.driver.problems[RUN])
+    assert said.title.startswith("This computer's disk is full")
+    assert "No machine is rented now" in said.meaning and "Free some space" in said.action
+    disk.full = False
+    trains(desk)
+    assert sky.nodes and RUN not in desk.driver.problems
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EIO])
 def test_on_a_full_or_read_only_disk_the_run_is_driven_on_and_its_hung_machine_deleted(
     desk: CloudDesk, sky: Sky, disk: Disk, code: int
@@ -207,6 +221,7 @@ def test_on_a_full_or_read_only_disk_the_run_is_driven_on_and_its_hung_machine_d
     assert sky.nodes == {}
     assert desk.driver.problems[RUN].id == "run-not-recorded"
     assert desk.driver.problems[RUN].facts["full"] is (code == errno.ENOSPC)
+    assert "limits hold as before" in say(desk.driver.problems[RUN]).meaning
     disk.full = False
     ends(desk, "machine-silent")
     kinds = [one.kind for one in desk.said("leaving")] + [one.kind for one in desk.said("deleted")]
