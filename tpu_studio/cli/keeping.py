@@ -108,7 +108,8 @@ def _causes(following: Any) -> tuple[Cause, ...]:
     """What the log of a run that failed shows, by the rules of `explain`."""
     from tpu_studio.domain.explaining import explain
 
-    return explain("\n".join(str(event.get("text", "")) for event in following.recent_logs())).causes
+    log = "\n".join(str(event.get("text", "")) for event in following.recent_logs())
+    return explain(log, rented=places.by_id(following.plan.place).rents).causes
 
 
 def _known(causes: tuple[Cause, ...] | None) -> list[str]:
@@ -472,7 +473,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     if said := runpace.notice(following.plan, view, forecast(following.plan, view)):
         text += f"\n{said}"
     if view.end is not None:
-        facts = {**view.end.facts, **model_from_before(row.folder)}
+        facts = {**view.end.facts, **model_from_before(row.folder), "run": row.run}
         try:
             text += f"\n{say_reason(Reason(view.end.reason), facts, place=row.place, usd=row.usd, copy=copy)}"
         except ValueError:  # a reason of a newer version

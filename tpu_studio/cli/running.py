@@ -405,14 +405,14 @@ def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
     cause = view.end.facts.get("error")
     place = plans.read(folder).place
     try:
-        facts = {**view.end.facts, **model_from_before(folder)}
+        facts = {**view.end.facts, **model_from_before(folder), "run": run_id}
         said = say_reason(Reason(view.end.reason), facts, place=place, usd=view.usd)
     except ValueError:  # a reason of a newer version
         said = Sentence(f"It ended: {view.end.reason}")
     if (
         isinstance(cause, str) and not places.by_id(place).rents
     ):  # the reason is a kind of trouble; this is the trouble itself
-        said = say(StudioError(cause, **{name: fact for name, fact in view.end.facts.items() if name != "id"}))
+        said = say(StudioError(cause, **{name: fact for name, fact in facts.items() if name != "id"}))
     after = f" after {view.end.steps:,} steps" if view.end.steps else ""
     output.say(f"{run_id}: {said.title}{after}.")
     for line in (said.meaning, said.action):

@@ -13,6 +13,7 @@ import pytest
 
 from tests.fakes.clouddesk import CloudDesk, trains
 from tests.fakes.disks import fill, small_disk
+from tests.fakes.fuzz.runs import finished
 from tests.fakes.skies import Sky
 from tests.fakes.terminal import JOB, Terminal
 from tests.fakes.views import view_of
@@ -100,3 +101,19 @@ def test_who_runs_or_watches_a_rented_run_reads_once_what_a_full_disk_means():
     services: Any = SimpleNamespace(driver=SimpleNamespace(problems={"r": problem}))
     told = running._lost(services, "r", view_of())
     assert "none is rented until there is room" in told and "Free some space" in told
+
+
+def test_a_run_on_this_computer_that_found_its_disk_full_speaks_of_no_rented_machine_and_names_the_verb(tmp_path: Path):
+    terminal, source = Terminal(tmp_path / "home"), finished(tmp_path / "there")
+    folder = terminal.home / "runs" / source.name
+    shutil.copytree(source, folder)
+    (events,) = (folder / "events").glob("a0001-*.jsonl")
+    kept = [line for line in events.read_text().splitlines() if '"kind":"end"' not in line]
+    log = {"t": 2e9, "kind": "log", "text": "OSError: [Errno 28] No space left on device"}
+    end = {"t": 2e9, "kind": "end", "attempt": 1, "status": "failed", "reason": "disk-full", "steps": 12, "final": {}}
+    told = [json.dumps(one) for one in (log, {**end, "facts": {"saved_step": 10}})]
+    events.write_text("\n".join([*kept, *told]) + "\n")
+    shown = terminal.run("show", source.name).stdout
+    assert "The disk is full" in shown and "Its log shows: " in shown and "it ran on this computer" in shown
+    assert "rented" not in shown and "TPU" not in shown
+    assert f"Free some space, then choose “Resume” (tpu-studio resume {source.name})." in shown

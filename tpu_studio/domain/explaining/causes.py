@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.domain.explaining.logtext import discreet_line
 from tpu_studio.domain.explaining.pieces import Pieces
-from tpu_studio.domain.explaining.rules import MONEY, Rule, rules
+from tpu_studio.domain.explaining.rules import HERE, MONEY, Rule, rules
 from tpu_studio.wire.secrets import WIDEST
 
 LINES = 3  # of each cause
@@ -88,12 +88,13 @@ class _Sight:
     at: int  # where in the text the first is
 
 
-def explain(text: str, known: Sequence[Rule] | None = None) -> Explanation:
+def explain(text: str, known: Sequence[Rule] | None = None, *, rented: bool = True) -> Explanation:
     """What *text* shows.
 
     Args:
         text: As `log_text` gives it.
         known: Rules to go by; those that ship by default.
+        rented: It may come from a rented TPU, which is charged for; else from a run on this computer.
     """
     text = _without_repeats(text) + "\n"
     small = text.replace("\u0130", "i").lower()  # the one letter that would become two, and shift every place
@@ -107,7 +108,7 @@ def explain(text: str, known: Sequence[Rule] | None = None) -> Explanation:
     led_to = {one for sight in causes for one in sight.rule.explains}
     causes.sort(key=lambda sight: (sight.rule.id in led_to, -sight.rule.sure, sight.at))
     return Explanation(
-        tuple(_cause(sight, sight.rule.id in led_to) for sight in causes),
+        tuple(_cause(sight, sight.rule.id in led_to, MONEY if rented else HERE) for sight in causes),
         tuple(Harmless(sight.lines, sight.rule.title) for sight in seen if sight.rule.is_harmless),
     )
 
@@ -152,7 +153,7 @@ def _without_middle(line: str) -> str:
     return f"{left[: kept if kept >= 0 else len(left) - WIDEST]} … {right[begin:]}"
 
 
-def _cause(sight: _Sight, is_led_to: bool) -> Cause:
+def _cause(sight: _Sight, is_led_to: bool, money: Mapping[str, str]) -> Cause:
     rule = sight.rule
     has_all = rule.reads is not None and set(sight.figures) == set(rule.reads.groupindex)
     told = rule.figures.format(**sight.figures) if has_all else ""
@@ -161,7 +162,7 @@ def _cause(sight: _Sight, is_led_to: bool) -> Cause:
         title=rule.title,
         sure=round(rule.sure / 2 if is_led_to else rule.sure, 2),
         lines=sight.lines,
-        means=f"{told} {rule.means} {MONEY[rule.money]}".strip(),
+        means=f"{told} {rule.means} {money[rule.money]}".strip(),
         do=rule.do,
         verb=rule.verb,
         source=rule.source,

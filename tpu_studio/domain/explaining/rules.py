@@ -73,6 +73,12 @@ MONEY = {
     "closed": "Google may stop what runs, and delete data after a time.",
     "none": "It costs nothing by itself; a TPU that is rented meanwhile is charged for.",
 }
+_NOT_CHARGED = "Nothing is charged: it ran on this computer."
+HERE = dict.fromkeys(MONEY, _NOT_CHARGED) | {
+    "ended": f"The program has ended; what it learned after its last checkpoint is lost. {_NOT_CHARGED}",
+    "goes-on": "The program goes on. Nothing is charged: it runs on this computer.",
+}
+"""The same of a run on this computer."""
 _CAUSE = {"id", "title", "signs", "source", "test", "sure", "means", "money", "do"}
 _HARMLESS = {"id", "signs", "source", "test", "why"}
 _MAY = {"pattern", "reads", "besides", "unless", "explains", "figures", "verb"}

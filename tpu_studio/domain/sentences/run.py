@@ -8,7 +8,11 @@ from tpu_studio.wire import places
 from tpu_studio.wire.reasons import Reason
 
 _AS_IT_WAS = "Nothing was changed by this, or charged for it, and the last checkpoint of the model is safe."
-_RESUME = "“Resume” (tpu-studio resume)"
+
+
+def _resume(f: Facts) -> str:
+    """Button and verb; *run* is told where a person may copy it out of a terminal."""
+    return f"“Resume” (tpu-studio resume {f.text('run', 'RUN')})"
 
 
 def _kept(f: Facts) -> str:
@@ -22,9 +26,7 @@ def _kept(f: Facts) -> str:
 
 
 def _carry_on(f: Facts) -> str:
-    return (
-        f"{_RESUME} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last checkpoint'}."
-    )
+    return f"{_resume(f)} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last checkpoint'}."
 
 
 def model_from_before(f: Facts) -> str:
@@ -40,7 +42,7 @@ def _without_model(f: Facts, title: str) -> Sentence | None:
         return Sentence(
             f"{title} before a new model was written",
             f"Nothing was charged. {before}",
-            f"Try it, or go on: {_RESUME}.",
+            f"Try it, or go on: {_resume(f)}.",
         )
     kept = (
         "No copy of the model had been saved yet." if f.none("saved_step") else "A copy that was saved before is safe."
@@ -101,7 +103,7 @@ REASONS: dict[Reason, Entry] = {
     Reason.DATA_MISSING: lambda f: Sentence(
         "The data is not there any more",
         f"{f.file('path', 'The folder or file')} was moved, renamed or deleted. {_kept(f)}",
-        "Put it back, then press “Resume”.",
+        f"Put it back, then choose {_resume(f)}.",
     ),
     Reason.DATA_CHANGED: lambda f: Sentence(
         "The data has changed since the plan was made",
@@ -131,17 +133,17 @@ REASONS: dict[Reason, Entry] = {
     Reason.DISK_FULL: lambda f: Sentence(
         "The disk is full",
         f"A copy of the model could not be written. {_kept(f)}",
-        "Free some space, then press “Resume”.",
+        f"Free some space, then choose {_resume(f)}.",
     ),
     Reason.FOLDER_UNWRITABLE: lambda f: Sentence(
         "The run's folder cannot be written",
         f"Its rights may have changed, or the disk was removed. {_kept(f)}",
-        "Make the folder writable, then press “Resume”.",
+        f"Make the folder writable, then choose {_resume(f)}.",
     ),
-    Reason.CHECKPOINT_CORRUPT: Sentence(
+    Reason.CHECKPOINT_CORRUPT: lambda f: Sentence(
         "The saved copies are damaged",
         "Not one could be used, so nothing was trained. What the run had before is untouched. Nothing was charged.",
-        "Put “checkpoints” back from a copy of the run's folder, then press “Resume”, or start a new run.",
+        f"Put “checkpoints” back from a copy of the run's folder, then choose {_resume(f)}, or start a new run.",
     ),
     Reason.DEVICES_DIFFER: lambda f: Sentence(
         "The computer has other devices than the plan expects", _kept(f), "Plan the run again on this computer."
@@ -195,7 +197,8 @@ ERRORS: dict[str, Entry] = {
     "plan-unreadable": Sentence(
         "The plan of this run cannot be read",
         "The file plan.json is damaged, so nothing can be done with the run here. Its other files are untouched.",
-        "Put plan.json back from a copy of the folder. If it was on a rented machine, look at “What may cost money”.",
+        "Put plan.json back from a copy of the folder. If it was on a rented machine, look at “What may cost "
+        "money” (tpu-studio sweep).",
     ),
     "plan-too-large": lambda f: Sentence(
         f"The plan of this run would have {f.bytes('size')}",
