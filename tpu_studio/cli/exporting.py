@@ -13,6 +13,7 @@ from tpu_studio.cli.trusting import of_run
 from tpu_studio.domain import figures
 from tpu_studio.wire import exports, places
 from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.runfolder import has_plan
 
 
 def export(arguments: Arguments, output: Output) -> int:
@@ -25,10 +26,12 @@ def export(arguments: Arguments, output: Output) -> int:
         raise BadInput("command-line", raw="which folder? Or: --as page --to FILE", help="tpu-studio export --help")
     with studio() as services:
         folder = services.reading.export(arguments.run, arguments.folder, output.progress)
-        run_id = services.reading.folder(arguments.run).name
+        run = services.reading.folder(arguments.run, damaged=True)
         tell_only_reading(services, output)
-    output.say(f"{run_id} is exported: its model and its curves are there.")
-    output.answer({"run": run_id, "folder": str(folder)}, str(folder))
+    output.say(f"{run.name} is exported: its model and its curves are there.")
+    if not has_plan(run):
+        output.say("The run's own plan.json is missing, so nothing else can be done with it here.")
+    output.answer({"run": run.name, "folder": str(folder)}, str(folder))
     return 0
 
 
