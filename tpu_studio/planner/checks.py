@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any
 
 from tpu_studio.domain.catalogue import FLEX_START_MOST_S, title_of
@@ -105,8 +104,8 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
     if not job.model.is_own:
         return
     if model_facts.get("missing"):
-        file = str(job.model.file)
-        yield Check("model-file-missing", "error", f"“{PurePath(file).name}” is not there", None, {"file": file})
+        facts = {"file": str(job.model.file), "instead": model_facts.get("instead") or ""}
+        yield _own("model-file-missing", "error", facts)
         return
     if not consent or model_facts.get("sha256", consent) != consent:
         yield Check(

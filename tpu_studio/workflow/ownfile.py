@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
-from tpu_studio.wire import owncode, ownimports, places
+from tpu_studio.wire import owncode, ownimports, places, presets
 from tpu_studio.wire.secrets import line_of_secret
 from tpu_studio.wire.visible import numbered
 
@@ -27,6 +27,7 @@ class OwnFile:
     Attributes:
         text: What Python would read, each character that cannot be seen as its number.
         agreed: The places at which it may run.
+        instead: What is there where no file is *missing* only: "folder", or "weights" for a folder of KerasHub weights.
     """
 
     path: Path
@@ -34,6 +35,7 @@ class OwnFile:
     text: str = ""
     agreed: frozenset[str] = frozenset()
     missing: bool = False
+    instead: Literal["", "folder", "weights"] = ""
 
     @cached_property
     def secret_line(self) -> int | None:
@@ -50,10 +52,16 @@ def read(path: Path, consents: Consents | None) -> OwnFile:
     """Blocks. Raises OSError for a file that is there and cannot be read, else as ``owncode.read``."""
     data = owncode.read(path)
     if data is None:
-        return OwnFile(path, missing=True)
+        return OwnFile(path, missing=True, instead=_instead(path))
     sha256 = hashlib.sha256(data).hexdigest()
     agreed = frozenset(place for place in places.IDS if consents is not None and consents.agreed(sha256, place))
     return OwnFile(path, sha256, numbered(data.decode("utf-8", "backslashreplace")), agreed)
+
+
+def _instead(path: Path) -> Literal["", "folder", "weights"]:
+    if not path.is_dir():
+        return ""
+    return "weights" if presets.lies_in(path) else "folder"
 
 
 def agree(own: OwnFile, consents: Consents | None, place: str) -> OwnFile:

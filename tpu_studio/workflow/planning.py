@@ -158,7 +158,13 @@ def _known(draft: Draft, sources: Sources) -> Known:
     own, bucket = draft.own, sources.bucket(draft.place.id) if draft.place.rents else Bucket()
     facts: dict[str, object] = {}
     if own:
-        facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
+        facts = {
+            "sha256": own.sha256,
+            "missing": own.missing,
+            "instead": own.instead,
+            "secret_line": own.secret_line,
+            **own.asked,
+        }
     preset, problem = sources.preset(draft.job) if draft.job.model.folder else (None, None)
     return Known(
         sources.catalogues,

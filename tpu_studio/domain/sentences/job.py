@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences.sentence import HUB_PATH, NOTHING_CHARGED, Entry, Facts, Sentence
-from tpu_studio.wire import places
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire import places, starters
 from tpu_studio.wire.numerals import spelled
 from tpu_studio.wire.schema import BY_PATH
 
@@ -43,12 +43,27 @@ def _begin(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _preset(f: Facts) -> str:
+    """What may stand there: a folder of one's own, which is known by its slash, or the weights that come with it."""
+    value, known = f.text("value"), [str(one) for one in f.raw("allowed", []) if one != starters.NONE]
+    if ":" in value:
+        return (
+            "Names on the web are not fetched. Download the folder of KerasHub weights, choose the model “Pretrained network "
+            "of yours” (kerashub-backbone), and name the folder with a slash: model.preset=./FOLDER."
+        )
+    name = value if value and value == value.strip("/\\~. ") else "FOLDER"
+    besides = f" Or one of: {', '.join(known)}." if known else ""
+    return (
+        "If it is a folder of KerasHub weights on this disk, choose the model “Pretrained network of yours” "
+        f"(kerashub-backbone) and write it with a slash: model.preset=./{name}.{besides}"
+    )
+
+
 def _nearest(f: Facts) -> str:
     if "nearest" in f:
         return f"Did you mean “{f.text('nearest')}”?"
     if "allowed" in f:
-        folder = f" {HUB_PATH}" if f.text("key") == "model.preset" else ""
-        return f"It can be one of: {f.text('allowed')}.{folder}"
+        return _preset(f) if f.text("key") == "model.preset" else f"It can be one of: {f.text('allowed')}."
     return "Look it up in the list of settings, or take it out."
 
 

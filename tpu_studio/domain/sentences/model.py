@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 
-from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.domain.sentences.sentence import HUB_FOLDER, NOTHING_CHARGED, Entry, Facts, Sentence
+
+
+def _missing(f: Facts) -> Sentence:
+    """*instead*: what is there: a folder, or one with KerasHub weights."""
+    if "instead" not in f:
+        return Sentence(f"{f.file(default='The model file')} is not there", NOTHING_CHARGED, "Choose the file again.")
+    title = f"{f.file(default='What stands there')} is a folder, and a model file is Python code"
+    weights = f.raw("instead") == "weights"
+    return Sentence(title, NOTHING_CHARGED, HUB_FOLDER if weights else "Choose the Python file in it.")
+
 
 CHECKS: dict[str, Entry] = {
-    "model-file-missing": lambda f: Sentence(
-        f"{f.file(default='The model file')} is not there", NOTHING_CHARGED, "Choose the file again."
-    ),
+    "model-file-missing": lambda f: _missing(f),
     "model-file-consent": lambda f: Sentence(
         f"{f.file(default='Your model file')} runs only after you agree",
         "It is a program: it can read your files and use the network, like any program you start.",

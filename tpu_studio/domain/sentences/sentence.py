@@ -105,10 +105,6 @@ def _filled(entry: Callable[[Facts], Sentence], facts: Mapping[str, object]) -> 
 Entry = Sentence | Callable[[Facts], Sentence]
 
 NOTHING_CHARGED = "Nothing was charged."
-HUB_PATH = (
-    "For a folder of KerasHub weights on this disk choose the model “Pretrained network of yours” and write the folder's "
-    "path with a slash, as in ./weights; names on the web are not fetched."
-)
 HUB_FOLDER = (
     "It holds pretrained weights of KerasHub: choose the model “Pretrained network of yours”, and name the folder under "
     "Pretrained weights (model.preset)."
