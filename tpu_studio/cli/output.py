@@ -11,14 +11,20 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.secrets import without_secrets
 from tpu_studio.wire.visible import visible
 
+if TYPE_CHECKING:
+    from tpu_studio.domain.sentences import Sentence
+
 _BAR = 24
 _LINE_S, _AGAIN_S = 10.0, 600.0
+_OURS = "unexpected"  # a mistake of ours, whose details are in a file
+_DETAIL_LINES, _DETAIL_LETTERS = 8, 300
 
 
 class AnswerLost(Exception):
@@ -112,7 +118,7 @@ class Output:
                 }
             )
         self.say(f"{said.title}.")
-        for line in (said.meaning, said.action):
+        for line in (said.meaning, said.action, *_details(said, error)):
             if line:
                 self.say(f"  {line}")
 
@@ -129,7 +135,7 @@ class Output:
             where = str(log)
         except OSError:
             where = ""
-        told_as = StudioError("unexpected", raw=f"{type(error).__name__}: {error}", log=where)
+        told_as = StudioError(_OURS, raw=f"{type(error).__name__}: {error}", log=where)
         self.error(told_as)
         self.say(f"  Details: {where or told_as.facts['raw']}")
 
@@ -148,6 +154,17 @@ class Output:
         if self._bar_shown:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
             self._bar_shown = False
+
+
+def _details(said: Sentence, error: StudioError) -> list[str]:
+    """What a window folds away, where the sentence points to it: the last lines of what was said."""
+    if error.id == _OURS or "details" not in f"{said.meaning} {said.action}":
+        return []
+    told = str(error.facts.get("raw") or "").strip().splitlines()
+    if not told:
+        return []
+    cut = [f"… ({len(told) - _DETAIL_LINES:,} lines before)"] if len(told) > _DETAIL_LINES else []
+    return ["Details:", *cut, *(f"  {line[:_DETAIL_LETTERS]}" for line in told[-_DETAIL_LINES:])]
 
 
 def _is_a_tenth_more(share: float | None, told: float | None) -> bool:

@@ -1,0 +1,38 @@
+"""Where a sentence points to the details, a terminal shows them: it has nothing to unfold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.terminal import Terminal
+from tpu_studio.cli.output import Output
+from tpu_studio.practice import daemon
+from tpu_studio.wire.errors import NotReady, RunError
+
+
+def test_a_practice_cloud_that_does_not_start_shows_the_last_of_what_its_server_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = (
+        "\n".join(f"line {number}" for number in range(1, 20)) + "\nOSError: [Errno 99] Cannot assign requested address"
+    )
+
+    def start(*about: object, **more: object) -> None:
+        raise NotReady("practice-failed", raw=said)
+
+    monkeypatch.setattr(daemon, "start_or_join", start)
+    done = Terminal(tmp_path / "home").run("practice", "--detached")
+    lines = [line.strip() for line in done.stderr.splitlines()]
+    assert done.returncode == 4 and "Try again; if it stays, the details show what it said." in lines
+    after = lines[lines.index("Details:") + 1 :]
+    assert after[:2] == ["… (12 lines before)", "line 13"]
+    assert after[-1] == "OSError: [Errno 99] Cannot assign requested address"
+
+
+def test_of_other_errors_no_details_are_shown_and_none_where_there_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output(as_json=False)
+    output.error(RunError("import-failed", raw="secret words"))
+    output.error(NotReady("practice-failed"))
+    assert "Details" not in capsys.readouterr().err
