@@ -1,4 +1,4 @@
-"""``export``: the result of a run as a folder, as one page, or its model in another format."""
+"""``export``: the result of a run as a folder, the run as one page or one zip, or its model in another format."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ def export(arguments: Arguments, output: Output) -> int:
         if arguments.folder is not None:
             help = "tpu-studio export --help"
             raise BadInput("command-line", raw="one file goes to --to FILE, not to a DIR", help=help)
-        return _save_page(arguments, output) if arguments.form == "page" else _save_model(arguments, output)
+        saves = {"page": _save_page, "zip": _save_run}.get(arguments.form, _save_model)
+        return saves(arguments, output)
     if arguments.folder is None:
-        raise BadInput("command-line", raw="which folder? Or: --as page --to FILE", help="tpu-studio export --help")
+        raise BadInput(
+            "command-line",
+            raw="which folder? Or: --as zip --to FILE (the whole run), --as page --to FILE",
+            help="tpu-studio export --help",
+        )
     with studio() as services:
         folder = services.reading.export(arguments.run, arguments.folder, output.progress)
         run = services.reading.folder(arguments.run, damaged=True)
@@ -44,6 +49,21 @@ def _save_page(arguments: Arguments, output: Output) -> int:
         tell_only_reading(services, output)
     told = paging.save_page(page, arguments, output)
     output.answer({"run": page.run, **told}, str(told["file"]))
+    return 0
+
+
+def _save_run(arguments: Arguments, output: Output) -> int:
+    """Raises RunError: of `Runs.pack`, and of runs that cannot be found."""
+    with studio() as services:
+        packed = services.reading.pack(arguments.run, arguments.to, output.progress, replace=arguments.force)
+        run = services.reading.folder(arguments.run).name
+        tell_only_reading(services, output)
+    output.say(
+        f"{run}: saved whole as a zip ({figures.size(packed.bytes)}): plan, curves, checkpoints, model and report."
+    )
+    output.say(f"Elsewhere: tpu-studio import {packed.file.name}, or drop it on the window.")
+    output.say("Left out: your data. The plan names where it lies on this computer.")
+    output.answer({"run": run, "file": str(packed.file), "bytes": packed.bytes}, str(packed.file))
     return 0
 
 

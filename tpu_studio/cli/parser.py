@@ -199,7 +199,10 @@ def parser() -> argparse.ArgumentParser:
     )
     _run(export)
     export.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="where the model goes, new or empty")
-    _page(export, "one HTML file with curves to zoom, plan, cost and job file", exports.IDS)
+    whole = (
+        "zip: the whole run to send or keep, which `import` takes in elsewhere; its plan names where its data lies here"
+    )
+    _page(export, "one HTML file with curves to zoom, plan, cost and job file", exports.IDS, zip=whole)
     _trust(export)
 
     brought = verb(
@@ -414,11 +417,16 @@ def _job(verb: argparse.ArgumentParser) -> None:
     _trust(verb)
 
 
-def _page(verb: argparse.ArgumentParser, what: str, formats: Sequence[str] = ()) -> None:
+def _page(verb: argparse.ArgumentParser, what: str, formats: Sequence[str] = (), **more: str) -> None:
+    """*more*: help for other formats, by their names."""
     told = "; ".join(
-        [f"page: {what}, without data, keys and paths", *(f"{one}: {exports.by_id(one).about}" for one in formats)]
+        [
+            f"page: {what}, without data, keys and paths",
+            *more.values(),
+            *(f"{one}: {exports.by_id(one).about}" for one in formats),
+        ]
     )
-    verb.add_argument("--as", dest="form", choices=("page", *formats), help=told)
+    verb.add_argument("--as", dest="form", choices=("page", *more, *formats), help=told)
     verb.add_argument("--to", type=Path, metavar="FILE", help="where that file goes")
     verb.add_argument("--force", action="store_true", help="write over a file that is there")
 

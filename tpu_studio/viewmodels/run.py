@@ -226,6 +226,21 @@ class RunViewModel:
             ),
         )
 
+    def save_whole(self, file: Path) -> None:
+        """The whole run as a zip, over what is there: the dialog has asked."""
+        run, name = self.state.value.run, self.plan.job.name
+        self._do(
+            "exporting",
+            lambda: self._verbs.pack(run, file, replace=True),
+            lambda packed: self.tell(
+                f"{name} is saved whole",
+                f"It is {packed.file}, without your data. Dropped on TPU Studio elsewhere, it is this run.",
+                tone="ok",
+                action="Show in folder",
+                act=lambda: self.open_path(packed.file.parent),
+            ),
+        )
+
     def export_as(self, form: str, file: Path) -> None:
         """The model alone as *file*, in the format of that id (``wire.exports``), checked beside Keras."""
         name = self.plan.job.name

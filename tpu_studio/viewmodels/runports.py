@@ -23,6 +23,8 @@ class Verbs(Protocol):
 
     def export(self, run: str, destination: Path) -> Any: ...
 
+    def pack(self, run: str, file: Path, *, replace: bool = False) -> Any: ...
+
 
 class FileOfModel(Protocol):
     """``local.formats.Written``."""

@@ -103,7 +103,7 @@ def bring(
                 return known
             break
         run, number = f"{wanted}-{number}", number + 1
-    found = _regular_files(path)
+    found = regular_files(path)
     extra = surplus(PurePosixPath(one.as_posix()) for one, _ in found)
     files, left_out = [], []
     for one, size in found:
@@ -170,7 +170,7 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
     result = result_folder(folder)
     if result.is_symlink():
         raise RunError("import-symlink", file=result.name)
-    files = _regular_files(result) if result.is_dir() else []
+    files = regular_files(result) if result.is_dir() else []
     if not files:
         raise RunError("no-result", run=folder.name)
     if (damaged := damaged_file(result)) is not None:
@@ -210,8 +210,11 @@ def _take_back(target: Path, files: list[tuple[Path, int]], before: bool) -> Non
         shutil.rmtree(target, ignore_errors=True)
 
 
-def _regular_files(root: Path) -> list[tuple[Path, int]]:
-    """Files under *root*, relative, with their sizes; hidden ones (temporary files, reserves) left out."""
+def regular_files(root: Path) -> list[tuple[Path, int]]:
+    """Files under *root*, relative, with their sizes; hidden ones (temporary files, reserves) left out.
+
+    Raises RunError ``import-symlink``, ``import-special-file``, ``import-failed``.
+    """
     found: list[tuple[Path, int]] = []
     todo = [root]
     try:

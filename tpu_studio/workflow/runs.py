@@ -20,7 +20,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import PLAN, create_once, has_plan, is_run_id, is_torn
-from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, marks, passing, trash
+from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, marks, packing, passing, trash
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import any_plan, is_damaged
@@ -249,6 +249,18 @@ class Runs:
     def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
         """Copy the result of a run, a damaged one's too, to *destination*; the folder it is in now. Raises RunError."""
         return bringing.export(self._folders.find(run, damaged=True), destination, progress)
+
+    def pack(self, run: str, file: Path, progress: Progress | None = None, *, replace: bool = False) -> packing.Packed:
+        """The whole of a run that is over as one zip, which `import_folder` takes elsewhere.
+
+        Raises:
+            RunError: ``zip-run-goes-on``, and of `packing.pack`.
+        """
+        folder = self.folder(run)
+        row = self._index.summary(folder)
+        if not row.over and not row.problem:
+            raise RunError("zip-run-goes-on", run=folder.name)
+        return packing.pack(folder, file, progress, replace=replace)
 
     def take_over(self, plan: Plan, run: str) -> str:
         """Drive a rented run of another computer from here on. Raises RunError, NotReady, errors of the cloud."""

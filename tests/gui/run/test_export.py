@@ -69,3 +69,26 @@ def test_the_folder_is_what_enter_chooses(qtbot: Any, shown: Shown, tmp_path: Pa
     dialog.close()
     qtbot.waitUntil(lambda: bool(told))
     assert told == ["A copy of digits is saved"] and any((tmp_path / "copy").iterdir())
+
+
+def test_the_whole_run_goes_into_one_zip_that_another_computer_takes_in(
+    qtbot: Any, shown: Shown, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    shown.model.tell = lambda title, text="", **more: told.extend((title, text))
+    qtbot.mouseClick(shown.page.export_button, Qt.MouseButton.LeftButton)
+    assert shown.sheet is not None
+    (group,) = shown.sheet.findChildren(ChoiceGroup)
+    qtbot.mouseClick(group.card("zip"), Qt.MouseButton.LeftButton)
+    shown.answer(qtbot, "Choose where…")
+    (dialog,) = shown.page.findChildren(QFileDialog)
+    run = shown.model.state.value.run
+    assert dialog.selectedFiles()[0].endswith(f"{run}.zip")
+    dialog.fileSelected.emit(str(tmp_path / "digits.zip"))
+    dialog.close()
+    qtbot.waitUntil(lambda: bool(told))
+    assert told[0] == "digits is saved whole" and str(tmp_path / "digits.zip") in told[1]
+    there = Studio(tmp_path / "elsewhere")
+    assert there.runs.import_folder(tmp_path / "digits.zip").run == run
+    assert there.runs.summary(run).status == "finished"
+    there.close()

@@ -45,6 +45,12 @@ ERRORS: dict[str, Entry] = {
         "To have the copy instead, choose “Take the copy” (tpu-studio import … --replace): the run here goes to the trash, "
         "from where it can be brought back beside it.",
     ),
+    "zip-run-goes-on": lambda f: Sentence(
+        f"{_run(f)} still goes on",
+        "A zip is made of a run that is over, for its files change until then. Nothing was written, and nothing more is "
+        "charged for asking.",
+        "Wait for its end, or stop it and keep its model.",
+    ),
     "import-keeps-own": lambda f: Sentence(
         f"{_run(f)} is a rented run of your own",
         f"What it has recorded of its machines and their cost stays where it is. {_UNCHANGED}",

@@ -19,7 +19,7 @@ from tpu_studio.viewmodels import runnumbers
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.wire import exports
 
-_FOLDER = "folder"  # beside the ids of ``wire.exports``
+_FOLDER, _RUN = "folder", "zip"  # beside the ids of ``wire.exports``
 
 
 def ask_stop(over: QWidget, model: RunViewModel) -> Sheet:
@@ -91,9 +91,9 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
 
 def ask_export(over: QWidget, model: RunViewModel) -> Sheet:
     """In which format, then where."""
-    sheet = Sheet(over, "Export the model", "A copy for elsewhere: the run keeps its own.", width=600)
+    sheet = Sheet(over, "Export", "A copy for elsewhere: the run keeps its own.", width=600)
     whole = ChoiceCard(
-        "Folder", "Keras file, SavedModel, curves and report: all that the run has.", key=_FOLDER, icon="folder-open"
+        "Folder", "The result: Keras file, SavedModel, curves and report.", key=_FOLDER, icon="folder-open"
     )
     singles = [
         ChoiceCard(
@@ -104,7 +104,13 @@ def ask_export(over: QWidget, model: RunViewModel) -> Sheet:
         )
         for one in exports.all_formats()
     ]
-    group = ChoiceGroup([whole, *singles], name="Format", columns=1)
+    run = ChoiceCard(
+        "The whole run, to send",
+        "One zip that TPU Studio takes in on another computer: plan, curves, checkpoints and model, without your data.",
+        key=_RUN,
+        icon="package",
+    )
+    group = ChoiceGroup([whole, run, *singles], name="Format", columns=1)
     group.set_value(_FOLDER)
     sheet.body.addWidget(group)
     sheet.answer("Cancel", safe=True)
@@ -118,6 +124,12 @@ def _choose_where(over: QWidget, model: RunViewModel, format: str) -> None:
     if format == _FOLDER:
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(lambda path: model.export(Path(path)))
+    elif format == _RUN:
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("zip")
+        dialog.setNameFilter("A run of TPU Studio (*.zip)")
+        dialog.selectFile(f"{model.state.value.run}.zip")
+        dialog.fileSelected.connect(lambda path: model.save_whole(Path(path)))
     else:
         ending = exports.by_id(format).ending
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
