@@ -38,17 +38,23 @@ help:
 	@sed -n -e '/^#/!q' -e 's/^# \{0,1\}//p' Makefile
 
 .venv/.made: pyproject.toml constraints/dev.txt
+	@echo "1 of 4: a Python environment of its own, .venv (seconds)"
 	@python=$$(sh tools/find_python.sh) && { [ -x $(BIN)/python ] || "$$python" -m venv .venv; }
+	@echo "2 of 4: what the window needs of the system (seconds; a minute where some of it is installed)"
 	@$(BIN)/python tools/system_libraries.py --install
-	$(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r constraints/dev.txt
-	$(BIN)/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .
+	@echo "3 of 4: $$(grep -c == constraints/dev.txt) packages into .venv, each checked by its hash (about 2 minutes, in which pip says nothing)"
+	@$(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r constraints/dev.txt
+	@echo "4 of 4: TPU Studio itself into .venv (about half a minute)"
+	@$(BIN)/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # Does nothing, in a second, when a healthy engine is there (TPU_STUDIO_ENGINE says where).
 engine: env
+	@echo "The training engine: TensorFlow, JAX and Keras (0.5 GB; some minutes the first time, else a second)"
 	@$(BIN)/tpu-studio engine --install
 
 demo: env engine
+	@echo "The demo: a TPU of the practice cloud learns hand signs in the window (minutes; longer where other programs work)"
 	$(BIN)/python tools/demo.py
 
 app: env
