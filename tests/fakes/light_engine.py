@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.trainer import result
+from tpu_studio.trainer import leaving, result
 from tpu_studio.trainer.__main__ import main
 from tpu_studio.wire.errors import DataError
 
@@ -115,4 +115,4 @@ if __name__ == "__main__":
         return write(*args, **more)
 
     result.write = writing
-    sys.exit(main(sys.argv[1:]))
+    leaving.run(lambda: main(sys.argv[1:]))

@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import Any
 
-from tpu_studio.trainer import words
+from tpu_studio.trainer import leaving, words
 from tpu_studio.trainer.__main__ import main
 
 if __name__ == "__main__":
@@ -21,4 +21,4 @@ if __name__ == "__main__":
             os.kill(os.getpid(), signal.SIGSTOP)
 
     words.Events.send = sending  # type: ignore[method-assign]
-    sys.exit(main(sys.argv[sys.argv.index("tpu_studio.trainer") + 1 :]))
+    leaving.run(lambda: main(sys.argv[sys.argv.index("tpu_studio.trainer") + 1 :]))

@@ -13,6 +13,7 @@ import pytest
 from tests.fakes.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
+BEGUN = ROOT / "tests" / "fakes" / "engine_program.py"
 QUICKLY_COMPILED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 """For TensorFlow's XLA what JAX_DISABLE_MOST_OPTIMIZATIONS is for JAX's (tests/conftest.py)."""
 
@@ -41,7 +42,7 @@ def environment(backend: str) -> dict[str, str]:
 
 def run_in_engine(program: Path, *arguments: str, backend: str = "tensorflow") -> Any:
     """The JSON value on the last line of what *program* prints."""
-    argv = [str(engine_python()), str(program), *arguments]
+    argv = [str(engine_python()), str(BEGUN), str(program), *arguments]
     done = subprocess.run(
         argv, env=environment(backend), capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )

@@ -38,3 +38,25 @@ def test_threads_and_exit_handlers_are_waited_for_and_nothing_is_taken_apart():
 def test_an_exception_ends_it_in_the_usual_way():
     code, lines, errors = said("raise ValueError('broken')")
     assert code == 1 and "tidied" in lines and "ValueError: broken" in errors
+
+
+def test_garbage_is_rarely_looked_for_until_the_frameworks_are_there_and_never_in_what_they_loaded():
+    program = """
+import gc
+from tpu_studio.trainer import leaving
+
+def main():
+    usual, rare = before, gc.get_threshold()
+    leaving.loaded()
+    kept = gc.get_freeze_count()
+    leaving.loaded()  # the second time it does nothing
+    print(rare > usual, kept > 1000, gc.get_threshold() == usual, gc.get_freeze_count() == kept)
+    return 0
+
+before = gc.get_threshold()
+leaving.loaded()  # nor where nobody has begun
+assert gc.get_threshold() == before and gc.get_freeze_count() < 1000
+leaving.run(main)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["True"] * 4, done.stderr

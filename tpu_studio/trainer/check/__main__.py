@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from tpu_studio.trainer.check.program import main
+from tpu_studio.trainer import leaving
 
-if __name__ == "__main__":
+
+def main() -> int:
     parser = argparse.ArgumentParser(prog="tpu_studio.trainer.check")
     parser.add_argument("--question", type=Path, required=True)
-    sys.exit(main(parser.parse_args().question))
+    from tpu_studio.trainer.check import program
+
+    return program.main(parser.parse_args().question)
+
+
+if __name__ == "__main__":
+    leaving.run(main)

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import keras
 
+from tpu_studio.trainer import leaving
 from tpu_studio.trainer.models import attention, starting
 from tpu_studio.trainer.models.shapes import Shapes, shapes
 from tpu_studio.wire import families
@@ -30,6 +31,7 @@ def build(plan: Plan, description: Mapping[str, object]) -> keras.Model:
         ModelError: The user's own file was refused (see ``own``), the data's shapes are not known, or the starter
             weights that it begins from are not there as they were published (see ``starting``).
     """
+    leaving.loaded()
     sizes, seed = shapes(plan, description), plan.job.training.seed
     attention.keep_plain()
     if plan.job.model.is_own:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 
-from tpu_studio.trainer.predict import main
+from tpu_studio.trainer import leaving, predict
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    leaving.run(lambda: predict.main(sys.argv[1:]))

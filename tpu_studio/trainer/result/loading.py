@@ -9,6 +9,7 @@ from pathlib import Path
 
 import keras
 
+from tpu_studio.trainer import leaving
 from tpu_studio.trainer.linkless import linkless
 from tpu_studio.trainer.models.own import OwnJob
 from tpu_studio.trainer.models.own import build as build_own
@@ -46,6 +47,7 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
         ModelError: As ``models.own.build``.
         RunError: ``result-unreadable`` when a file is damaged or holds what safe mode refuses.
     """
+    leaving.loaded()
     own = read_card(result).get("own")
     if (damaged := damaged_file(result)) is not None:
         raise RunError("result-unreadable", path=str(result / damaged), raw="its sha256 is not the one in model.json")
