@@ -29,6 +29,7 @@ from programs_plans import PICTURES, ROWS, TEXT, plan
 
 from tpu_studio.trainer import backend, recipe, state
 from tpu_studio.trainer.check.standing_in import as_on_a_tpu
+from tpu_studio.trainer.frameworks import without_tensorflow
 from tpu_studio.trainer.models import attention, build
 from tpu_studio.trainer.models.widest import widest
 from tpu_studio.trainer.step_jax import JaxSteps
@@ -241,16 +242,20 @@ def on_the_first_chip() -> int:
     return sum({shard.data.unsafe_buffer_pointer(): shard.data.nbytes for shard in shards}.values())
 
 
+def main(few: bool) -> dict[str, Any]:
+    asked = ("plain", "masked and causal", "asks for the kernel") if few else MORE
+    answer: dict[str, Any] = {"attention": attended(asked)}
+    if few:
+        answer["unseen"], answer["copied"] = unseen(), copied()
+        answer["held"], answer["held sharded"] = held(), held(sharded=True)
+        cases = {"1 parts, 8 chips": told(1, 8), "4 parts, 8 chips": told(4, 8)}
+        cases["4 parts, sharded over 8 chips"] = told(4, 8, sharded=True)
+    else:
+        cases = {"4 parts, 1 chips": told(4, 1), "sharded over 8 chips": told(1, 8, sharded=True)}
+    return answer | {"parts": {"1 parts, 1 chips": told(1, 1), **cases}}
+
+
 assert len(jax.devices()) == 8
-few = sys.argv[1] == "few"
-answer: dict[str, Any] = {"attention": attended(("plain", "masked and causal", "asks for the kernel") if few else MORE)}
-if few:
-    answer["unseen"], answer["copied"] = unseen(), copied()
-    answer["held"], answer["held sharded"] = held(), held(sharded=True)
-    cases = {"1 parts, 8 chips": told(1, 8), "4 parts, 8 chips": told(4, 8)}
-    cases["4 parts, sharded over 8 chips"] = told(4, 8, sharded=True)
-else:
-    cases = {"4 parts, 1 chips": told(4, 1), "sharded over 8 chips": told(1, 8, sharded=True)}
-answer["parts"] = {"1 parts, 1 chips": told(1, 1), **cases}
-json.dump(answer, sys.stdout)
+with without_tensorflow():
+    json.dump(main(sys.argv[1] == "few"), sys.stdout)
 print()

@@ -1,7 +1,7 @@
 """Run in the engine: what a step learns from examples of classes that are not as frequent as each other.
 
-`measured PLAN` prints, of drawn scores: the loss of training and of a check, how many count and how many are right,
-each beside the same in numpy.
+`measured PLAN…` prints, of drawn scores, for each plan: the loss of training and of a check, how many count and how
+many are right, each beside the same in numpy.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ import numpy as np
 
 from tpu_studio.trainer import backend, recipe
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.plan import Plan
 
 
-def measured(plan_file: Path) -> dict[str, object]:
-    plan = plans.loads(plan_file.read_bytes())
-    backend.begin(plan)
+def measured(*files: str) -> list[dict[str, object]]:
+    asked = [plans.loads(Path(file).read_bytes()) for file in files]
+    backend.begin(asked[0])  # all are of one framework
+    return [_measured(plan) for plan in asked]
+
+
+def _measured(plan: Plan) -> dict[str, object]:
     from tpu_studio.trainer import maths
 
     taken = recipe.from_plan(plan)
@@ -40,4 +45,4 @@ def measured(plan_file: Path) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"measured": measured}[sys.argv[1]](Path(sys.argv[2]))))
+    print(json.dumps({"measured": measured}[sys.argv[1]](*sys.argv[2:])))

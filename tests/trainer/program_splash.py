@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parent / "models"))
 from programs_plans import TEXT, plan
 
 from tpu_studio.trainer import recipe, state
+from tpu_studio.trainer.frameworks import without_tensorflow
 from tpu_studio.trainer.models import build, splash
-from tpu_studio.trainer.result.writing import _without_tensorflow
 from tpu_studio.trainer.step_jax import JaxSteps
 from tpu_studio.trainer.work.walk import count, inner
 
@@ -140,7 +140,7 @@ def scored() -> dict[str, float]:
     }
 
 
-with _without_tensorflow():
+with without_tensorflow():
     answer = {
         "scored": scored(),
         "filled": filled(),

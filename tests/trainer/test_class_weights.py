@@ -43,22 +43,20 @@ def test_where_there_are_no_classes_weights_for_them_are_pointed_out() -> None:
 
 @pytest.mark.engine
 @pytest.mark.parametrize("framework", frameworks.IDS)
-@pytest.mark.parametrize(
-    "look", [UNEVEN, replace(UNEVEN, classes=(("cat", 9), ("dog", 9), ("owl", 9)))], ids=["uneven", "even"]
-)
-def test_each_example_counts_as_rare_as_its_class_is_and_accuracy_does_not(
-    tmp_path: Path, framework: str, look: Look
-) -> None:
-    file = tmp_path / "plan.json"
-    file.write_bytes(plan.dumps(asked(look, framework=framework)))
+def test_each_example_counts_as_rare_as_its_class_is_and_accuracy_does_not(tmp_path: Path, framework: str) -> None:
+    looks = [UNEVEN, replace(UNEVEN, classes=(("cat", 9), ("dog", 9), ("owl", 9)))]
+    files = [tmp_path / name for name in ("uneven", "even")]
+    for file, look in zip(files, looks, strict=True):
+        file.write_bytes(plan.dumps(asked(look, framework=framework)))
 
-    told = run_in_engine(PROGRAM, "measured", str(file), backend=framework)
-    counts = [count for _, count in look.classes]
-    weights = [sum(counts) / (3 * count) for count in counts]
-    assert told["weights"] == (pytest.approx(weights) if look is UNEVEN else [])
-    assert sum(one * count for one, count in zip(weights, counts, strict=True)) == pytest.approx(sum(counts))
-    for side, found in told["found"].items():
-        assert found == pytest.approx(told["wanted"][side], rel=1e-5), side
+    measured = run_in_engine(PROGRAM, "measured", *map(str, files), backend=framework)
+    for told, look in zip(measured, looks, strict=True):
+        counts = [count for _, count in look.classes]
+        weights = [sum(counts) / (3 * count) for count in counts]
+        assert told["weights"] == (pytest.approx(weights) if look is UNEVEN else [])
+        assert sum(one * count for one, count in zip(weights, counts, strict=True)) == pytest.approx(sum(counts))
+        for side, found in told["found"].items():
+            assert found == pytest.approx(told["wanted"][side], rel=1e-5), (look.classes, side)
 
 
 @pytest.mark.engine

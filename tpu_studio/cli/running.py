@@ -121,8 +121,8 @@ def _worst_in_words(offer: Offer) -> list[str]:
     if offer.worst_usd is not None:
         late = figures.duration(offer.beyond_s)
         told.append(
-            f"At worst {figures.money(offer.worst_usd)}: up to {late} of rent come on top, should its machine hang before "
-            "it has begun and no computer be on."
+            f"At worst {figures.money(offer.worst_usd)}: up to {late} of rent come on top, should its machine hang "
+            "before it has begun and no computer be on."
         )
     if offer.plan.limits.without_outside_stop:
         told.append(

@@ -15,9 +15,9 @@ import keras
 import numpy as np
 from programs_plans import TEXT, plan
 
+from tpu_studio.trainer.frameworks import without_tensorflow
 from tpu_studio.trainer.models import build, count_params
 from tpu_studio.trainer.models.initial import without_weights
-from tpu_studio.trainer.result.writing import _without_tensorflow
 
 SMALL = {"layers": 2, "width": 32, "heads": 4}
 
@@ -134,5 +134,5 @@ def gradients(model: keras.Model, x: np.ndarray[Any, Any]) -> list[np.ndarray[An
     return [gradient.numpy() for gradient in run([tf.constant(a) for a in weights], [tf.constant(a) for a in others])]
 
 
-with _without_tensorflow():
+with without_tensorflow():
     main()

@@ -6,6 +6,7 @@ FOLDER is refused; `counted PLAN` what is counted in the model of PLAN, and that
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import sys
@@ -28,7 +29,8 @@ def seen(root: Path) -> dict[str, Any]:
 def _difference(folder: Path) -> dict[str, Any]:
     import keras
 
-    from tpu_studio.trainer.frameworks import running
+    from tpu_studio.trainer.frameworks import running, without_tensorflow
+    from tpu_studio.trainer.models.initial import to_fill
 
     compiled = running().compiled  # else each operation is a program of its own
     model = _model(folder)
@@ -36,13 +38,19 @@ def _difference(folder: Path) -> dict[str, Any]:
     wanted = recorded["seen"]
     if wanted.ndim == 3:  # tokens: of the picture, or all
         wanted = wanted.mean(1) if "without-token" in folder.name else wanted[:, 0]
-    body = keras.Model(model.inputs[0], model.get_layer("features").output)
-    found = np.asarray(compiled(body)(recorded["pictures"]))
+
+    def features_and_answer(model: Any) -> list[Any]:
+        both = [model.get_layer("features").output, model.output]
+        return [np.asarray(one) for one in compiled(keras.Model(model.inputs[0], both))(recorded["pictures"])]
+
+    found, answer = features_and_answer(model)
     before = {weight.path for weight in model.weights if weight.path.startswith("answer/")}
     file = folder / "model.keras"
-    model.save(file)
-    again = keras.saving.load_model(file, safe_mode=True)
-    same = np.allclose(*(compiled(one)(recorded["pictures"]) for one in (again, model)), atol=1e-5)
+    with without_tensorflow():
+        model.save(file)
+    with to_fill():
+        again = keras.saving.load_model(file, safe_mode=True)
+    same = all(map(functools.partial(np.allclose, atol=1e-5), features_and_answer(again), (found, answer)))
     learns = {weight.path.rpartition("/")[2] for weight in model.trainable_weights}
     return {
         "difference": float(np.abs(found - wanted).max()),

@@ -9,9 +9,8 @@ import jax
 import keras
 import numpy as np
 
-from tpu_studio.trainer.frameworks import running
+from tpu_studio.trainer.frameworks import running, without_tensorflow
 from tpu_studio.trainer.models import quick
-from tpu_studio.trainer.result.writing import _without_tensorflow
 
 CASES = {
     "3 at 1": ((13, 12, 5), {"kernel_size": 3, "strides": 1}),
@@ -56,5 +55,5 @@ def convolutions(of, weights, x) -> int:  # type: ignore[no-untyped-def]
     return str(jax.make_jaxpr(lambda *given: of(*given))(weights, x)).count("conv_general_dilated")
 
 
-with _without_tensorflow():
+with without_tensorflow():
     main()

@@ -1,8 +1,8 @@
 """Run in the engine: weights as a published file would have them, drawn by chance, and what becomes of them.
 
-`make FOLDER` writes such a file into FOLDER, `shortened FOLDER` that of a short network; `filled PLAN` builds the model
-of PLAN from it and prints whether each weight is there and which weights learn; `opened RUN` opens the result of a run
-as anybody would, with Keras alone.
+`shortened FOLDER` writes such a file of a short network into FOLDER; `filled PLAN` that of the whole network where it
+belongs, builds the model of PLAN from it and prints of the first what it holds, of the other whether each weight is
+there and which weights learn; `opened RUN` opens the result of a run as anybody would, with Keras alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def shortened(folder: Path) -> dict[str, float]:
     return make(folder)
 
 
-def filled(plan_file: Path) -> dict[str, object]:
+def filled(plan_file: Path) -> tuple[dict[str, float], dict[str, object]]:
     from safetensors.numpy import load_file
 
     from tpu_studio.trainer import models
@@ -52,6 +52,7 @@ def filled(plan_file: Path) -> dict[str, object]:
     from tpu_studio.wire import plan as plans
     from tpu_studio.wire.models import starter
 
+    made = make(starter("starter:efficientnet-lite0").path.parent)
     trust_starters()
     plan = plans.loads(plan_file.read_bytes())
     model = models.build(plan, description_of(plan))
@@ -62,7 +63,7 @@ def filled(plan_file: Path) -> dict[str, object]:
     backbone, head = starting.halves(model, plan)
     pictures = _pictures(model)
     whole, cut = np.array(model(pictures, training=False)), np.array(head(backbone(pictures, training=False)))
-    return {
+    return made, {
         "same": all(same),
         "tensors": len(same),
         "left": sorted(weights),
@@ -93,8 +94,4 @@ def _untrained():  # type: ignore[no-untyped-def]
 
 
 if __name__ == "__main__":
-    print(
-        json.dumps(
-            {"make": make, "shortened": shortened, "filled": filled, "opened": opened}[sys.argv[1]](Path(sys.argv[2]))
-        )
-    )
+    print(json.dumps({"shortened": shortened, "filled": filled, "opened": opened}[sys.argv[1]](Path(sys.argv[2]))))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -144,6 +144,26 @@ def running() -> Functions:
     import keras
 
     return module_of(str(keras.backend.backend()))
+
+
+@contextmanager
+def without_tensorflow() -> Iterator[None]:
+    """Let Keras in JAX do as where TensorFlow is not installed.
+
+    To save, it would import it (2.2 s, 300 MB) only to ask whether some value is one of TensorFlow's shapes; to set a
+    seed, only to set TensorFlow's.
+    """
+    import keras
+
+    module = keras.src.utils.module_utils.tensorflow
+    if frameworks.by_id(keras.backend.backend()).writes_saved_model or module._available is not None:
+        yield
+        return
+    module._available = False
+    try:
+        yield
+    finally:
+        module._available = None
 
 
 def needs_a_tpu(plan: Plan) -> bool:

@@ -10,7 +10,7 @@ from importlib import import_module
 import keras
 
 from tpu_studio.trainer import leaving
-from tpu_studio.trainer.models import attention, starting
+from tpu_studio.trainer.models import attention, initial, starting
 from tpu_studio.trainer.models.shapes import Shapes, shapes
 from tpu_studio.wire import families
 from tpu_studio.wire import models as catalogue
@@ -40,7 +40,7 @@ def build(plan: Plan, description: Mapping[str, object]) -> keras.Model:
         return own.build(own.path_of(plan), plan.consent, own.own_job(plan, sizes))
     chosen, family = plan.options, families.by_id(catalogue.spec(plan.job.model.id).family)
     keras.utils.clear_session()  # names of layers, hence of weights, must not depend on what was built before
-    with precision(plan.job.training.precision):
+    with precision(plan.job.training.precision), initial.to_fill():
         build: Builder = import_module(f"{__package__}.{family.builder}").build
         model = build(sizes, chosen, seed, plan)
     starting.fill(model, plan)

@@ -22,6 +22,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from tpu_studio.trainer.frameworks import without_tensorflow
 from tpu_studio.trainer.models.build import precision
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.wire import owncode, tasks
@@ -118,7 +119,8 @@ def build(path: Path, consent: str, job: OwnJob, *, limit_s: float | None = None
     source = read(path, consent)
 
     def work() -> keras.Model:
-        keras.utils.set_random_seed(job.seed)
+        with contextlib.nullcontext() if b"tensorflow" in source else without_tensorflow():
+            keras.utils.set_random_seed(job.seed)
         with precision(job.precision):
             model = _function(source, path)(job)
             _check(model, job, path)

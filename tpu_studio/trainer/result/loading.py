@@ -11,6 +11,7 @@ import keras
 
 from tpu_studio.trainer import leaving
 from tpu_studio.trainer.linkless import linkless
+from tpu_studio.trainer.models import initial
 from tpu_studio.trainer.models.own import OwnJob
 from tpu_studio.trainer.models.own import build as build_own
 from tpu_studio.trainer.result import inspected
@@ -54,7 +55,7 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     try:
         inspected.check(result / MODEL)
         if not own:
-            with linkless():
+            with linkless(), initial.to_fill():  # no weight is drawn: each is in the file
                 return keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
         told = own["job"]
         shapes = {"input_shape": tuple(told["input_shape"]), "class_names": tuple(told["class_names"])}

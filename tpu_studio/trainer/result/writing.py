@@ -19,9 +19,10 @@ from typing import Any
 import keras
 import numpy as np
 
+from tpu_studio.trainer.frameworks import without_tensorflow
 from tpu_studio.trainer.result import card as cards
 from tpu_studio.trainer.result import files, happenings, points, report, savedmodel, table, tensorboard
-from tpu_studio.wire import frameworks, metrics, sums
+from tpu_studio.wire import metrics, sums
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import result_folder
@@ -58,7 +59,7 @@ def write(
                 (beside / name).write_bytes(content)
             if tree["own"] is not None:
                 (beside / files.OWN_MODEL).write_bytes(model.own_source)
-            with _without_tensorflow():
+            with without_tensorflow():
                 model.save(beside / files.MODEL)
             tree[sums.KEY] = sums.of_files(beside, [files.MODEL])
             cards.write_card(beside / files.CARD, tree)
@@ -113,23 +114,6 @@ def _wait_for_events(run: Path) -> None:
         if b'"phase":"saving","detail":"result"' in tail or b'"kind":"end"' in tail:
             return
         time.sleep(0.05)
-
-
-@contextmanager
-def _without_tensorflow() -> Iterator[None]:
-    """Let Keras in JAX do as where TensorFlow is not installed.
-
-    To save, it would import it (2.2 s, 300 MB) only to ask whether some value is one of TensorFlow's shapes.
-    """
-    module = keras.src.utils.module_utils.tensorflow
-    if frameworks.by_id(keras.backend.backend()).writes_saved_model or module._available is not None:
-        yield
-        return
-    module._available = False
-    try:
-        yield
-    finally:
-        module._available = None
 
 
 def _put_in_place(beside: Path, final: Path) -> None:
