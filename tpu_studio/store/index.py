@@ -60,6 +60,7 @@ class Index:
         self._home, self._counts = home.absolute(), counts
         self._db = Database(at or self._home)
         self._spare: PassingIndex | None = None
+        self._known_install: str | None = None
         self._making_spare = threading.Lock()
 
     def close(self) -> None:
@@ -167,10 +168,10 @@ class Index:
 
     @property
     def _install(self) -> str | None:
-        try:
-            return (self._home / "install-id").read_text().partition("\n")[0].strip()
-        except (OSError, ValueError):
-            return None
+        if self._known_install is None:  # each list asks for it once a run
+            with suppress(OSError, ValueError):
+                self._known_install = (self._home / "install-id").read_text().partition("\n")[0].strip() or None
+        return self._known_install
 
     def forget(self, run: str) -> None:
         """A row that cannot be removed harms nobody: rows are only looked at for folders that are there."""

@@ -92,7 +92,9 @@ class RunPageState:
 
     @property
     def may_stop(self) -> bool:
-        return not self.view.over and not self.view.stopping and not self.busy and not self.strangers
+        """Of a rented run also while its machine says that it was told to: that may be said by what trains there."""
+        told = self.view.stopping and not self.facts.rented
+        return not self.view.over and not told and not self.busy and not self.strangers
 
     @property
     def stop_words(self) -> str:

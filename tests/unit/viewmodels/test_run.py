@@ -269,6 +269,13 @@ def test_a_busy_tpu_is_not_said_to_wait():
     assert "The TPU itself computed 52% of the time." in idle.meaning
 
 
+@pytest.mark.parametrize("place", ["cloud", "computer"])
+def test_a_machines_word_that_it_was_told_to_stop_keeps_nobody_from_stopping_it(page: RunViewModel, place: str):
+    page.open()
+    state = replace(page.state.value, view=RunView(stopping=True))
+    assert replace(state, facts=replace(state.facts, place=place)).may_stop is (place == "cloud")
+
+
 def test_a_tick_shows_what_was_written_since(page: RunViewModel, watched: Watched):
     page.open()
     watched.tell(
