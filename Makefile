@@ -42,7 +42,7 @@ help:
 	@python=$$(sh tools/find_python.sh) && { [ -x $(BIN)/python ] || "$$python" -m venv .venv; }
 	@echo "2 of 4: what the window needs of the system (seconds; a minute where some of it is installed)"
 	@$(BIN)/python tools/system_libraries.py --install
-	@echo "3 of 4: $$(grep -c == constraints/dev.txt) packages into .venv, each checked by its hash (about 2 minutes, in which pip says nothing)"
+	@echo "3 of 4: $$(grep == constraints/dev.txt | wc -l) packages into .venv, each checked by its hash (about 2 minutes, in which pip says nothing)"
 	@$(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r constraints/dev.txt
 	@echo "4 of 4: TPU Studio itself into .venv (about half a minute)"
 	@$(BIN)/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .

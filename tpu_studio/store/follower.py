@@ -41,6 +41,7 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import DESKS_AT_MOST, PLAN, events_names, is_of_desk
+from tpu_studio.workflow.cloudruns.state import OF_DESKTOPS
 from tpu_studio.workflow.ports import Changes
 
 _CHUNK = 4 << 20
@@ -49,12 +50,7 @@ _SNAPSHOT_LINES = 5000
 _DESKS = 2 * DESKS_AT_MOST  # as many as are brought with a run, and of those that write here besides
 _OWN = ("device", "log", "notice")
 _ATTEMPT = re.compile(r"a([0-9]{4,9})-")
-_OF_DESKTOPS = frozenset(
-    (
-        *("opened", "prepared", "gate", "upload", "waiting", "intent", "intent-closed", "cloud", "leaving"),
-        *("deleted", "stops-removed", "attempt-over", "again", "taken-over"),
-    )
-)
+_OF_DESKTOPS = OF_DESKTOPS | {"upload", "waiting"}
 """What desktops say of machines: a machine's own word that it is gone is none."""
 
 

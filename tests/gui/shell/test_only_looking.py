@@ -54,7 +54,7 @@ def test_runs_are_shown_nothing_is_begun_and_the_top_says_why(finished, home, qt
 
 
 def test_a_full_disk_is_where_runs_can_be_deleted_to_make_room(finished, home, qtbot, monkeypatch):
-    def full(home):
+    def full(home, **_):
         raise RunError("disk-full", folder=str(home), raw="disk I/O error")
 
     monkeypatch.setattr("tpu_studio.app.compose.Index", full)  # as SQLite's file in a home without a free byte

@@ -459,3 +459,5 @@ _FOLDS = {
     "phase": _phase,
     TAKEN_OVER: _taken_over,
 }
+OF_DESKTOPS = frozenset(_FOLDS) - {"end", "phase"}
+"""Kinds that a desktop alone tells; a machine tells of ends and phases, too."""
