@@ -213,6 +213,7 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
     line_at = changed_at = turn_at = 0.0
     last_line: dict[str, object] = {}
     told_clock, told_lost, rents = False, "", places.by_id(following.plan.place).rents
+    is_asked = False
     while True:
         changes: object = None
         try:
@@ -222,7 +223,9 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
                 raise
         view, now = following.view, time.monotonic()
         if view.settled and (not rents or services.driver.is_over(following.folder)):
-            return  # not by the word of others alone: what was asked for here is seen to
+            if not rents or is_asked or services.driver.is_done_with(following.folder):
+                return
+            is_asked, turn_at = True, 0.0  # others say so: whether they still do, the turn asks the bucket
         if rents:
             turn_at = drive(services, following.folder.name, turn_at)
         elif changes:

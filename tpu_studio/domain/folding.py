@@ -26,7 +26,13 @@ DETAIL_LETTERS, HAPPENED_LETTERS = 300, 2_000  # a text of a stranger's run has 
 
 
 def apply(view: RunView, event: Event) -> RunView:
-    """The view after *event*. Unknown kinds, and events whose fields make no sense, only move ``seen_t``."""
+    """The view after *event*. Unknown kinds, and events whose fields make no sense, only move ``seen_t``.
+
+    ``machine_of``: the attempt of the rented machine that says it; of another attempt than goes on it ends nothing.
+    """
+    machine_of = _int(event.get("machine_of"))
+    if machine_of and machine_of != max(1, view.attempt) and event.kind in ("phase", "resume", "end"):
+        return view
     if event.kind == "end" and event.get("reason") == Reason.GUARDIAN_GONE.value:
         view = _closed(view, view.seen_t)  # found later: since its last word it was not at work
     view = replace(view, seen_t=max(view.seen_t, event.t), started_t=view.started_t or event.t)
@@ -239,8 +245,6 @@ def _profile(view: RunView, event: Event) -> RunView:
 def _end(view: RunView, event: Event) -> RunView:
     if view.end is not None and event.t <= view.end.t:
         return view
-    if 0 < _int(event.get("attempt")) < view.attempt:
-        return view  # of a machine of before: another attempt goes on
     try:
         status = Status(event.get("status"))
     except ValueError:

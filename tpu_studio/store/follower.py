@@ -289,6 +289,7 @@ class Follower:
             limit = path.stat().st_size if until is None else until.get(path.name, 0)
             if cursor.get(path.name, 0) < limit:
                 (of_desks if is_of_desk(path.name) else unread).append((path, limit))
+        alone = not any(is_of_desk(name) for name in (*cursor, *(path.name for path, _ in of_desks)))
         desk = _desk_lines(of_desks, cursor, piece)
         found: list[Any] = []
         read = 0
@@ -300,7 +301,8 @@ class Follower:
             cursor[path.name], read = end, read + end - start
             is_last = end >= limit and path == unread[-1][0]
             told = _of_worker(path, records(lines))
-            found += _merged(_of_machine(path, told) if self._rents else told, desk, cursor, is_last=is_last)
+            told = _of_machine(path, told, alone=alone) if self._rents else told
+            found += _merged(told, desk, cursor, is_last=is_last)
             if limit - start > piece or read >= piece:
                 break
         if not read:
@@ -343,14 +345,18 @@ def _of_worker(path: Path, found: list[object]) -> list[Any]:
     return [one for one in found if isinstance(one, dict) and one.get("kind") in _OWN]
 
 
-def _of_machine(path: Path, found: list[Any]) -> list[Any]:
-    """Of a rented machine what is a machine's to tell, for its own attempt: not that it is gone, or settled."""
+def _of_machine(path: Path, found: list[Any], *, alone: bool) -> list[Any]:
+    """Of a rented machine what is a machine's to tell, for its own attempt: not that it is gone, or settled.
+
+    Args:
+        alone: No desktop tells which attempt goes on: a part of somebody's run.
+    """
     number, kept = _ATTEMPT.match(path.name), []
     attempt = int(number[1]) if number else 0
     for one in found:
         kind = one.get("kind") if isinstance(one, dict) else None
-        if kind in ("end", "phase"):
-            one = {**one, "attempt": attempt}
+        if kind in ("end", "phase", "resume"):
+            one = {**one, "attempt": attempt, "machine_of": 0 if alone else attempt}
         settles = (kind == "phase" and one.get("phase") == Phase.DONE) or (kind == "money" and one.get("settled"))
         if not settles and not (isinstance(kind, str) and kind in _OF_DESKTOPS):
             kept.append(one)

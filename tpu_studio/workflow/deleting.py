@@ -6,7 +6,6 @@ nobody from it; it would only have told what of the index can be forgotten. Used
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,8 +64,7 @@ class Deleting:
         if has_plan(folder) and places.by_id(plans.read(folder).place).rents and not consent.is_imported(folder):
             raise RunError("import-keeps-own", run=run)
         with self._going(folder):
-            taken = {path.name for path in self._folders.all()} | {one.run for one in self.deleted()}
-            name = next(name for number in itertools.count(2) if (name := f"{run}-{number}") not in taken)
+            name = trash.free_name(run, [one.run for one in self.deleted()], self._folders.root)
             try:
                 trash.put(folder, self._trash, name)
             except OSError as error:

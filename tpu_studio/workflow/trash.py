@@ -8,10 +8,11 @@ whoever uses the trash next removes the rest.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,18 +55,25 @@ def _name(folder: Path) -> str:
 
 def put(folder: Path, trash: Path, name: str = "") -> None:
     """Move *folder* into *trash*, under *name* or its own; one that lies there under the same name, deleted longer ago,
-    is removed for good.
+    gets another one: it may be another copy of the run, and is not lost by the deletion of this one.
 
     Raises OSError, FileNotFoundError when it is not there any more.
     """
     with _alone(trash):
         os.utime(folder)  # when it was deleted; before it lies where old ones are removed
         there = trash / (name or folder.name)
-        _hide(there, trash)
+        if os.path.lexists(there):
+            os.rename(there, trash / free_name(folder.name, [path.name for path in trash.iterdir()], folder.parent))
         os.rename(folder, there)
         os.utime(there)
     with suppress(OSError):  # the run itself is where it shall be
         finish(trash)
+
+
+def free_name(run: str, taken: Collection[str], runs: Path) -> str:
+    """`digits-k3f7-2`, or the next number that neither *taken* nor the folder *runs* has."""
+    names = (f"{run}-{number}" for number in itertools.count(2))
+    return next(name for name in names if name not in taken and not os.path.lexists(runs / name))
 
 
 def take_back(run: str, trash: Path, runs: Path) -> None:

@@ -129,7 +129,7 @@ class Driver:
         self.problems.pop(run, None)
         if (problem := _problem(watched)) is not None:
             self.problems[run] = problem
-        if watched.state.settled and not watched.stays and not watched.unsaved:
+        if not wait and watched.state.settled and not watched.stays and not watched.unsaved:
             self._runs.pop(run, None)
             return 0.0 if self._mine.is_done_with(folder) else OTHERS_WORD_S
         real = wait / watched.side.speed
@@ -168,6 +168,10 @@ class Driver:
     def counts(self, folder: Path) -> str:
         """Whose records of the run are shown: see `Mine.counts`."""
         return self._mine.counts(folder)
+
+    def is_done_with(self, folder: Path) -> bool:
+        """Whether it needs no turn from here any more: see `Mine.is_done_with`."""
+        return is_foreign(folder, launched_here=self.launched_here(folder)) or self._mine.is_done_with(folder)
 
     def is_over(self, folder: Path) -> bool:
         """Whether nothing of the run is left to see to from here, whatever a bucket says."""
@@ -247,8 +251,7 @@ class Driver:
         return known
 
     def _read(self, run: Watched) -> None:
-        foreign = run.foreign if run.holder else None  # until the bucket was asked, by the word of this disk
-        run.whose = whose(run.folder, self._records.install, self._journal, foreign=foreign)
+        run.whose = whose(run.folder, self._records.install, self._journal, foreign=run.foreign)
         self._records.refresh(run)
 
     def _put_plan_back(self, folder: Path) -> None:
@@ -366,9 +369,10 @@ class Driver:
         run.foreign = run.holder.get("install") not in (None, self._records.install)
         if run.foreign:
             run.caught_up = False  # what the other has done is followed, and looked through if it comes back to us
-        if run.holder and desk.read_owner(run.folder).get("install") != run.holder["install"]:
+        holder = run.holder or desk.owner_record(self._records.install, t=now)  # where nobody is named, this one drives
+        if desk.read_owner(run.folder).get("install") != holder["install"]:
             try:
-                desk.put_owner(run.folder, run.holder)
+                desk.put_owner(run.folder, holder)
             except OSError as error:
                 run.disk = desk.disk_error(error, run.folder)
         return run.foreign

@@ -48,7 +48,7 @@ class Mine:
     def counts(self, folder: Path) -> str:
         """Whose records of the run are shown, for `desk_events`: all of a run that is not ours, else as they count
         where it is driven; and while a machine is there that this computer has asked for, its own alone."""
-        if self._journal.plan_of(folder.name) is None:
+        if self._journal.plan_of(folder.name) is None or is_imported(folder):
             return "*"
         install = desk.install_id(self._home)
         counts = whose(folder, install, self._journal)
@@ -106,24 +106,26 @@ class Mine:
     def is_done_with(self, folder: Path) -> bool:
         """Whether the run needs no turn from here any more. Another's word that it is over may be taken back by the
         bucket: then, until no machine can be left of it, its turns only come seldom."""
-        if not self.is_over(folder):
-            return False
+        if is_imported(folder) or not self.is_over(folder):
+            return is_imported(folder)
         try:
             own, plan = self.own(folder), self._journal.plan_of(folder.name) or {}
             begun = max(own.since, float(plan.get("created") or 0.0))  # type: ignore[arg-type]
         except (OSError, ValueError, TypeError):
             return True
-        return own.settled or is_imported(folder) or time.time() - begun > LONGEST_LOAN_S
+        return own.settled or time.time() - begun > LONGEST_LOAN_S
 
     def is_over(self, folder: Path) -> bool:
         """Whether all is over, by this computer's word or, where nothing that was asked for here is left, by that of
         another which drove it. One that cannot be read is not over: its machine is there all the same."""
+        if is_imported(folder):
+            return True
         try:
             counts = whose(folder, desk.install_id(self._home), self._journal)
             sizes = desk_sizes(folder, counts)
             if self._settled.get(folder.name, (None, False))[0] != sizes:
                 self._settled[folder.name] = sizes, self._is_settled(folder, counts)
-            return self._settled[folder.name][1] or is_imported(folder)
+            return self._settled[folder.name][1]
         except Exception:  # noqa: BLE001  as `Index.summary`: one damaged run keeps no other from being driven
             _log.exception("the records of %s cannot be read", folder)
             return False

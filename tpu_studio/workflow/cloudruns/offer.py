@@ -77,7 +77,8 @@ class Offer:
     def beyond_s(self) -> float:
         """How long a machine that hangs may be charged beyond its limits: by the wait in the plan and the stops that
         are set from here, whatever the plan says of it."""
-        return margin_boot_s(self.plan.limits.wait_hours, platform=False)
+        plan = self.plan  # which says it twice: the machine is waited for by the job
+        return margin_boot_s(max(plan.limits.wait_hours, plan.job.limits.wait_hours), platform=False)
 
     @property
     def worst_usd(self) -> float | None:

@@ -53,16 +53,18 @@ class CloudVerbs:
 
     def stop(self, folder: Path, keep: bool) -> None:
         """Nothing is touched at Google here, so nobody is asked who drives the run: whoever does is brought the word.
-        Where this disk says that another does, while a machine is there that was asked for here, the bucket is asked.
+        Where this disk says that another does, the bucket is asked whether that is still so.
 
         Raises RunError ``run-is-over``, ``run-taken-over``; ``stop-not-sent`` where neither the disk nor the bucket
         takes the word: it goes on then.
         """
-        own, owner = self.driver.own(folder), _known_owner(folder)
-        state = own if self._is_others(owner) and own.there else self.driver.state(folder.name)
+        owner = _known_owner(folder)
+        if self._is_others(owner):
+            owner = self._owner_now(folder)
+        state = self.driver.state(folder.name) if owner else self.driver.own(folder)
         if state.end is not None:
             raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
-        self._refuse_taken_over(folder, self._owner_now(folder, owner) if state is own else owner)
+        self._refuse_taken_over(folder, owner)
         record = {"verb": "stop", "keep": keep, "attempt": state.attempt}
         try:
             believed.ask(folder, record)
@@ -255,15 +257,15 @@ class CloudVerbs:
         place, bucket = plans.read(folder).place, self.driver.state(folder.name).bucket
         raise RunError("run-taken-over", run=folder.name, place=place, bucket=bucket, **facts)
 
-    def _owner_now(self, folder: Path, known: Mapping[str, object]) -> Mapping[str, object]:
-        """As the bucket says, written down here; nobody where it does not answer, and who was *known* where it names
-        nobody."""
+    def _owner_now(self, folder: Path) -> Mapping[str, object]:
+        """As the bucket says, written down here; nobody where it names nobody, or does not answer."""
         try:
-            owner = self._mirror(folder).holder() or known
+            owner = self._mirror(folder).holder()
         except StudioError:
             return {}
-        with suppress(OSError):  # then it is asked again
-            desk.put_owner(folder, owner)
+        if owner:
+            with suppress(OSError):  # then it is asked again
+                desk.put_owner(folder, owner)
         return owner
 
     def _is_others(self, owner: Mapping[str, object]) -> bool:

@@ -77,7 +77,7 @@ def test_a_word_that_it_is_over_takes_no_run_from_who_drives_it_here(
         desk.stop()
     drive(desk)
     assert sky.nodes == {} and desk.driver.is_over(desk.folder)
-    assert desk.driver.turn(RUN) == drivers.OTHERS_WORD_S
+    assert drivers.OTHERS_WORD_S in (desk.turn(), desk.turn())
 
 
 @pytest.mark.parametrize("until", ["it waits for capacity", "its machine goes meanwhile"])
@@ -127,7 +127,7 @@ def test_a_run_that_another_computer_took_over_and_ended_is_only_asked_for_now_a
         assert RUN in desk.driver.unsettled()
     drive(desk, 300.0)
     assert driver.unsettled() == [] and desk.driver.is_over(desk.folder)
-    assert desk.driver.turn(RUN) == drivers.OTHERS_WORD_S
+    assert drivers.OTHERS_WORD_S in (desk.turn(), desk.turn())
     monkeypatch.setattr(time, "time", lambda: sky.now + LONGEST_LOAN_S + 3600.0)
     assert desk.driver.unsettled() == []
     mine, theirs = desk.state, driver.state(RUN)

@@ -7,11 +7,13 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk, trains
 from tests.fakes.skies import Sky, cloud_plan
+from tpu_studio.cli import running
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.viewmodels.runrows import RunRow, rows_of
@@ -21,7 +23,7 @@ from tpu_studio.wire.plan import dumps
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow import trash
 from tpu_studio.workflow.bringing import bring
-from tpu_studio.workflow.cloudruns import mirror
+from tpu_studio.workflow.cloudruns import believed, mirror
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
@@ -123,13 +125,18 @@ def test_a_machine_cannot_say_what_only_the_screens_hear(
     assert sky.nodes or following.view.usd != 0.01
 
 
-def test_the_end_of_a_machine_of_before_is_not_that_of_the_run(desk: CloudDesk, sky: Sky) -> None:
+@pytest.mark.parametrize("kind", ["end", "phase", "resume"])
+@pytest.mark.parametrize("attempt", [1, 3])
+def test_the_end_of_another_attempts_machine_is_not_that_of_the_run(
+    desk: CloudDesk, sky: Sky, attempt: int, kind: str
+) -> None:
     trains(desk)
     sky.preempt()
     while not (desk.folder / "events" / "a0002-w000.jsonl").exists():
         sky.pass_time(max(5.0, desk.turn()))
-    with (desk.folder / "events" / "a0001-w000.jsonl").open("ab") as file:
-        file.writelines(over("ts-digits-k3f7-a2-t1", sky.now, attempt=2))
+    before = event(kind, t=sky.now, attempt=9, phase="training", step=1, status="failed", reason="crashed", steps=1)
+    with (desk.folder / "events" / f"a{attempt:04d}-w000.jsonl").open("ab") as file:
+        file.writelines([encode(before), *over("ts-digits-k3f7-a2-t1", sky.now, attempt=2)])
     following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
     following.poll()
     assert not following.view.over and row(desk).may_stop
@@ -206,3 +213,70 @@ def test_a_copy_is_deleted_however_much_is_in_it_and_nothing_of_it_is_read(
     monkeypatch.setattr(runs._index, "follow", refuse)
     runs.delete("digits-copy")
     assert [one.run for one in trash.listed(desk.home / "trash")] == ["digits-copy"]
+
+
+def test_of_a_copy_of_a_run_that_was_mine_no_list_reads_what_fills_it(
+    tmp_path: Path, desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its id is one that the journal knows."""
+    desk.until()
+    shutil.copytree(desk.folder, sent := tmp_path / RUN)
+    runs = runs_of(desk)
+    runs.delete(RUN)
+    bring(sent, desk.home / "runs", desks.install_id(desk.home), sky.now)
+    desk.die()
+    desk.start()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it is read")
+
+    monkeypatch.setattr(mirror, "open_to_read", refuse)
+    assert desk.driver.unsettled() == [] and desk.driver.is_over(desk.folder)
+    assert desk.driver.counts(desk.folder) == "*"
+
+
+def test_a_run_that_was_deleted_is_not_lost_by_the_deletion_of_a_copy_of_it(desk: CloudDesk, tmp_path: Path) -> None:
+    desk.until()
+    shutil.copytree(desk.folder, sent := tmp_path / RUN)
+    shutil.rmtree(sent / "events")
+    runs = runs_of(desk)
+    runs.delete(RUN)
+    runs.import_folder(sent)
+    runs.delete(RUN)
+    assert {one.run for one in runs.deleted()} == {RUN, f"{RUN}-2"}
+    assert (desk.home / "trash" / f"{RUN}-2" / "events").is_dir()
+    assert runs.undo_delete(RUN) == RUN and not (desk.folder / "events").exists()
+
+
+def test_watch_and_stop_ask_the_bucket_before_they_believe_that_a_waiting_run_is_over(
+    desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under `watch` alone, without a window: nobody else turns it."""
+    sky.refuse = {"us-west4-a": ["no-capacity"] * 40}
+    for _ in range(4):
+        desk.turn()
+    path = f"runs/{RUN}/owner.json"
+    mine = sky.objects[path]
+    sky._put(path, b'{"install": "zzzzzzzz", "host": "x", "t": 1.0}')
+    lines = over("ts-digits-k3f7-a1-t1", sky.now)[2:]
+    sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", b"".join(lines))
+    for _ in range(3):
+        desk.turn()
+    sky.objects[path] = mine
+    desk.die()
+    desk.start()
+    desk.stop()  # taken, though this disk still says that another drives the run, and that it is over
+    assert believed.stops(desk.folder, 1)
+    looks, real = [], desk.driver.turn
+
+    def turn(run: str) -> float:
+        looks.append(run)
+        sky.pass_time(max(5.0, real(run)))
+        return 0.0
+
+    monkeypatch.setattr(desk.driver, "turn", turn)
+    monkeypatch.setattr(running, "POLL_S", 0.0)
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    quiet = SimpleNamespace(as_json=False, say=print, progress=lambda *_, **__: None, answer=print)
+    running._until_over(SimpleNamespace(driver=desk.driver), RUN, following, quiet)  # type: ignore[arg-type]
+    assert looks and desk.driver.own(desk.folder).settled and following.view.settled

@@ -12,6 +12,7 @@ import pytest
 from tests.fakes.clouddesk import RUN, CloudDesk, ends, trains
 from tests.fakes.skies import Sky, cloud_plan
 from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.events import encode, event
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow import seals
@@ -95,14 +96,19 @@ def test_nor_is_a_program_that_the_next_machine_would_run(tmp_path: Path) -> Non
     desk.die()
 
 
+def unclear(_: Mirror) -> dict[str, object]:
+    raise CloudUnclear("timeout")
+
+
 EVIL = ("prepared", {"pieces": {"bundle": {"object": "evil"}, "data": [], "environment": {}}})
 
 
+@pytest.mark.parametrize("then", ["mine again", "nobody's", "mine, and the program begun again", "not to be read"])
 @pytest.mark.parametrize("said", [GONE, (EVIL,), (("again", {"attempt": 7}),), (END, DONE)])
 def test_nor_what_another_is_said_to_have_said_while_it_was_said_to_drive_the_run(
-    tmp_path: Path, said: tuple[tuple[str, dict[str, object]], ...]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: tuple[tuple[str, dict[str, object]], ...], then: str
 ) -> None:
-    """For a moment; its records came down, and stayed: they counted when the run was mine again."""
+    """For a moment; its records came down, and stayed: they counted when the run was mine again, or nobody's."""
     sky = Sky(steps=400)
     desk = CloudDesk(tmp_path / "home", sky, cloud_plan(tier="spot"))
     trains(desk)
@@ -110,11 +116,20 @@ def test_nor_what_another_is_said_to_have_said_while_it_was_said_to_drive_the_ru
     mine = desk.state.pieces
     lines = b"".join(encode(event(kind, t=sky.now + 1.0, **{"name": name, **fields})) for kind, fields in said)
     sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", lines)
-    for install in ("zzzzzzzz", desks.install_id(desk.home)):
-        sky._put(f"runs/{RUN}/owner.json", json.dumps({"install": install, "t": 1.0}).encode())
-        for _ in range(3):
-            sky.pass_time(10.0)
-            desk.turn()
+    named = {} if then == "nobody's" else {"install": desks.install_id(desk.home), "t": 1.0}
+    for owner in ({"install": "zzzzzzzz", "t": 1.0}, named):
+        sky._put(f"runs/{RUN}/owner.json", json.dumps(owner).encode())
+        if owner == named and then in ("mine, and the program begun again", "not to be read"):
+            desk.die()
+            desk.start()
+        with monkeypatch.context() as patched:
+            if owner == named and then == "not to be read":
+                patched.setattr(Mirror, "holder", unclear)
+            for _ in range(3):
+                sky.pass_time(10.0)
+                desk.turn()
+                assert owner != named or desk.driver._runs[RUN].state.pieces == mine
+    desk.turn()
     assert (desk.folder / "events" / "desk-zzzzzzzz.jsonl").exists()
     assert (desk.state.pieces, desk.state.attempt, desk.state.settled) == (mine, 1, False)
     assert desk.driver.unsettled() == [RUN] and list(sky.nodes) == [name]
