@@ -62,7 +62,10 @@ def _save_run(arguments: Arguments, output: Output) -> int:
         f"{run}: saved whole as a zip ({figures.size(packed.bytes)}): plan, curves, checkpoints, model and report."
     )
     output.say(f"Elsewhere: tpu-studio import {packed.file.name}, or drop it on the window.")
-    output.say("Left out: your data. The plan names where it lies on this computer.")
+    output.say(
+        "Left out: your data, but for what the plan shows of it: first rows or texts, some values, names of classes."
+    )
+    output.say("The plan also names where the data lies on this computer.")
     output.answer({"run": run, "file": str(packed.file), "bytes": packed.bytes}, str(packed.file))
     return 0
 

@@ -37,6 +37,7 @@ from tpu_studio.wire import places
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, complete_lines
 from tpu_studio.wire.jsonfile import without_collecting
+from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
@@ -82,6 +83,7 @@ class Follower:
             names: The events files that count, in their order.
         """
         self._files, self._rents = names, places.by_id(plan.place).rents
+        self._rate = limits_of(plan).usd_per_hour
         self.folder, self.plan, self._spare = folder, plan, spare
         self._key, self._identity, self._db = key, identity, database
         self._lock = threading.RLock()
@@ -301,7 +303,7 @@ class Follower:
             cursor[path.name], read = end, read + end - start
             is_last = end >= limit and path == unread[-1][0]
             told = _of_worker(path, records(lines))
-            told = _of_machine(path, told, alone=alone) if self._rents else told
+            told = _of_machine(path, told, self._rate, alone=alone) if self._rents else told
             found += _merged(told, desk, cursor, is_last=is_last)
             if limit - start > piece or read >= piece:
                 break
@@ -345,10 +347,11 @@ def _of_worker(path: Path, found: list[object]) -> list[Any]:
     return [one for one in found if isinstance(one, dict) and one.get("kind") in _OWN]
 
 
-def _of_machine(path: Path, found: list[Any], *, alone: bool) -> list[Any]:
+def _of_machine(path: Path, found: list[Any], usd_per_hour: float | None, *, alone: bool) -> list[Any]:
     """Of a rented machine what is a machine's to tell, for its own attempt: not that it is gone, or settled.
 
     Args:
+        usd_per_hour: What it costs by its plan: what trains there may say less.
         alone: No desktop tells which attempt goes on: a part of somebody's run.
     """
     number, kept = _ATTEMPT.match(path.name), []
@@ -357,6 +360,8 @@ def _of_machine(path: Path, found: list[Any], *, alone: bool) -> list[Any]:
         kind = one.get("kind") if isinstance(one, dict) else None
         if kind in ("end", "phase", "resume"):
             one = {**one, "attempt": attempt, "machine_of": 0 if alone else attempt}
+        if kind == "money" and usd_per_hour and isinstance(rate := one.get("usd_per_hour"), (int, float)):
+            one = {**one, "usd_per_hour": max(rate, usd_per_hour)}
         settles = (kind == "phase" and one.get("phase") == Phase.DONE) or (kind == "money" and one.get("settled"))
         if not settles and not (isinstance(kind, str) and kind in _OF_DESKTOPS):
             kept.append(one)

@@ -234,7 +234,8 @@ class RunViewModel:
             lambda: self._verbs.pack(run, file, replace=True),
             lambda packed: self.tell(
                 f"{name} is saved whole",
-                f"It is {packed.file}, without your data. Dropped on TPU Studio elsewhere, it is this run.",
+                f"It is {packed.file}. Dropped on TPU Studio elsewhere, it is this run. Your data is not in it, "
+                "but for what the plan shows of it.",
                 tone="ok",
                 action="Show in folder",
                 act=lambda: self.open_path(packed.file.parent),

@@ -170,4 +170,9 @@ def test_what_it_may_cost_at_worst_and_a_waiver_are_said_before_the_yes(
         said_all = said.out + said.err
         usd = Offer(dumps(told), (), False).worst_usd
         assert usd is not None and usd > 20.0 + hours * 12.0 and f"At worst ${usd:,.2f}: up to" in said_all
+        job = replace(plan.job, limits=replace(plan.job.limits, wait_hours=hours))  # by which the machine is waited for
+        by_job = Offer(dumps(replace(plan, limits=limits, job=job)), (), False).worst_usd
+        assert by_job == pytest.approx(usd) or hours == 2.0
+        by_time = replace(told, limits=replace(told.limits, money_usd=None))
+        assert Offer(dumps(by_time), (), False).worst_usd == pytest.approx(usd - 20.0 + 24.0)
         assert ("without a stop from outside" in said_all) is waived

@@ -106,7 +106,8 @@ def ask_export(over: QWidget, model: RunViewModel) -> Sheet:
     ]
     run = ChoiceCard(
         "The whole run, to send",
-        "One zip that TPU Studio takes in on another computer: plan, curves, checkpoints and model, without your data.",
+        "One zip that TPU Studio takes in on another computer: plan, curves, checkpoints and model. Of your data it "
+        "holds what the plan shows: the first rows or texts, some values, names of classes.",
         key=_RUN,
         icon="package",
     )

@@ -92,7 +92,9 @@ class Offer:
         """What it may come to; None: nothing ends it, or no price is known by which a limit of money counts."""
         limits = self.limits
         if not self.is_underpriced:
-            return limits.money_usd if limits.usd_per_hour else None
+            if limits.money_usd is not None or limits.hours is None or not limits.usd_per_hour:
+                return limits.money_usd if limits.usd_per_hour else None
+            return limits.reserved_usd + limits.hours * limits.usd_per_hour
         by_money = math.inf
         if limits.money_usd is not None and limits.usd_per_hour:
             by_money = limits.money_usd / limits.usd_per_hour

@@ -280,3 +280,19 @@ def test_watch_and_stop_ask_the_bucket_before_they_believe_that_a_waiting_run_is
     quiet = SimpleNamespace(as_json=False, say=print, progress=lambda *_, **__: None, answer=print)
     running._until_over(SimpleNamespace(driver=desk.driver), RUN, following, quiet)  # type: ignore[arg-type]
     assert looks and desk.driver.own(desk.folder).settled and following.view.settled
+
+
+def test_a_machine_does_not_say_what_an_hour_of_it_costs(desk: CloudDesk, sky: Sky) -> None:
+    """With "nothing" in its own file the cost so far stood still for as long as it trained."""
+    sky.steps = 40_000
+    trains(desk)
+    (node,) = sky.nodes.values()
+    assert desk.plan.price is not None
+    sky._say(node, event("money", t=sky.now, usd=0.2, usd_per_hour=desk.plan.price.usd_per_hour, since=node.created))
+    sky._say(node, event("money", t=sky.now + 1.0, usd=0.01, usd_per_hour=0.0))
+    for _ in range(20):
+        sky.pass_time(55.0)
+        desk.turn()
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    following.poll()
+    assert sky.nodes and abs(following.view.usd_now(sky.now) - sky.usd_billed()) < 0.1 * sky.usd_billed()
