@@ -20,9 +20,7 @@ from tpu_studio.store.columns import ROW, Rows
 from tpu_studio.wire.events import Event, from_record, is_spelled
 
 METRICS_AT_MOST = 256
-_MARK = secrets.token_hex(
-    8
-)  # between lines that are parsed together: two halves of a record do not make up for a double
+_MARK = secrets.token_hex(8)  # between lines parsed at once: a record in two does not make up for two in one
 _BETWEEN = f',"{_MARK}",'.encode()
 _FURTHEST = 2**53  # steps: numbers beyond are not told apart
 SPEED_METRICS = ("examples_per_s", "waiting_share", "device_share")

@@ -49,6 +49,7 @@ def test_a_run_saved_as_a_zip_is_the_same_run_on_another_computer(here: tuple[Te
     done = terminal.run("export", folder.name, "--as", "zip", "--to", file)
     assert (done.returncode, done.stdout) == (0, f"{file}\n")
     assert "tpu-studio import" in done.stderr and "Left out: your data" in done.stderr
+    assert "first rows or texts" in done.stderr  # the plan holds them
     with zipfile.ZipFile(file) as archive:
         names = {name.removeprefix(f"{folder.name}/") for name in archive.namelist()}
     assert {"plan.json", "result/model.keras", "events/a0001-w000.jsonl"} <= names

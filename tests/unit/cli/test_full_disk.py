@@ -18,6 +18,7 @@ from tests.fakes.skies import Sky
 from tests.fakes.terminal import JOB, Terminal
 from tests.fakes.views import view_of
 from tpu_studio.cli import running
+from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import RunError
 
 
@@ -101,6 +102,11 @@ def test_who_runs_or_watches_a_rented_run_reads_once_what_a_full_disk_means():
     services: Any = SimpleNamespace(driver=SimpleNamespace(problems={"r": problem}))
     told = running._lost(services, "r", view_of())
     assert "none is rented until there is room" in told and "Free some space" in told
+
+
+def test_beside_a_full_disk_no_stop_from_outside_is_promised_that_a_launch_went_without():
+    told = str(say(RunError("run-not-recorded", run="r", full=True, place="cloud", rented=True)))
+    assert "by the stops outside it where it was launched with them" in told
 
 
 def test_a_run_on_this_computer_that_found_its_disk_full_speaks_of_no_rented_machine_and_names_the_verb(tmp_path: Path):

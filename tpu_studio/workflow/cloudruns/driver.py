@@ -20,15 +20,13 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut, StudioError
 from tpu_studio.wire.limits import Limits
-from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking, believed, decide, recovering
+from tpu_studio.workflow.cloudruns import asking, believed, decide, recovering, telling
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Seen
-from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.mine import Mine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, attempts, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
@@ -127,7 +125,7 @@ class Driver:
             return self._failed(run, desk.disk_error(error, folder))
         watched.failures = 0
         self.problems.pop(run, None)
-        if (problem := _problem(watched)) is not None:
+        if (problem := telling.problem_of(watched)) is not None:
             self.problems[run] = problem
         if not wait and watched.state.settled and not watched.stays and not watched.unsaved:
             self._runs.pop(run, None)
@@ -148,7 +146,7 @@ class Driver:
                 self._before[run] = self._runs.pop(run)  # connect anew: credentials, or the port, may have changed
         if self.problems.get(run) is None or self.problems[run].id != error.id:
             _log.info("run %s: %s", run, error)
-        self.problems[run] = _told(error, run, known)
+        self.problems[run] = telling.of_disk(error, run, known)
         failures = known.failures if known is not None else 3
         speed = known.side.speed if known is not None else 1.0
         most_s = SIGNED_OUT_S if isinstance(error, SignedOut) else 64.0
@@ -474,56 +472,7 @@ class Driver:
         return asking.rules_of(run.plan, limits)
 
     def _say_phase(self, run: Watched, action: Action, told: Guard) -> None:
-        phase = _phase(with_guard(run.state, self._guard(run, told)), told, action)
+        phase = telling.phase_of(with_guard(run.state, self._guard(run, told)), told, action)
         if phase is None or (phase[0].value, phase[1]) == run.state.phase:
             return
         self._records.say(run, "phase", phase=phase[0].value, detail=phase[1], attempt=run.state.attempt)
-
-
-def _problem(run: Watched) -> StudioError | None:
-    """What a person should know of though the turn went well."""
-    if (run.foreign and not run.state.settled) or run.stays:
-        facts = {name: run.holder[name] for name in ("host", "t") if name in run.holder}
-        bucket = run.side.mailbox.bucket
-        return RunError("run-taken-over", run=run.folder.name, place=run.plan.place, bucket=bucket, **facts)
-    problem = run.disk or run.unheard
-    return None if problem is None else _told(problem, run.folder.name, run)
-
-
-def _told(error: StudioError, run: str, known: Watched | None) -> StudioError:
-    """Of a disk: what that means for a run that is charged for."""
-    if error.id not in ("disk-full", "folder-unwritable"):
-        return error
-    there = {"place": known.plan.place, "rented": bool(known.state.there)} if known is not None else {}
-    return RunError("run-not-recorded", run=run, full=error.id == "disk-full", raw=error.facts.get("raw"), **there)
-
-
-def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | None:
-    """The phase that the desktop knows of, None while the guardian tells."""
-    if state.settled or isinstance(action, decide.Done):
-        return None
-    if state.end is not None:
-        making = any(one.state == decide.MAKING and one.delete_asked is not None for one in state.there)
-        return Phase.CLEANING_UP, "being-made" if making else ""
-    machine = state.machine
-    if guard.spoke and machine is not None and machine.gone is None and not machine.leaving:
-        return None
-    if machine is not None and machine.leaving == "preempted":
-        return Phase.QUEUED, "waiting-for-a-computer"
-    if machine is None or machine.gone is not None or machine.outcome != "accepted":
-        if isinstance(action, decide.Prepare):
-            return Phase.QUEUED, "uploading"
-        if isinstance(action, Show) and decide.is_proving(state):
-            return Phase.QUEUED, "proving"
-        return (Phase.QUEUED, action.why) if isinstance(action, decide.Wait) and action.why else _queued(state)
-    if machine.leaving:
-        return None
-    if machine.state in ("provisioning", "ready"):
-        return Phase.PROVISIONING, "starting" if machine.state == "ready" else ""
-    return Phase.QUEUED, action.why if isinstance(action, decide.Wait) and action.why else "submitted"
-
-
-def _queued(state: State) -> tuple[Phase, str] | None:
-    """A wait that is over between two calls is not worth a word."""
-    waits = state.phase[0] == Phase.QUEUED.value and state.phase[1] != "proving"
-    return None if waits else (Phase.QUEUED, "submitted")

@@ -106,8 +106,10 @@ class Mine:
     def is_done_with(self, folder: Path) -> bool:
         """Whether the run needs no turn from here any more. Another's word that it is over may be taken back by the
         bucket: then, until no machine can be left of it, its turns only come seldom."""
-        if is_imported(folder) or not self.is_over(folder):
-            return is_imported(folder)
+        if is_imported(folder):
+            return True
+        if not self.is_over(folder):
+            return False
         try:
             own, plan = self.own(folder), self._journal.plan_of(folder.name) or {}
             begun = max(own.since, float(plan.get("created") or 0.0))  # type: ignore[arg-type]
