@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -89,7 +90,7 @@ class Sky:
     hook: Called before and after each call of a port.
     """
 
-    now: float = 1_800_000_000.0
+    now: float = field(default_factory=lambda: (time.time() // 86400.0 - 20.0) * 86400.0)  # a midnight: long over
     waiting_s: float = 20.0
     boot_s: float = 30.0
     step_s: float = 3.0
@@ -406,13 +407,13 @@ class _Stops:
 
     def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
         names = []
-        for time in at:
+        for moment in at:
             self._sky.hook("set-stop", False)
             number = len(self._sky.tasks_ever)
-            name = f"q/tasks/{ref.name}-{kind}-{number}-{int(time)}"
+            name = f"q/tasks/{ref.name}-{kind}-{number}-{int(moment)}"
             assert name not in self._sky.tasks_ever
             self._sky.tasks_ever.add(name)
-            self._sky.tasks[name] = (ref.name, time)
+            self._sky.tasks[name] = (ref.name, moment)
             names.append(name)
             self._sky.hook("set-stop", True)
         return names

@@ -272,7 +272,7 @@ class Studio:
     def _going_on(self, place: str) -> list[str]:
         """Names of the runs that are not settled at a rented place."""
         rows = self.runs.state.value.rows or ()
-        return [row.name for row in rows if row.place_id == place and (row.live or row.unproved)]
+        return [row.name for row in rows if row.place_id == place and (row.may_stop or row.unproved)]
 
     # ------------------------------------------------------------------------------------------------------- pages
 

@@ -46,7 +46,7 @@ def _bring(runs: Runs, arguments: Arguments, output: Output, moving: list[str]) 
     try:
         return bring(arguments.replace)
     except RunError as error:
-        if error.id != "import-differs":
+        if error.id not in ("import-differs", "zip-other-course"):
             raise
         said = say(error)
         if not output.ask(f"{said.title}. {said.meaning}\nTake the copy instead? The run here goes to the trash."):

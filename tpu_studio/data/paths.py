@@ -11,7 +11,7 @@ from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.owncode import in_a_share
+from tpu_studio.wire.owncode import in_a_share, located
 
 
 def data_path(job: Job) -> Path:
@@ -28,6 +28,7 @@ def data_path(job: Job) -> Path:
     path = Path(job.base, os.path.expanduser(str(given)))  # the home of somebody unknown stays a name
     if in_a_share(path):  # the base of a run's plan is a stranger's, too
         raise DataError("data-in-a-share", path=str(path))
+    _check_here(path)
     if not os.path.isabs(os.path.expanduser(str(given))) and _is_led_away(Path(job.base or "."), path):
         raise DataError("data-link-outside", path=str(path))
     try:
@@ -35,6 +36,16 @@ def data_path(job: Job) -> Path:
     except ValueError as error:
         raise DataError("data-missing", path=str(path), raw=str(error)) from error
     return path.absolute()
+
+
+def _check_here(path: Path) -> None:
+    """Raises DataError where a link leads to another computer: to look through it would already ask that one."""
+    try:
+        if located(path) is not None:
+            return
+    except OSError as error:
+        raise path_error(path, error) from error
+    raise DataError("data-in-a-share", path=str(path))
 
 
 def _is_led_away(base: Path, path: Path) -> bool:

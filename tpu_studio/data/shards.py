@@ -120,6 +120,10 @@ def check_job(job: Job, tree: Mapping[str, object]) -> None:
 
 def _open_text(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Path]], watch: Watch) -> Opened:
     tokens = [_read_text(files[split], watch) for split in SPLITS]
+    for split, text in zip(SPLITS, tokens, strict=True):
+        if len(text) != int(tree["splits"][split]["bytes_of_text"]):
+            path = str(next(iter(files[split]), job.data.path))
+            raise DataError("data-shard-damaged", path=path, offset=len(text), why="size")
     length = _length(job, tree)
     description = dict(tree["description"]) | {"sequence_length": length, "input_shape": [length]}
     train, kept = texts.TrainingWindows(tokens[0], length), texts.ValidationWindows(tokens[1], length)

@@ -28,14 +28,18 @@ DETAIL_LETTERS, HAPPENED_LETTERS = 300, 2_000  # a text of a stranger's run has 
 def apply(view: RunView, event: Event) -> RunView:
     """The view after *event*. Unknown kinds, and events whose fields make no sense, only move ``seen_t``.
 
-    ``machine_of``: the attempt of the rented machine that says it; of another attempt than goes on it ends nothing.
+    ``machine_of``: the attempt of the rented machine that says it; of another attempt than goes on it ends nothing, and
+    of one that is proved gone, with the bill settled, nothing is heard any more.
     """
     machine_of = _int(event.get("machine_of"))
-    if machine_of and machine_of != max(1, view.attempt) and event.kind in ("phase", "resume", "end"):
+    if machine_of and machine_of != max(1, view.attempt) and event.kind in ("phase", "resume", "end", "money"):
+        return view
+    if machine_of and view.rented and view.settled:
         return view
     if event.kind == "end" and event.get("reason") == Reason.GUARDIAN_GONE.value:
         view = _closed(view, view.seen_t)  # found later: since its last word it was not at work
-    view = replace(view, seen_t=max(view.seen_t, event.t), started_t=view.started_t or event.t)
+    seen_t = view.seen_t if view.settled else max(view.seen_t, event.t)
+    view = replace(view, seen_t=seen_t, started_t=view.started_t or event.t)
     fold = _FOLDS.get(event.kind)
     try:
         return fold(view, event) if fold else view
@@ -329,7 +333,7 @@ def _attempt_over(view: RunView, event: Event) -> RunView:
     attempts = (*view.attempts[-KEPT_AT_MOST + 1 :], mark)
     lost = _lost(view, event.t, str(event.get("reason")))
     view = replace(view, attempt=max(view.attempt, number + 1), attempts=attempts, happened=happened)
-    return replace(view, speeds=(), devices={}, interruptions=lost)
+    return replace(view, speeds=(), devices={}, interruptions=lost, end=None)
 
 
 def _lost(view: RunView, t: float, reason: str) -> interruptions.Interruptions:
@@ -381,7 +385,10 @@ _FOLDS = {
 
 def _and(happened: tuple[Happened, ...], new: Happened) -> tuple[Happened, ...]:
     short = replace(new, facts=brief_fields(new.facts, HAPPENED_LETTERS))
-    return (*happened[-HAPPENED_AT_MOST + 1 :], short)
+    if len(happened) < HAPPENED_AT_MOST:
+        return (*happened, short)
+    oldest = next((at for at, one in enumerate(happened) if one.kind != "deleted"), 0)  # notices hide no proof
+    return (*happened[:oldest], *happened[oldest + 1 :], short)
 
 
 def _int(value: object) -> int:

@@ -35,14 +35,14 @@ from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, rec
 from tpu_studio.store.tails import Tails
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.events import Event, complete_lines
+from tpu_studio.wire.events import LINE_BYTES, Event, complete_lines, is_time
 from tpu_studio.wire.jsonfile import without_collecting
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import DESKS_AT_MOST, PLAN, events_names, is_of_desk
-from tpu_studio.workflow.cloudruns.state import OF_DESKTOPS
+from tpu_studio.workflow.cloudruns.state import AHEAD_S, NOTICES_OF_DESKTOPS, OF_DESKTOPS
 from tpu_studio.workflow.ports import Changes
 
 _CHUNK = 4 << 20
@@ -52,6 +52,8 @@ _DESKS = 2 * DESKS_AT_MOST  # as many as are brought with a run, and of those th
 _OWN = ("device", "log", "notice")
 _ATTEMPT = re.compile(r"a([0-9]{4,9})-")
 _OF_DESKTOPS = OF_DESKTOPS | {"upload", "waiting"}
+_OFTEN = ("metric", "speed", "device", "log")  # whoever says them
+_PHASES = {Phase.SETTING_UP, Phase.COMPILING, Phase.TRAINING, Phase.SAVING}  # that a machine tells of
 """What desktops say of machines: a machine's own word that it is gone is none."""
 
 
@@ -348,24 +350,41 @@ def _of_worker(path: Path, found: list[object]) -> list[Any]:
 
 
 def _of_machine(path: Path, found: list[Any], usd_per_hour: float | None, *, alone: bool) -> list[Any]:
-    """Of a rented machine what is a machine's to tell, for its own attempt: not that it is gone, or settled.
+    """Of a rented machine what is a machine's to tell, for its own attempt and no later than now.
 
     Args:
         usd_per_hour: What it costs by its plan: what trains there may say less.
         alone: No desktop tells which attempt goes on: a part of somebody's run.
     """
     number, kept = _ATTEMPT.match(path.name), []
-    attempt = int(number[1]) if number else 0
+    attempt, latest = int(number[1]) if number else 0, time.time() + AHEAD_S
     for one in found:
-        kind = one.get("kind") if isinstance(one, dict) else None
+        if not isinstance(one, dict) or not isinstance(kind := one.get("kind"), str) or _is_a_desktops(kind, one):
+            continue
+        if is_time(t := one.get("t")) and t > latest:
+            one = {**one, "t": latest}
         if kind in ("end", "phase", "resume"):
-            one = {**one, "attempt": attempt, "machine_of": 0 if alone else attempt}
-        if kind == "money" and usd_per_hour and isinstance(rate := one.get("usd_per_hour"), (int, float)):
-            one = {**one, "usd_per_hour": max(rate, usd_per_hour)}
-        settles = (kind == "phase" and one.get("phase") == Phase.DONE) or (kind == "money" and one.get("settled"))
-        if not settles and not (isinstance(kind, str) and kind in _OF_DESKTOPS):
-            kept.append(one)
+            one = {**one, "attempt": attempt}
+        if kind == "money":
+            one = {name: value for name, value in one.items() if name not in ("usd_at_least", "usd_at_most")}
+            if usd_per_hour and isinstance(rate := one.get("usd_per_hour"), (int, float)):
+                one["usd_per_hour"] = max(rate, usd_per_hour)
+        if not alone and kind not in _OFTEN:
+            one = {**one, "machine_of": attempt}
+        kept.append(one)
     return kept
+
+
+def _is_a_desktops(kind: str, record: dict[str, Any]) -> bool:
+    """Whether it is a desktop's to tell: of a machine that is waited for, gone, not to be deleted, or settled."""
+    match kind:
+        case "phase":
+            return record.get("phase") not in _PHASES
+        case "money":
+            return bool(record.get("settled"))
+        case "notice":
+            return record.get("id") in NOTICES_OF_DESKTOPS
+    return kind in _OF_DESKTOPS
 
 
 def _behind(one: Cursor, other: Cursor) -> bool:
@@ -383,9 +402,9 @@ def _lines(path: Path, start: int, limit: int, piece: int) -> tuple[list[bytes],
         inside = start > 0 and file.read(1) != b"\n"
         chunk = file.read(min(piece, limit - start))
         if b"\n" not in chunk:
-            chunk += file.readline(min(_CHUNK, limit - start) - len(chunk))
+            chunk += file.readline(min(LINE_BYTES, limit - start) - len(chunk))
     end = chunk.rfind(b"\n") + 1
-    if end == 0 and len(chunk) == _CHUNK:
+    if end == 0 and len(chunk) == LINE_BYTES:
         return [], start + len(chunk)
     lines = chunk[:end].split(b"\n")[:-1]
     if inside and lines:

@@ -91,12 +91,13 @@ class RunViewModel:
         """Begin to watch; the first state with ``loading`` False has everything that was written so far."""
 
         def opened(found: tuple[Following, bool]) -> None:
-            follower, strangers = found
+            follower, imported = found
             if self._closed:
                 follower.close()
                 return
             self._follower = follower
-            self._change(view=follower.view, loading=False, strangers=strangers)
+            strangers = imported and self.state.value.facts.rented
+            self._change(view=follower.view, loading=False, strangers=strangers, imported=imported)
             self._read_limit()
 
         self._tasks.submit(
@@ -104,10 +105,11 @@ class RunViewModel:
         )
 
     def _opened(self) -> tuple[Following, bool]:
+        """The run's reader, and whether it was brought here as files."""
         follower = self._follow()
         follower.poll()
         state = self.state.value
-        return follower, state.facts.rented and is_imported(state.folder)
+        return follower, is_imported(state.folder)
 
     def _read_limit(self) -> None:
         """The limits grow with extensions; what they are now stands in the run's control files, those of a rented run

@@ -46,6 +46,7 @@ class RunPageState:
     plan: Plan | None = None
     trouble: Sentence | None = None
     strangers: bool = False  # rented by somebody else and brought here: looked at, and planned anew
+    imported: bool = False  # brought here as files, whatever it ran on
 
     @property
     def at(self) -> float:
@@ -88,7 +89,7 @@ class RunPageState:
     def report(self) -> Path | None:
         """The page that the run wrote of itself; None: there is none, or somebody else wrote it."""
         page = self.folder / "result" / "report.html"
-        return page if self.over and not self.strangers and page.is_file() else None
+        return page if self.over and not self.imported and page.is_file() else None
 
     @property
     def may_stop(self) -> bool:

@@ -85,13 +85,12 @@ def read(path: Path) -> bytes | None:
         ModelError: ``model-file-in-a-share``, ``model-file-too-large``.
         OSError: It is there and cannot be read.
     """
-    if in_a_share(path):
-        raise ModelError("model-file-in-a-share", file=str(path))
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe may never end
-            return None
-        return read_at_most(path, MODEL_CODE_BYTES)
+        if not in_a_share(path) and located(path) is not None:
+            is_file = stat.S_ISREG(os.stat(path).st_mode)  # a pipe may never end
+            return read_at_most(path, MODEL_CODE_BYTES) if is_file else None
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
         if isinstance(error, TooLarge):
             raise ModelError("model-file-too-large", file=str(path), size=error.size, limit=error.limit) from error
         return None
+    raise ModelError("model-file-in-a-share", file=str(path))

@@ -55,6 +55,7 @@ _SHAPES: list[
             r"|[rs]k_live_[A-Za-z0-9]{16,}|xai-\w{70,}|dapi[0-9a-f]{32}(?![0-9a-f])"  # Stripe, xAI, Databricks
             r"|pypi-[A-Za-z0-9_-]{40,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{20,}"
             r"|(?:r8|gsk)_[A-Za-z0-9]{30,}|dckr_[op]at_[A-Za-z0-9_-]{20,}"
+            r"|key-[0-9a-f]{32}(?![0-9a-f])"  # Mailgun
             r"|SG\.[\w-]{22}\.[\w-]{43}|hooks\.slack\.com/(?:services|workflows|triggers)/[\w/-]{20,}"  # SendGrid
             # DigitalOcean, Shopify, Linear
             r"|do[opr]_v1_[0-9a-f]{40,}|shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}|lin_(?:api|oauth)_[A-Za-z0-9]{32,}"

@@ -27,19 +27,29 @@ def damaged_file(result: Path) -> str | None:
     """The first file of *result* that is missing or not as its card says; None: all are, or the card tells no sums, as
     that of earlier versions."""
     try:
-        sums = read_json(result / CARD, PLAN_BYTES)[KEY]
-        told = [(PurePosixPath(name), str(wanted)) for name, wanted in sums.items()][:_FILES_AT_MOST]
+        sums: dict[str, object] = read_json(result / CARD, PLAN_BYTES)[KEY]
+        told = [(name, str(wanted)) for name, wanted in sums.items() if _is_name(name)][:_FILES_AT_MOST]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None  # without a readable card nothing is known; who needs the card says so
+    read: set[str] = set()
     for name, wanted in told:
-        if name.is_absolute() or ".." in name.parts or not name.parts:
-            continue  # no file of a result
+        if name.casefold() in read:  # no file twice, however large: "A" is "a" on most disks of macOS and Windows
+            continue
+        read.add(name.casefold())
         try:
-            if _sha256(result, name) != wanted:
-                return str(name)
+            if _sha256(result, PurePosixPath(name)) != wanted:
+                return name
         except (OSError, ValueError):
-            return str(name)
+            return name
     return None
+
+
+def _is_name(name: str) -> bool:
+    """Whether a file of a result is called so: in ASCII, below it, and in one way only, without `./`."""
+    path = PurePosixPath(name)
+    return (
+        name.isascii() and str(path) == name and bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    )
 
 
 def _sha256(folder: Path, name: PurePosixPath) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.events import Event, decode
+from tpu_studio.wire.events import LINE_BYTES, Event, decode
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_known, is_run_id, tops_of
@@ -210,9 +210,12 @@ def last_word(folder: Path) -> Event | None:
     files = sorted(_events(folder).items())
     if not files:
         return None
-    lines = files[-1][1].read_bytes().splitlines()
-    ends = [event for line in lines if b'"end"' in line and (event := decode(line)) and event.kind == "end"]
-    return ends[-1] if ends else None
+    last = None
+    with files[-1][1].open("rb") as lines:
+        while line := lines.readline(LINE_BYTES):
+            if b'"end"' in line and (event := decode(line)) and event.kind == "end":
+                last = event
+    return last
 
 
 def take(folder: Path, brought: Path) -> None:

@@ -104,3 +104,15 @@ def test_lines_of_one_minute_are_told_apart_by_their_seconds(qapp: Any, qtbot: A
     assert [row[0].text().count(":") for row in card.list._rows] == [1, 1]
     card.show_lines([Line(T + 30, "play", "Training"), Line(T + 29, "play", "First"), Line(T, "clock", "Started")])
     assert [row[0].text().count(":") for row in card.list._rows] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("place", ["computer", "colab", "cloud"])
+def test_a_page_that_somebody_else_wrote_is_not_opened(
+    shown: Callable[..., RunPage], tmp_path: Path, place: str
+) -> None:
+    """A copy's report is a web page, of which nobody has seen what it does."""
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "report.html").write_text("<script>alert(1)</script>")
+    (tmp_path / "owner.json").write_text('{"install": "else", "imported": true}')
+    page = shown(*training(), event("end", t=300, status="finished", reason="completed", steps=100), place=place)
+    assert page.ending.isVisible() and not page.ending.button.isVisible()

@@ -55,6 +55,8 @@ EDITS: dict[str, tuple[int, Edit]] = {
     "a length of text that is a text": (TEXT, lambda tree: tree["splits"]["train"].update(bytes_of_text="x")),
     "no text to test on": (TEXT, lambda tree: tree["splits"]["validation"].update(bytes_of_text=0)),
     "no text to train on": (TEXT, lambda tree: tree["splits"]["train"].update(bytes_of_text=0)),
+    "no shards to train on": (TEXT, lambda tree: tree["splits"]["train"].update(shards=[])),
+    "another length of text": (TEXT, lambda tree: tree["splits"]["train"].update(bytes_of_text=9)),
     "a look without a task": (TEXT, lambda tree: tree["look"].pop("task")),
     "findings that are no findings": (TEXT, lambda tree: tree["look"].update(findings=[{"id": 1}])),
 }

@@ -63,7 +63,7 @@ def test_empty_lines_of_desktops_are_none(index: Index, folder: Path, write: Wri
 def test_a_line_of_a_desktop_without_an_end_is_passed(
     index: Index, folder: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(followers, "_CHUNK", 1000)
+    monkeypatch.setattr(followers, "LINE_BYTES", 1000)
     write(b"x" * 5500 + b"\n", {"t": 1.0, "kind": "notice", "id": "behind"}, name="desk-abcdefgh")
     assert [event.get("id") for event in index.follow(folder).poll().events] == ["behind"]
 

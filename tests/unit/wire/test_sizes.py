@@ -150,3 +150,26 @@ def test_a_home_folder_that_is_mounted_when_looked_for_is_the_persons_own(monkey
 def test_the_sentences_say_what_to_do() -> None:
     for error in (ModelError("model-file-in-a-share", file="//h/s/m.py"), DataError("data-in-a-share", path="//h/s")):
         assert isinstance(error, StudioError) and "copy" in say(error).action
+
+
+def test_a_model_file_that_is_a_link_to_another_computer_is_not_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "model.py").symlink_to("/net/somewhere/model.py")
+    with pytest.raises(ModelError) as refused:
+        ownfile.read(tmp_path / "model.py", None)
+    assert refused.value.id == "model-file-in-a-share"
+
+
+@pytest.mark.parametrize("name", ["data", "data/inside"])
+def test_data_behind_a_link_to_another_computer_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "data").symlink_to("/net/somewhere/data")
+    seen: list[str] = []
+    look = os.lstat
+    for path in (name, str(tmp_path / name)):
+        job = parse({"model": {"name": "cnn"}, "data": {"kind": "images", "path": path}}, base=str(tmp_path))
+        with monkeypatch.context() as patch, pytest.raises(DataError) as refused:
+            patch.setattr(os, "lstat", lambda path, **more: seen.append(str(path)) or look(path, **more))
+            data_path(job)
+        assert refused.value.id == "data-in-a-share"
+    assert not [path for path in seen if path.startswith("/net")]

@@ -16,6 +16,7 @@ import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
+from tpu_studio.domain.sentences import say
 from tpu_studio.store.index import Index
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.events import encode, event
@@ -359,3 +360,25 @@ def test_a_zip_removes_and_writes_nothing_where_a_link_in_its_run_leads(
         studio.runs.import_folder(path)
     assert (caught.value.id, caught.value.facts["file"]) == ("run-has-links", part)
     assert {one.name: one.read_text() for one in mine.iterdir()} == {"thesis.txt": "mine", "a0002-w000.jsonl": "mine"}
+
+
+def test_another_course_of_a_run_that_has_not_ended_is_taken_only_in_its_place(studio: Studio, tmp_path: Path) -> None:
+    """A second session of the same notebook took away a thousand steps and the model, unasked."""
+    run = studio.runs.launch(COLAB, notebook=True)
+    studio.runs.import_folder(_of(studio, run, tmp_path / "one.zip", events=_lines(1, 100)))
+    other = _of(studio, run, tmp_path / "two.zip", events=_lines(1, 9, t=1.6e9))
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(other)
+    assert caught.value.id == "zip-other-course" and "has trained here already" in say(caught.value).title
+    assert len(studio.points(run)) == 100
+    taken = studio.runs.import_folder(other, replace=True)
+    assert taken.replaced and len(studio.points(run)) == 9
+
+
+@pytest.mark.parametrize("field", ["folder", "key", "install", "self", "path"])
+def test_an_end_with_fields_of_its_own_is_an_end(studio: Studio, tmp_path: Path, field: str) -> None:
+    run = studio.runs.launch(COLAB, notebook=True)
+    studio.runs.stop(run)
+    lines = _lines(1, 9, end="completed").replace(b'"kind":"end"', f'"kind":"end","{field}":"x"'.encode())
+    studio.runs.import_folder(_of(studio, run, tmp_path / "one.zip", events=lines))
+    assert studio.runs.summary(run).reason == "completed"

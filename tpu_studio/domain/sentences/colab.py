@@ -133,8 +133,10 @@ ERRORS: dict[str, Entry] = {
         "Choose the zip that this run's own notebook made.",
     ),
     "zip-other-course": lambda f: Sentence(
-        f"{f.text('run', 'The run')} has ended here already, in another way than in {f.file('file', 'the zip')}",
-        f"The notebook was run more than once. The result that is here stays. {_UNCHANGED}",
+        f"{f.text('run', 'The run')} has ended here already, in another way than in {f.file('file', 'the zip')}"
+        if f.raw("ended", True)
+        else f"{f.text('run', 'The run')} has trained here already, in another way than in {f.file('file', 'the zip')}",
+        f"The notebook was run more than once. What is here stays. {_UNCHANGED}",
         "To have the other one instead: tpu-studio import … --replace, or delete the run here first; the trash keeps it.",
     ),
 }

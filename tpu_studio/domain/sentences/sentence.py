@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.domain import figures
+from tpu_studio.wire.brief import cut
 from tpu_studio.wire.visible import visible
 
 _log = logging.getLogger(__name__)
+_LETTERS, _LIST_LETTERS = 200, 2_000
 _LONGEST_NAME = 255  # bytes, of a file in any file system
 
 
@@ -61,9 +63,8 @@ class Facts:
         if isinstance(value, float):
             return f"{value:,.4g}"
         if isinstance(value, (list, tuple)):
-            return ", ".join(str(item) for item in value)
-        words = " ".join(visible(str(value)).split())
-        return re.sub(r"^\[Errno -?\d+\] ", "", words)[:200]
+            return cut(", ".join(_words(item) for item in value), _LIST_LETTERS)
+        return re.sub(r"^\[Errno -?\d+\] ", "", _words(value))
 
     def said(self) -> str:
         """` It says: ….`, in the words of whoever refused; "" where nothing was told."""
@@ -92,6 +93,10 @@ class Facts:
         return (
             figures.size(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
         )
+
+
+def _words(value: object) -> str:
+    return " ".join(visible(str(value)).split())[:_LETTERS]
 
 
 def _filled(entry: Callable[[Facts], Sentence], facts: Mapping[str, object]) -> Sentence:

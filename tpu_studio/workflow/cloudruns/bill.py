@@ -24,6 +24,8 @@ from tpu_studio.wire.runfolder import ledger_file
 from tpu_studio.workflow.cloudruns.state import State
 from tpu_studio.workflow.cloudruns.usage import Usage
 
+_MOST_PER_S = {"a": 50, "b": 500, "bytes": 1 << 30}  # a guardian asks a few times a second, and reads data in pieces
+_BEFORE_S = 600.0  # of a short bill
 REFUSED_TOO = 2.0  # refused calls and deletes, should they be charged like reads (doubt storage-prices)
 
 
@@ -113,12 +115,13 @@ def parts_of_run(
     """
     spans = [one.billed_between_s(now) for one in state.machines]
     extras = plan.extras
-    guards = _operations(folder, state.attempt)
+    most_s = sum(most for _, most in spans)
+    guards = _operations(folder, state.attempt, most_s)
     data = sum(whole(piece["bytes"]) for piece in rows((state.pieces or {}).get("data")))
     used = Used(
         least_s=sum(least for least, _ in spans),
         seconds=state.used_s(now),
-        most_s=sum(most for _, most in spans),
+        most_s=most_s,
         a=usage.a + guards["a"],
         b=usage.b + guards["b"],
         kept_bytes=None if kept_bytes is None else kept_bytes + data,
@@ -146,15 +149,19 @@ def chips_of(plan: Plan, state: State, now: float) -> Part:
     return Part("chips", least, usd, most)
 
 
-def _operations(folder: Path, attempts: int) -> dict[str, int]:
-    """What the guardians' ledgers have counted, and how many have; of workers beside the first nobody does."""
+def _operations(folder: Path, attempts: int, seconds: float) -> dict[str, int]:
+    """What the guardians' ledgers have counted, and how many have; of workers beside the first nobody does.
+
+    What trains beside a guardian may write its ledger, too: no more counts than a guardian does in *seconds*.
+    """
     found = {"a": 0, "b": 0, "bytes": 0, "whole": 0}
     for attempt in range(1, attempts + 1):
         try:
             told = read_json(ledger_file(folder, attempt))["operations"]
             for name in ("a", "b", "bytes"):
                 value = told[name]
-                found[name] += value if isinstance(value, int) and 0 <= value < 1 << 50 else 0
+                most = int((seconds + _BEFORE_S) * _MOST_PER_S[name])
+                found[name] += min(value, most) if isinstance(value, int) and value >= 0 else 0
             found["whole"] += 1
         except (OSError, ValueError, KeyError, TypeError):
             continue  # it wrote none: what the plan reserves holds it

@@ -64,9 +64,10 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
     last = max(began, min(most, max(machine.ready or 0.0, signs.alive, guard.spoke, signs.wrote, asked or 0.0)))
     if guard.preempted:  # one that goes on speaking was not taken yet: it may have been started again
         late = guard.spoke > guard.warned + TAKEN_AFTER_S
-        likely = min(most, (guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
+        taken = min(most, (guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
+        likely = max(taken, min(most, signs.alive))  # the machine says when; that it was there later counts more
         there = min(one for one in absent[:2] if one is not None)
-        return _between(began, min(last, likely), likely, max(there, likely))
+        return _between(began, min(last, taken), likely, max(there, likely))
     if deletion is not None and (seen_gone is None or seen_gone > deletion.asked):
         known = last >= deletion.asked - THERE_S
         exact = Until(max(began, min(deletion.asked, deletion.done)), deletion.done, deletion.done)

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import compiled
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire.events import Event, complete_lines, decode
+from tpu_studio.wire.events import LINE_BYTES, Event, complete_lines, decode
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import (
     make_folder,
@@ -45,7 +45,7 @@ from tpu_studio.wire.sizes import TooLarge, read_at_most
 from tpu_studio.workflow import desk, seals
 from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST, BucketControls
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
-from tpu_studio.workflow.cloudruns.state import Guard
+from tpu_studio.workflow.cloudruns.state import AHEAD_S, Guard
 from tpu_studio.workflow.desk import append_whole
 
 WATCHING_EVERY_S = 30.0
@@ -57,7 +57,7 @@ DESKS_FROM_BUCKET = 20  # other desktops
 _DIGITS = 12
 _ATTEMPTS = 50  # first and last
 _LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
-_PIECE, _CHUNK = 1 << 20, 16 << 20  # the latter: twice the longest line that a guardian writes
+_PIECE = 1 << 20
 _NO_FILE = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ)
 _log = logging.getLogger(__name__)
 
@@ -97,18 +97,18 @@ class Words:
                 file.seek(start)
                 chunk = file.read(_PIECE)
                 if b"\n" not in chunk:
-                    chunk += file.readline(_CHUNK - len(chunk))
+                    chunk += file.readline(LINE_BYTES - len(chunk))
         except FileNotFoundError:
             return False
         lines, used = complete_lines(chunk) if b'"kind"' in chunk else ([], chunk.rfind(b"\n") + 1)
         if (attempt, worker) in self._inside:  # the end of a longer line than any guardian writes
             lines, self._inside = lines[1:], self._inside - ({(attempt, worker)} if used else set())
-        if not used and len(chunk) == _CHUNK:
+        if not used and len(chunk) == LINE_BYTES:
             used, self._inside = len(chunk), self._inside | {(attempt, worker)}
         self._read[attempt, worker] = start + used
         guard = self._guards.get(attempt, Guard())
         for number, line in enumerate(lines):
-            if b'"kind"' not in line:  # no event: megabytes of them cost no time
+            if b'"kind"' not in line or line.lstrip()[:1] != b"{":  # no event: megabytes of them cost no time
                 continue
             matters = any(word in line for word in _TOLD) or (not guard.since and b'"money"' in line)
             matters = matters or (not guard.trained and b'"metric"' in line)
@@ -117,6 +117,7 @@ class Words:
             event = decode(line)
             if event is None:
                 continue
+            event = heard(event)
             guard = replace(guard, spoke=max(guard.spoke, event.t), first=guard.first or event.t)
             if event.kind == "notice" and event.get("id") == "preempted":
                 guard = replace(guard, preempted=True, warned=guard.warned or _heard(event))
@@ -405,6 +406,11 @@ class Mirror:
 
     def put(self, relative: str, data: bytes) -> None:
         self._box.write(self.prefix + relative, data)
+
+
+def heard(event: Event) -> Event:
+    """What a machine says, no later than it can be by this computer's clock: what comes after goes by its time."""
+    return replace(event, t=min(event.t, time.time() + AHEAD_S))
 
 
 def desk_events(folder: Path, install: str = "*") -> Iterator[Event]:

@@ -459,5 +459,26 @@ _FOLDS = {
     "phase": _phase,
     TAKEN_OVER: _taken_over,
 }
+AHEAD_S = 3600.0  # what a machine's clock may be ahead of this computer's
 OF_DESKTOPS = frozenset(_FOLDS) - {"end", "phase"}
 """Kinds that a desktop alone tells; a machine tells of ends and phases, too."""
+NOTICES_OF_DESKTOPS = frozenset(
+    {
+        "being-made",
+        "cost-unseen",
+        "delete-failing",
+        "delete-proved",
+        "extended-at-the-end",
+        "extension-unheard",
+        "left-in-bucket",
+        "limits-not-believed",
+        "outside-stops-shared",
+        "plan-mended",
+        "price-by-list",
+        "price-not-known",
+        "stops-left",
+        "stops-missing",
+        "stops-tried",
+    }
+)
+"""What a desktop alone gives notice of (a test reads which these are)."""

@@ -127,15 +127,17 @@ def _complete(desktop: Desktop, folder: Path, brought: Path, path: Path) -> brin
             raise RunError("run-busy", run=folder.name)
         check_no_links(folder)
         found = zips.relation(folder, brought)
-        if found == "other" and zips.last_word(folder) is not None:
-            raise RunError("zip-other-course", file=str(path), run=folder.name)
+        if found == "other":
+            ended = zips.last_word(folder) is not None
+            raise RunError("zip-other-course", file=str(path), run=folder.name, ended=ended)
         end = zips.last_word(brought)
         if found != "nothing-new":
             zips.take(folder, brought)
             desktop.index.forget(folder.name)
         row = desktop.index.summary(folder)
         if end is not None and row.reason != end.get("reason"):
-            desktop.say(folder, "end", **end.fields)  # something here was said after it
+            fields = {name: end.get(name) for name in ("attempt", "status", "reason", "steps", "final", "facts")}
+            desktop.say(folder, "end", **fields)  # something here was said after it
         _await_rest(desktop, folder)  # also where a first time was interrupted before it
     return bringing.Imported(folder.name, already=found == "nothing-new")
 

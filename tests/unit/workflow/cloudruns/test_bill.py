@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.extras import Reserve
 from tpu_studio.wire.limits import Limits, limits_of
-from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.wire.runfolder import ledger_file
+from tpu_studio.workflow.cloudruns import asking, bill
 from tpu_studio.workflow.cloudruns.bill import Part, Used, chips_of, parts_of, total
 from tpu_studio.workflow.cloudruns.ports import Ref, Stored
 from tpu_studio.workflow.cloudruns.state import Machine, State
@@ -156,3 +158,13 @@ def test_a_desktop_that_comes_after_carries_the_count_on_and_knows_that_it_may_l
     ]
     found = usage_of(told)
     assert found.record() == {"a": 7, "b": 9, "down": 100} and not found.whole
+
+
+def test_what_a_machine_says_to_have_asked_counts_as_far_as_a_guardian_can(tmp_path: Path):
+    """Its ledger may be written by what trains there: a receipt of billions."""
+    ledger_file(tmp_path, 1).parent.mkdir(parents=True)
+    for count in (200, 10**15):
+        ledger_file(tmp_path, 1).write_text(json.dumps({"operations": {"a": count, "b": count, "bytes": count}}))
+        counted = bill._operations(tmp_path, 1, 3600.0)
+        assert (counted["a"], counted["b"]) == (min(count, 50 * 4200), min(count, 500 * 4200))
+    assert total(list(by_id(replace(HOUR, a=counted["a"], b=counted["b"])).values()))[1] < 5.0

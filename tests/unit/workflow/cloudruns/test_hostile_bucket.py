@@ -221,7 +221,7 @@ def test_a_machine_hears_no_more_orders_than_there_can_be(tmp_path: Path) -> Non
 def test_a_range_larger_than_memory_should_hold_comes_in_pieces(
     desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mirror, "_CHUNK", 4096)
+    monkeypatch.setattr(mirror, "LINE_BYTES", 4096)
     monkeypatch.setattr(mirror, "READ_AT_MOST", 4096)
     asked: list[int] = []
     box = sky.side().mailbox

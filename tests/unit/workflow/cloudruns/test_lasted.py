@@ -255,3 +255,10 @@ def test_a_node_that_vanished_while_provisioning_is_not_billed_but_the_one_in_it
 
     assert after(("provisioning", T + 10), ("provisioning", T + 18), ("ready", T + 26)) == T + 26
     assert after(("ready", T + 10), ("ready", T + 26)) == T + 10
+
+
+def test_a_machine_that_was_there_after_it_said_to_be_taken_back_is_counted_until_then() -> None:
+    """What trains on it may say when it was warned; a look found it an hour later."""
+    warned = spoke(12, preempted=True, warned=T + 10)
+    span = told(guard=warned, node_gone=T + 3700, alive=T + 3600, deletion=Deletion(T + 3690, T + 3695))
+    assert span.likely == T + 3600 and span.least < T + 60 and span.most >= T + 3695

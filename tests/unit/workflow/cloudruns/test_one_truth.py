@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk, trains
 from tests.fakes.skies import Sky, cloud_plan
 from tpu_studio.cli import running
+from tpu_studio.domain.folding import apply
+from tpu_studio.domain.run import RunView
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
+from tpu_studio.trainer.guardian.child import LINE_AT_MOST
 from tpu_studio.viewmodels.runrows import RunRow, rows_of
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.events import LINE_BYTES, Event, encode, event, from_record
+from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import dumps
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow import trash
@@ -26,6 +33,7 @@ from tpu_studio.workflow.bringing import bring
 from tpu_studio.workflow.cloudruns import believed, mirror
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
+from tpu_studio.workflow.cloudruns.state import AHEAD_S, NOTICES_OF_DESKTOPS
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.runs import Runs
 
@@ -296,3 +304,113 @@ def test_a_machine_does_not_say_what_an_hour_of_it_costs(desk: CloudDesk, sky: S
     following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
     following.poll()
     assert sky.nodes and abs(following.view.usd_now(sky.now) - sky.usd_billed()) < 0.1 * sky.usd_billed()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"x":"' + b"y" * (LINE_BYTES + 1) + b'",',
+        b'{"x":"\\ud800",',
+        b'{"x":"\xed\xa0\x80",',
+        b'{"x":1e999,',
+        b"\xef\xbb\xbf{",
+        b"[{",
+    ],
+    ids=[
+        "longer than any",
+        "half a surrogate",
+        "the same in bytes",
+        "beyond all numbers",
+        "behind a mark",
+        "in a list",
+    ],
+)
+def test_the_driver_hears_no_end_that_the_screens_do_not(desk: CloudDesk, sky: Sky, line: bytes) -> None:
+    end = event("end", t=sky.now, attempt=1, status="finished", reason="completed", steps=44, final={}, facts={})
+    trains(desk)
+    with (desk.folder / "events" / "a0001-w000.jsonl").open("ab") as file:
+        file.write(line + encode(end)[1:])
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    following.poll()
+    assert Words(desk.folder).guard(1).end is following.view.end is None
+
+
+def test_a_line_of_a_guardian_is_read_by_both_however_long(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    facts = {"x": "y" * LINE_AT_MOST}
+    end = event("end", t=sky.now, attempt=1, status="finished", reason="completed", steps=44, final={}, facts=facts)
+    with (desk.folder / "events" / "a0001-w000.jsonl").open("ab") as file:
+        file.write(encode(end))
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    following.poll()
+    assert Words(desk.folder).guard(1).end is not None and following.view.over
+
+
+@pytest.mark.parametrize("phase", ["queued", "provisioning", "cleaning-up"])
+def test_a_machine_that_is_paid_for_does_not_say_that_it_is_waited_for(desk: CloudDesk, sky: Sky, phase: str) -> None:
+    """Home said "waits for a TPU, free so far" of it, and no page counted it as going on."""
+    trains(desk)
+    with (desk.folder / "events" / "a0001-w000.jsonl").open("ab") as file:
+        file.write(encode(event("phase", t=sky.now + 1.0, phase=phase, attempt=1)))
+    assert not row(desk).waiting and row(desk).live
+
+
+def test_an_end_that_is_shown_before_the_driver_hears_it_is_over_with_the_next_attempt() -> None:
+    """Its time was beyond all that came: the next attempt stayed "Finished" for good."""
+    end = event("end", t=8e9, attempt=1, status="finished", reason="completed", steps=44, final={}, facts={})
+    next_one = event("attempt-over", t=200.0, attempt=1, reason="preempted")
+    trains_again = event("phase", t=210.0, phase="training", attempt=2)
+    view = RunView()
+    for record in (event("opened", t=1.0), end, next_one, trains_again):
+        view = apply(view, cast("Event", from_record(record)))
+    assert view.end is None and view.attempt == 2 and view.phase is Phase.TRAINING
+
+
+def test_of_a_machine_that_is_proved_gone_and_paid_nothing_is_heard() -> None:
+    """Six hundred notices pushed the proof out of what happened, one line of money took the bill's place."""
+    late = [event("notice", t=8e9 + n, id="input-bound", facts={}, machine_of=1) for n in range(600)]
+    free = event("money", t=9e9, usd=0.0, usd_per_hour=12.0, machine_of=1)
+    gone = event("deleted", t=300.0, name="ts-r-a1-t1", made=True, created=100.0)
+    over_ = event("end", t=290.0, attempt=1, status="finished", reason="completed", steps=44, machine_of=1)
+    paid = event("money", t=301.0, usd=0.5, usd_per_hour=0.0, settled=True)
+    done = event("phase", t=302.0, phase="done", attempt=1)
+    asked = event("intent", t=90.0, action="create", name="ts-r-a1-t1")
+    for told in ([asked, over_, gone, paid, done, *late, free], [asked, over_, gone, *late, free, paid, done]):
+        view = RunView()
+        for record in told:
+            view = apply(view, cast("Event", from_record(record)))
+        assert view.settled and view.usd == 0.5 and any(one.kind == "deleted" for one in view.happened)
+    assert apply(view, cast("Event", from_record(late[0]))).seen_t == view.seen_t
+
+
+def test_what_a_machine_says_is_no_later_than_it_was_heard(desk: CloudDesk, sky: Sky) -> None:
+    """A wait that counts from the year 2223 never ends, and a row that was seen then shows 71,759 days."""
+    trains(desk)
+    end = event("end", t=8e9, attempt=1, status="finished", reason="completed", steps=44, final={}, facts={})
+    with (desk.folder / "events" / "a0001-w000.jsonl").open("ab") as file:
+        file.write(encode(event("log", t=8e9, text="x")) + encode(end))
+    heard = Words(desk.folder).guard(1)
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    following.poll()
+    assert heard.end is not None and heard.end.t == heard.spoke < time.time() + 2 * AHEAD_S
+    assert following.view.end is not None and following.view.seen_t < time.time() + 2 * AHEAD_S
+
+
+def test_a_machine_does_not_give_notice_in_the_name_of_a_desktop(desk: CloudDesk, sky: Sky) -> None:
+    """ "…is deleted, and that is proved", of one that Google refused to delete. Which notices are a desktop's, the
+    sources of the driver say."""
+    said: set[str] = set()
+    for source in (Path(mirror.__file__).parent).glob("*.py"):
+        text = source.read_text(encoding="utf-8")
+        said.update(re.findall(r'"notice",\s*(?:t=\w+,\s*key=[^\n]*\s*)?id="([a-z-]+)"', text))
+        for call in re.findall(r"_tell_once\(run, ([^\n]*)", text):
+            said.update(one for one in re.findall(r'"([a-z-]+)"', call) if one not in ("warning", "info", "error"))
+    assert said | {"preempted"} == NOTICES_OF_DESKTOPS | {"preempted"}
+    trains(desk)
+    with (desk.folder / "events" / "a0001-w000.jsonl").open("ab") as file:
+        file.writelines(encode(event("notice", t=sky.now, id=id, level="info", facts={})) for id in sorted(said))
+        file.write(encode(event("notice", t=sky.now, id="input-bound", level="info", facts={})))
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    following.poll()
+    shown = [one.facts.get("id") for one in following.view.happened if one.kind == "notice"]
+    assert [id for id in shown if id not in ("price-by-list", "price-not-known", "stops-tried")] == ["input-bound"]
