@@ -42,7 +42,13 @@ def as_json(found: Comparison) -> dict[str, Any]:
     finding = found.finding
     return {
         "metric": found.metric or None,
-        "finding": {"title": finding.title, "text": finding.text, "best": finding.best or None, "p": finding.p},
+        "finding": {
+            "title": finding.title,
+            "text": finding.text,
+            "best": finding.best or None,
+            "p": finding.p,
+            "same_money": finding.same_money or None,
+        },
         "differing": list(found.differing),
         "sides": [
             {"runs": list(side.runs), "values": list(side.values), "mean": side.mean, "cost_usd": side.usd}
@@ -78,7 +84,7 @@ def _words(found: Comparison) -> str:
     rows += [_row(found, one, shown) for one in ranked]
     left = len(found.differing) - len(shown)
     more = f"{left} more settings differ: --json tells them." if left > 0 else ""
-    head = "\n".join(filter(None, (found.finding.title, found.finding.text)))
+    head = "\n".join(filter(None, (found.finding.title, found.finding.text, found.finding.same_money)))
     return "\n\n".join(filter(None, (head, table(rows), more)))
 
 

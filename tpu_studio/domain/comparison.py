@@ -12,7 +12,7 @@ Pure: made from what is known of each run, without clock, disk or window.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tpu_studio.domain import figures
@@ -26,7 +26,8 @@ LEVEL = 0.05
 SEED = "training.seed"
 _NAMES_ONLY = ("name",)  # what differs between any two runs and means nothing
 _UNSEEN = ("data.validation",)
-_MOST_USD = 1e9
+_CENT, _MOST_USD = 0.01, 1e9
+ALIKE = 0.95  # of the dearest: what costs so much is as dear
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,14 @@ class Judgement:
     text: How sure that is, and what would make it surer; or why there is no verdict.
     best: The run that the next one may be planned from, "" where there is none.
     p: Of Welch's test between the best two sides; None where it was not made.
+    same_money: Which was ahead for the money that each had spent; "" where all spent alike, or nothing.
     """
 
     title: str
     text: str = ""
     best: str = ""
     p: float | None = None
+    same_money: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,36 @@ def compare(contenders: Sequence[Contender]) -> Comparison:
         told = f"{diverged[0]} {'and others diverged: their' if len(diverged) > 1 else 'diverged: its'} figure"
         finding = replace(finding, text=f"{finding.text} {told} is beyond all that can be ranked.".strip())
     return Comparison(tuple(contenders), metric, different, sides, finding)
+
+
+def same_money(
+    found: Comparison, spent: Mapping[str, float], best_by: Callable[[str, float], float | None]
+) -> Comparison:
+    """*found*, with who was ahead for the same money: the side that cost more may be better for that alone.
+
+    Args:
+        spent: By run, US dollars up to which its figures are known; only runs that cost something.
+        best_by: A run's best value of `Comparison.metric` by the time so many dollars were spent; None: it had none.
+    """
+    if not found.finding.best:
+        return found
+    sides = [side for side in found.sides if all(spent.get(run, 0.0) > 0.0 for run in side.runs)]
+    totals = [min(spent[run] for run in side.runs) for side in sides]
+    if len(sides) < 2 or min(totals) >= ALIKE * max(totals) or not _CENT <= min(totals) <= _MOST_USD:
+        return found
+    known, usd = metrics.by_id(found.metric), min(totals)
+    means = []
+    for side in sides:
+        values = [value for run in side.runs if (value := best_by(run, usd)) is not None and metrics.is_figure(value)]
+        if len(values) == len(side.runs):
+            means.append((statistics.fmean(values), side.name))
+    means.sort(key=lambda one: -one[0] if known.better == "higher" else one[0])
+    if len(means) < 2 or means[0][0] == means[1][0]:
+        return found
+    (first, ahead), (second, behind) = means[:2]
+    figure, other = figures.metric(known.id, first), figures.metric(known.id, second)
+    words = f"For the first {figures.money(usd)} that each of them cost, {ahead} was ahead: {figure}, {behind} {other}."
+    return replace(found, finding=replace(found.finding, same_money=words))
 
 
 def _differing(contenders: Sequence[Contender]) -> tuple[str, ...]:

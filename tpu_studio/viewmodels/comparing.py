@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.comparison import AT_MOST, Comparison, Contender, compare
+from tpu_studio.domain.comparison import AT_MOST, Comparison, Contender
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.problem import Problem, problem_of
@@ -22,6 +22,7 @@ from tpu_studio.wire.schema import BY_PATH
 from tpu_studio.wire.spreadsheets import cell
 
 if TYPE_CHECKING:
+    from tpu_studio.domain.course import Course
     from tpu_studio.viewmodels.onepage.page import Page
     from tpu_studio.wire.job import Job
     from tpu_studio.workflow.comparing import Reading
@@ -35,13 +36,15 @@ _COURSE = ("examples_per_s", "usd")  # besides what a task measures
 
 @dataclass(frozen=True)
 class Row:
-    """A run in the table. *cells*: by the columns of the view; *best*: columns in which it is the best."""
+    """A run in the table. *cells*: by the columns of the view, *keys*: what each sorts by; *best*: columns in which it
+    is the best."""
 
     run: str
     name: str
     place: str
     colour: int
     cells: tuple[str, ...]
+    keys: tuple[object, ...] = ()
     best: tuple[int, ...] = ()
     goes_on: bool = False
 
@@ -51,9 +54,12 @@ class CompareView:
     """Attributes:
     runs: Ids, in the order in which they were taken in.
     is_reading: They are read for the first time.
+    rows: In their order by the finding, the best first; `sorted_rows` as they are shown.
     columns: Titles of `Row.cells`.
-    measures: (metric, title) of the curves that there are. *measure*: which is drawn; *axis*: ``time``,
-        ``step`` or ``epoch``.
+    measures: (metric, title) of the curves that there are. *measure*: which is drawn; *axis*: along
+        which (`domain.course.AXES`).
+    costs: Whether any of them cost anything. *unplaced*: names of those that did not: they have no place along it.
+    sorted_by: ``name``, ``place`` or the title of a column; "" by the finding.
     title, text: What the comparison found.
     best: The run that the next one may be planned from.
     more_settings: How many more settings differ than there are columns for.
@@ -67,6 +73,10 @@ class CompareView:
     measures: tuple[tuple[str, str], ...] = ()
     measure: str = ""
     axis: str = "time"
+    costs: bool = False
+    unplaced: tuple[str, ...] = ()
+    sorted_by: str = ""
+    descending: bool = False
     title: str = ""
     text: str = ""
     best: str = ""
@@ -75,24 +85,46 @@ class CompareView:
     problem: Problem | None = None
     saved: str = ""
 
+    @property
+    def sorted_rows(self) -> tuple[Row, ...]:
+        """As they are shown; what is not known comes last in either direction."""
+        if self.sorted_by in ("name", "place"):
+            keys = [(0, 0.0, getattr(row, self.sorted_by).casefold()) for row in self.rows]
+        elif self.sorted_by in self.columns:
+            column = self.columns.index(self.sorted_by)
+            keys = [_sort_key(row.keys[column]) for row in self.rows]
+        else:
+            return self.rows
+        pairs = sorted(zip(keys, self.rows, strict=True), key=lambda one: one[0], reverse=self.descending)
+        known = (row for key, row in pairs if key[0] != _UNKNOWN)
+        return (*known, *(row for key, row in pairs if key[0] == _UNKNOWN))
+
+
+_UNKNOWN = 2
+
+
+def _sort_key(value: object) -> tuple[int, float, str]:
+    """Numbers before words, and both before what is not known."""
+    if isinstance(value, (int, float)) and value == value:
+        return 0, float(min(max(value, -metrics.LARGEST), metrics.LARGEST)), ""
+    return (1, 0.0, value.casefold()) if isinstance(value, str) and value else (_UNKNOWN, 0.0, "")
+
 
 @dataclass(frozen=True)
 class Line:
-    """A curve to draw. *origin*: when its training began; *cuts*: (from, to) in which nothing was trained."""
+    """A curve to draw, and what places its points along an axis."""
 
     run: str
     name: str
     colour: int
     curve: Curve
-    origin: float
-    cuts: tuple[tuple[float, float], ...]
+    course: Course
     is_over: bool
-    steps_per_epoch: float
 
 
 class CompareViewModel:
-    """Commands: `show`, `add`, `remove`, `choose_measure`, `choose_axis`, `plan_best`, `save_table`, `make_page`,
-    `save_page`; `tick`, `close`.
+    """Commands: `show`, `add`, `remove`, `choose_measure`, `choose_axis`, `sort`, `plan_best`, `save_table`,
+    `make_page`, `save_page`; `tick`, `close`.
 
     Args:
         open_run: Begins to read a run; blocks. Raises RunError.
@@ -125,6 +157,21 @@ class CompareViewModel:
 
     def choose_axis(self, axis: str) -> None:
         self._change(axis=axis, number=self.state.value.number + 1)
+
+    def sort(self, column: str) -> None:
+        """By ``name``, ``place`` or a column's title; again turns it round, and then the finding's order is back."""
+        view, first = self.state.value, self._sorts_down(column)
+        if view.sorted_by != column:
+            self._change(sorted_by=column, descending=first)
+        elif view.descending == first:
+            self._change(descending=not first)
+        else:
+            self._change(sorted_by="", descending=False)
+
+    def _sorts_down(self, column: str) -> bool:
+        """Whether the largest comes first: of a figure that is the better for being higher."""
+        metric = self._found.metric if self._found is not None else ""
+        return bool(metric) and column == metrics.by_id(metric).title and metrics.by_id(metric).better == "higher"
 
     def plan_best(self) -> None:
         """A new plan with the settings of the best run."""
@@ -167,27 +214,17 @@ class CompareViewModel:
         self._open.clear()
 
     def lines(self) -> list[Line]:
-        """The curves of the chosen measure, of the runs that have one."""
+        """The curves of the chosen measure, of the runs that have one and a place along the axis."""
         view = self.state.value
         drawn = []
         for place, run in enumerate(view.runs):
             reading = self._open.get(run)
             curve = reading.curve(view.measure) if reading is not None and view.measure else None
             if reading is not None and curve is not None and len(curve):
-                begun = reading.begun()
-                over = reading.contender.is_over
-                drawn.append(
-                    Line(
-                        run,
-                        reading.contender.name,
-                        place % COLOURS,
-                        curve,
-                        begun[0] if begun else 0.0,
-                        cuts(curve, begun),
-                        over,
-                        reading.plan.steps_per_epoch or 1.0,
-                    )
-                )
+                course = _course(reading, curve)
+                if view.axis != "cost" or course.spent is not None:
+                    name, over = reading.contender.name, reading.contender.is_over
+                    drawn.append(Line(run, name, place % COLOURS, curve, course, over))
         return drawn
 
     # --------------------------------------------------------------------------------------------------------- reading
@@ -216,11 +253,15 @@ class CompareViewModel:
 
     def _judge(self) -> None:
         view = self.state.value
-        contenders = [self._open[run].contender for run in view.runs]
-        measures = _measures([self._open[run].metrics() for run in view.runs])
+        readings = [self._open[run] for run in view.runs]
+        contenders = [reading.contender for reading in readings]
+        measures = _measures([reading.metrics() for reading in readings])
+        free = tuple(reading.contender.name for reading in readings if reading.spending() is None)
+        from tpu_studio.workflow.comparing import judge
+
         problem, found = None, None
         try:
-            found = compare(contenders)
+            found = judge(readings)
         except StudioError as error:
             problem = problem_of(error) if len(contenders) > 1 else None
         self._found = found
@@ -235,7 +276,10 @@ class CompareViewModel:
             measures=measures,
             measure=measure,
             title=found.finding.title if found else "",
-            text=found.finding.text if found else "",
+            axis="time" if view.axis == "cost" and len(free) == len(readings) else view.axis,
+            costs=len(free) < len(readings),
+            unplaced=free,
+            text=f"{found.finding.text} {found.finding.same_money}".strip() if found else "",
             best=found.finding.best if found else "",
             more_settings=more,
             problem=problem,
@@ -248,6 +292,15 @@ class CompareViewModel:
 
     def _change(self, **changes: Any) -> None:
         self.state.set(replace(self.state.value, **changes))
+
+
+def _course(reading: Reading, curve: Curve) -> Course:
+    from tpu_studio.domain.course import Course  # brings numpy along
+
+    begun, plan = reading.begun(), reading.plan
+    origin = begun[0] if begun else 0.0
+    batch = plan.job.training.global_batch
+    return Course(origin, cuts(curve, begun), plan.steps_per_epoch or 1.0, batch, reading.spending())
 
 
 def cuts(curve: Curve, begun: tuple[float, ...]) -> tuple[tuple[float, float], ...]:
@@ -283,10 +336,18 @@ def _table(found: Comparison | None, contenders: list[Contender]) -> tuple[tuple
         best = [0] if metric and order and one.run == order[0] and len(order) > 1 else []
         if one.is_over and one.time_s == best_time and len(contenders) > 1:
             best.append(len(measured))
+        keys: list[object] = [one.best.get(metric)] if metric else []
+        keys += [one.time_s, max(one.usd, 0.0), *(_plain(one.settings.get(path)) for path in shown)]
         cells = [*measured, figures.duration(one.time_s), marked(one.place, one.usd) if one.usd else "–"]
         cells += [spelled(one.settings.get(path)) for path in shown]
-        rows.append(Row(one.run, one.name, _where(one), place % COLOURS, tuple(cells), tuple(best), not one.is_over))
+        going, colour = not one.is_over, place % COLOURS
+        rows.append(Row(one.run, one.name, _where(one), colour, tuple(cells), tuple(keys), tuple(best), going))
     return tuple(head), tuple(rows), len(differing) - len(shown)
+
+
+def _plain(value: object) -> object:
+    """What a setting sorts by."""
+    return value if value is None or isinstance(value, (int, float)) else str(value)[:LONGEST]
 
 
 def _where(one: Contender) -> str:

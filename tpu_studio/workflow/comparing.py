@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from contextlib import ExitStack
+from typing import Final, Protocol
 
-from tpu_studio.domain.comparison import Comparison, Contender, compare
+import numpy as np
+
+from tpu_studio.domain.comparison import Comparison, Contender, compare, same_money
+from tpu_studio.domain.spending import Spending
+from tpu_studio.wire import metrics
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.ports import Curve, Following, RunSummary
+
+_COST: Final = "usd"  # what the store calls the curve of dollars
+_POINTS: Final = 2000
 
 
 class Readable(Protocol):
@@ -32,6 +40,7 @@ class Reading:
             raise RunError("run-unreadable", run=row.run, folder=str(row.folder))
         self._runs, self.run, self.folder = runs, row.run, row.folder
         self._following = runs.follow(row.run)
+        self._spending: Spending | None = None
         self.contender = _contender(row, self._following)
 
     def poll(self) -> None:
@@ -44,6 +53,28 @@ class Reading:
 
     def curve(self, metric: str) -> Curve:
         return self._following.curve(metric)
+
+    def spending(self) -> Spending | None:
+        """What it had spent when; None where nothing is known to be."""
+        if _COST not in self.metrics():
+            return None
+        curve = self.curve(_COST)
+        if self._spending is None or self._spending.curve is not curve:
+            self._spending = Spending(curve)
+        return self._spending if self._spending.is_known else None
+
+    def best_by(self, metric: str, usd: float) -> float | None:
+        """The best value of *metric* by the time that *usd* was spent; None: it had none."""
+        spending = self.spending()
+        if spending is None or metric not in self.metrics():
+            return None
+        until = spending.when(usd)
+        t, low, high = self.curve(metric).window(0.0, until, _POINTS, "time")
+        values = (high if metrics.by_id(metric).better == "higher" else low)[t <= until]
+        values = values[np.abs(values) <= metrics.LARGEST]  # no gaps, and nothing of a run that diverged
+        if not len(values):
+            return None
+        return float(values.max() if metrics.by_id(metric).better == "higher" else values.min())
 
     def begun(self) -> tuple[float, ...]:
         """When training began, and began again."""
@@ -59,15 +90,21 @@ class Reading:
 
 def compare_runs(runs: Readable, names: Sequence[str]) -> Comparison:
     """Raises RunError: no such run, or one that cannot be read; BadInput as `compare`."""
-    contenders = []
-    for name in names:
-        reading = Reading(runs, name)
-        try:
+    with ExitStack() as opened:
+        readings: list[Reading] = []
+        for name in names:
+            readings.append(reading := Reading(runs, name))
+            opened.callback(reading.close)
             reading.poll()
-            contenders.append(reading.contender)
-        finally:
-            reading.close()
-    return compare(contenders)
+        return judge(readings)
+
+
+def judge(readings: Sequence[Reading]) -> Comparison:
+    """What is found of runs that are open. Raises BadInput as `compare`."""
+    found = compare([reading.contender for reading in readings])
+    by_run = {reading.run: reading for reading in readings}
+    spent = {run: spending.total for run, one in by_run.items() if (spending := one.spending()) is not None}
+    return same_money(found, spent, lambda run, usd: by_run[run].best_by(found.metric, usd))
 
 
 def _contender(row: RunSummary, following: Following) -> Contender:

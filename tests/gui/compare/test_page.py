@@ -6,9 +6,11 @@ import csv
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QFileDialog
 
 from tests.fakes.pages import data_of, read
+from tests.fakes.plans import plan
 from tests.gui.studios import OpenStudio
 from tpu_studio.app.holders import CompareHolder
 from tpu_studio.gui.compare.page import ComparePage
@@ -64,7 +66,7 @@ def test_axis_and_measure_are_chosen(qtbot, compared):
     assert page.model.state.value.axis == "step" and page.plot is not before
     assert max(drawn.curve.source.last()[0] for drawn in page.plot.canvas.drawn) == 12
     page.axis.segment("epoch").click()
-    each = {line.run: line.steps_per_epoch for line in page.model.lines()}
+    each = {line.run: line.course.steps_per_epoch for line in page.model.lines()}
     ends = {drawn.curve.key: drawn.curve.source.last()[0] for drawn in page.plot.canvas.drawn}
     assert ends == {run: pytest.approx(steps / each[run]) for run, steps in ((one, 10), (other, 12))}
     drawn = page.plot
@@ -72,6 +74,60 @@ def test_axis_and_measure_are_chosen(qtbot, compared):
     assert page.model.state.value.measure == "loss"
     qtbot.waitUntil(lambda: len(page.model.lines()) == 2)
     assert page.plot is drawn  # it was the loss already
+
+
+def test_along_the_cost_stand_those_that_cost_something_and_the_others_are_named(qtbot, studio):
+    services, speeds = studio.studio.services, [word for n in (2, 5, 8) for word in ("--at", f"{n}:speed")]
+    studio._trainer[:] = ["--steps", "10", "--step-s", "0.02", *speeds]
+    dear = services.runs.launch(plan(name="dear", steps=10, usd_per_hour=36.0), beside=True)
+    studio.wait_over(dear)
+    free = studio.launch("free", steps=10)
+    studio.wait_over(free)
+    studio.runs.compared((dear, free))
+    page = shown(qtbot, studio)
+    qtbot.waitUntil(lambda: len(page.model.state.value.rows) == 2 and page.model.state.value.costs)
+    page.axis.segment("cost").click()
+    spent = studio.studio.services.runs.summary(dear).usd
+    [drawn] = page.plot.canvas.drawn
+    assert drawn.curve.name == "dear" and 0 < drawn.curve.source.last()[0] <= spent
+    assert page.plot._finding.text() == "“free” cost nothing, and has no place along the cost."
+    page.axis.segment("examples").click()
+    assert {drawn.curve.source.last()[0] for drawn in page.plot.canvas.drawn} == {1440.0}  # ten batches of 144
+    assert page.plot._finding.text() == ""
+
+
+def test_of_runs_that_cost_nothing_there_is_no_axis_by_cost(compared):
+    page, *_ = compared
+    assert not page.axis.segment("cost").isEnabled()
+    assert "None of these runs cost anything" in page.axis.segment("cost").toolTip()
+
+
+def test_the_table_is_sorted_by_its_heads_and_from_its_menu(qtbot, compared):
+    page, one, other = compared
+    header = page.table.horizontalHeader()
+    place = [page.table.model().headerData(n, Qt.Orientation.Horizontal) for n in range(header.count())].index("Time")
+
+    def order():
+        return [key for key, _ in page.table.model().rows]
+
+    def press():
+        spot = QPoint(header.sectionViewportPosition(place) + header.sectionSize(place) // 2, header.height() // 2)
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+
+    column = page.model.state.value.columns.index("Time")
+    quickest = [row.run for row in sorted(page.model.state.value.rows, key=lambda row: row.keys[column])]
+    press()
+    assert order() == quickest
+    assert page.table.sorted_by == (place, False)
+    spoken = page.table.model().headerData(place, Qt.Orientation.Horizontal, Qt.ItemDataRole.AccessibleTextRole)
+    assert spoken == "Time, sorted up"
+    press()
+    assert order() == quickest[::-1]
+    press()
+    assert page.table.sorted_by == (-1, False)
+    (sorting,) = [action.menu() for action in page.menu_of(one).actions() if action.menu() is not None]
+    next(action for action in sorting.actions() if action.text() == "Run").trigger()
+    assert order() == [one, other]  # "first", "second"
 
 
 def test_a_run_is_taken_out_and_added_again_and_one_alone_says_what_to_do(qtbot, compared):

@@ -6,10 +6,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QPainter, QPixmap
 
 from tests.gui.plots.shown import WAITS, falling, loss, shown
+from tpu_studio.domain.course import AXES, Course
 from tpu_studio.domain.pyramid import Pyramid
+from tpu_studio.domain.spending import Spending
 from tpu_studio.gui.kit.notice import Notice
 from tpu_studio.gui.kit.table import Table
 from tpu_studio.gui.plots import marks
+from tpu_studio.gui.plots.along import along
 from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import MONEY, TIME
 from tpu_studio.gui.plots.source import Curve, Forecast, Gap, Limit, RunCurve
@@ -362,28 +365,81 @@ def test_of_a_million_points_the_plot_takes_no_more_than_it_has_room_for(qtbot, 
     assert taken and max(taken) <= 4 * plot.canvas.width()
 
 
-def test_names_at_line_ends_lie_on_no_line_and_not_on_each_other(qtbot, monkeypatch):
-    from tpu_studio.gui.plots import marks
-
+def test_names_at_line_ends_lie_on_no_line_and_not_on_each_other(qtbot):
     x = np.linspace(0, 600, 300)
     up = Curve("a", "flowers-vit-3", curve_of(x, 0.8 * (1 - np.exp(-x / 150))), end_label=True)
     near = Curve("b", "flowers-vit-2", curve_of(x, 0.79 * (1 - np.exp(-x / 150))), "s2", end_label=True)
     short = Curve("c", "flowers-resnet-1", curve_of(x[:100], 0.7 * (1 - np.exp(-x[:100] / 60))), "s3", end_label=True)
-    boxes = []
-    draw = marks.paint.draw_text
-
-    def spy(painter, box, words, *rest, **options):
-        if words.startswith("flowers"):
-            boxes.append(box)
-        return draw(painter, box, words, *rest, **options)
-
-    plot = loss(qtbot, up, near, short)
-    monkeypatch.setattr(marks.paint, "draw_text", spy)
-    plot.canvas.viewport().repaint()
+    canvas = loss(qtbot, up, near, short).canvas
+    boxes = [label.box for label in canvas.end_labels]
     assert len(boxes) == 3
-    lines = [plot.canvas.frame.places(drawn) for drawn in plot.canvas.drawn]
+    lines = [canvas.frame.places(drawn) for drawn in canvas.drawn]
     assert [marks._hidden(box, lines) for box in boxes] == [0, 0, 0]
     assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
+
+
+@pytest.mark.parametrize("ends", [0.5, 1.0])
+def test_twenty_names_at_one_place_are_laid_apart_inside_the_plot(qtbot, ends):
+    """Of lines that end beside one another each name stands alone; those far from their line are led to it."""
+    x = np.linspace(0, 600, 50)
+    many = [
+        Curve(str(n), f"run number {n}", curve_of(x * ends, 0.9 - 0.001 * n + 0 * x), f"s{n % 6 + 1}", end_label=True)
+        for n in range(20)
+    ]
+    plot = loss(qtbot, *many, Curve("far", "training", falling()))
+    plot.resize(640, 420)
+    canvas = plot.canvas
+    canvas.refresh()
+    labels = canvas.end_labels
+    boxes = [label.box for label in labels]
+    assert len(labels) == 20 and any(label.led for label in labels)
+    assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
+    assert all(canvas.frame.box.adjusted(0, -canvas.frame.box.top(), 5, 1).contains(box) for box in boxes)
+
+
+def test_a_long_name_at_a_lines_end_is_shortened_and_its_value_is_not(qtbot):
+    long = Curve("a", "a run with a name without end " * 4, curve_of([0, 600], [0.5, 0.5]), end_label=True)
+    canvas = loss(qtbot, long).canvas
+    [label] = canvas.end_labels
+    assert label.value == "0.500" and label.box.width() < canvas.frame.box.width() / 2
+
+
+def test_the_axes_of_a_run_are_time_steps_epochs_examples_and_cost():
+    class Stored:
+        version = 1
+
+        def __init__(self, values):
+            self.values = values
+
+        def __len__(self):
+            return 3
+
+        def window(self, x_min, x_max, buckets, axis="step"):
+            at = np.array([1.0, 2.0, 4.0]) if axis == "step" else np.array([1000.0, 1010.0, 1030.0])
+            values, seen = np.array(self.values), (at >= x_min) & (at <= x_max)
+            return at[seen], values[seen], values[seen]
+
+        def last(self):
+            return 4, 1030.0, self.values[-1]
+
+        def bounds(self, axis="step"):
+            return (1.0, 4.0) if axis == "step" else (1000.0, 1030.0)
+
+    curve, dollars = Stored([0.5, 0.25, 0.125]), Spending(Stored([0.10, 0.20, 0.50]))
+    course = Course(1000.0, (), steps_per_epoch=2.0, batch=32, spent=dollars)
+    ends = {axis: along(curve, axis, course).last() for axis in AXES}
+    assert ends == {
+        "time": (30.0, 0.125),
+        "step": (4.0, 0.125),
+        "epoch": (2.0, 0.125),
+        "examples": (128.0, 0.125),
+        "cost": (0.5, 0.125),
+    }
+    by_cost = along(curve, "cost", course)
+    assert by_cost.window(0.0, 1.0, 10)[0].tolist() == [0.1, 0.2, 0.5]
+    assert by_cost.start() == 0.1
+    with pytest.raises(ValueError, match="spent"):
+        along(curve, "cost", Course())
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpu_studio.gui.plots import ranges
-from tpu_studio.gui.plots.scale import COUNT, EPOCHS, MONEY, PERCENT, PLAIN, STEPS, TIME, log_ticks
+from tpu_studio.gui.plots.scale import COUNT, EPOCHS, EXAMPLES, MONEY, PERCENT, PLAIN, STEPS, TIME, log_ticks
 from tpu_studio.gui.plots.source import RunCurve
 
 
@@ -29,6 +29,7 @@ from tpu_studio.gui.plots.source import RunCurve
         (PLAIN, [0, 0.5, 1.0], ["0", "0.5", "1.0"]),
         (STEPS, [0, 5000, 10_000], ["0", "5k steps", "10k steps"]),
         (EPOCHS, [0, 0.5, 1], ["0", "0.5 epochs", "1.0 epochs"]),
+        (EXAMPLES, [0, 5000, 10_000], ["0", "5k examples", "10k examples"]),
     ],
 )
 def test_ticks_are_spelled_as_people_read_them(scale, ticks, words):
@@ -52,7 +53,7 @@ def test_the_axis_reaches_the_planned_end():
     assert ranges.across(TIME, 0, 26 * 60, 40 * 60)[2] == [0, 600, 1200, 1800, 2400]
 
 
-@given(st.floats(1e-3, 1e7), st.sampled_from([TIME, STEPS, EPOCHS]))
+@given(st.floats(1e-3, 1e7), st.sampled_from([TIME, STEPS, EPOCHS, EXAMPLES, MONEY]))
 def test_three_to_five_ticks_across_and_the_data_is_inside(end, scale):
     low, high, ticks = ranges.across(scale, 0, end, None)
     assert 3 <= len(ticks) <= 5

@@ -248,6 +248,10 @@ def test_a_run_with_a_price_draws_its_cost_up_to_the_limit(qtbot: Any, open_page
     assert 0 < curve.last()[2] < 0.5
     assert [drawn.curve.name for drawn in charts.cost.canvas.drawn] == ["would have cost"]
     assert [limit.words for limit in charts.cost.canvas.limits] == ["stops at $5.00"]
+    shown.page.axis.segment("cost").click()  # what was reached for how much
+    assert charts.loss.canvas.drawn[0].curve.source.last()[0] == pytest.approx(curve.last()[2])
+    shown.page.axis.segment("examples").click()
+    assert charts.loss.canvas.drawn[0].curve.source.last()[0] == 20 * 144
     for width, columns in ((1200, 3), (700, 1), (1036, 2)):
         shown.page.resize(width, 900)
         qtbot.waitUntil(lambda columns=columns: shown.page._columns == columns)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpu_studio.domain.comparison import Comparison, Contender, compare
+from tpu_studio.domain.comparison import Comparison, Contender, compare, same_money
 from tpu_studio.wire.errors import BadInput
 
 BASE = {"name": "x", "training.seed": 0, "training.global_batch": 32, "data.validation": 0.2}
@@ -183,3 +183,39 @@ def test_the_largest_figures_that_are_ranked_overflow_nowhere(largest: float) ->
 def test_a_price_that_nobody_pays_is_not_told() -> None:
     title, _ = told(run("a", 0.8, 1e308), run("b", 0.9, -1e308, training__global_batch=64))
     assert title == "b is the best: 10 points better than a."
+
+
+def told_for_the_same_money(spent: dict[str, float], reached: dict[str, float | None], *runs: Contender) -> str:
+    return same_money(compare(runs), spent, lambda run, usd: reached[run]).finding.same_money
+
+
+def test_the_dearer_run_is_also_told_at_the_price_of_the_cheaper_one() -> None:
+    runs = run("a", 0.794, 1.98), run("b", 0.841, 2.96, training__global_batch=64)
+    assert told_for_the_same_money({"a": 1.98, "b": 2.9}, {"a": 0.794, "b": 0.76}, *runs) == (
+        "For the first $1.98 that each of them cost, a was ahead: 79%, b 76%."
+    )
+
+
+@pytest.mark.parametrize(
+    ("spent", "reached"),
+    [
+        ({"a": 1.98, "b": 2.0}, {"a": 0.7, "b": 0.8}),  # as dear as one another
+        ({"a": 1.98}, {"a": 0.7, "b": 0.8}),  # one costs nothing
+        ({}, {}),
+        ({"a": 0.001, "b": 0.9}, {"a": 0.7, "b": 0.8}),  # nothing that anybody counts
+        ({"a": 1.0, "b": 2.0}, {"a": 0.7, "b": None}),  # it had no figure by then
+        ({"a": 1.0, "b": 2.0}, {"a": 0.7, "b": float("nan")}),
+        ({"a": 1.0, "b": 2.0}, {"a": 0.7, "b": 0.7}),
+        ({"a": 1e99, "b": 1e100}, {"a": 0.7, "b": 0.8}),
+    ],
+)
+def test_where_the_same_money_tells_nothing_it_is_not_told(
+    spent: dict[str, float], reached: dict[str, float | None]
+) -> None:
+    runs = run("a", 0.7, 1.0), run("b", 0.8, 2.0, training__global_batch=64)
+    assert told_for_the_same_money(spent, reached, *runs) == ""
+
+
+def test_runs_that_cannot_be_ranked_are_not_ranked_for_the_same_money_either() -> None:
+    runs = run("a", 0.7, 1.0), run("b", 0.8, 2.0, fp="other")
+    assert told_for_the_same_money({"a": 1.0, "b": 2.0}, {"a": 0.7, "b": 0.6}, *runs) == ""

@@ -23,10 +23,11 @@ from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
+from tpu_studio.gui.plots.along import SCALES, along
 from tpu_studio.gui.plots.plot import Plot
-from tpu_studio.gui.plots.scale import COUNT, EPOCHS, MONEY, PERCENT, PLAIN, STEPS, TIME, Scale
-from tpu_studio.gui.plots.source import Curve, RunCurve
-from tpu_studio.viewmodels.comparing import CompareView, CompareViewModel, Line
+from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, Scale
+from tpu_studio.gui.plots.source import Curve
+from tpu_studio.viewmodels.comparing import CompareView, CompareViewModel
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.wire import metrics
@@ -143,6 +144,7 @@ class ComparePage(QWidget):
         self.measure.set_options(view.measures)
         self.measure.set_value(view.measure)
         self.axis.set_value(view.axis)
+        self.axis.set_segment_enabled("cost", view.costs, "None of these runs cost anything.")
         self._draw_table(view)
         self._draw_curves(view)
 
@@ -156,12 +158,15 @@ class ComparePage(QWidget):
                 self.table.deleteLater()
             self._columns = columns, bool(where)
             wide = [Column(title, 118, "number") for title in columns]
-            self.table = Table([Column("Run"), *where, *wide], name="Runs", all_rows=True)
+            self.table = Table([Column("Run"), *where, *wide], name="Runs", all_rows=True, sortable=True)
+            self.table.sort_asked.connect(lambda place: self.model.sort(self._sorts()[place][0]))
             self.table.opened.connect(self._open)
             self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             self.table.customContextMenuRequested.connect(self._menu)
             self.sheet.body.insertWidget(0, self.table)
             self.sheet.body.addWidget(self._more_foot)
+        keys = [key for key, _ in self._sorts()]
+        self.table.show_sorting(keys.index(view.sorted_by) if view.sorted_by in keys else -1, view.descending)
         self.table.set_rows(
             [
                 (
@@ -175,7 +180,7 @@ class ComparePage(QWidget):
                         ),
                     ],
                 )
-                for row in view.rows
+                for row in view.sorted_rows
             ]
         )
         left = view.more_settings + len(view.columns) - len(columns)
@@ -183,6 +188,11 @@ class ComparePage(QWidget):
             f"{left} more {'column' if left == 1 else 'columns'}, of settings that differ: “Save the table” has all."
         )
         self._more_foot.setVisible(left > 0)
+
+    def _sorts(self) -> list[tuple[str, str]]:
+        """What each column shown sorts by, and its title."""
+        columns, where = self._columns
+        return [("name", "Run"), *([("place", "Where")] if where else []), *((title, title) for title in columns)]
 
     @property
     def _shows_where(self) -> bool:
@@ -211,7 +221,7 @@ class ComparePage(QWidget):
             title = dict(view.measures)[view.measure]
             scale, top = _scale(view.measure)
             self.plot = Plot(
-                title, _ACROSS[view.axis], scale, waits_for="Waits for the first point.", y_top=top, log=top is None
+                title, SCALES[view.axis], scale, waits_for="Waits for the first point.", y_top=top, log=top is None
             )
             self.plot.setMinimumHeight(px(_PLOT))
             self.chart.body.addWidget(self.plot, 1)
@@ -220,7 +230,7 @@ class ComparePage(QWidget):
                 Curve(
                     line.run,
                     line.name,
-                    _along(line, view.axis),
+                    along(line.curve, view.axis, line.course),
                     _tone(line.colour),
                     "line",
                     end_label=True,
@@ -229,6 +239,7 @@ class ComparePage(QWidget):
                 for line in self.model.lines()
             ]
         )
+        self.plot.set_finding(_left_out(view))
         self.plot.touch()
 
     # ---------------------------------------------------------------------------------------------------------- acting
@@ -242,6 +253,9 @@ class ComparePage(QWidget):
         menu.aboutToHide.connect(menu.deleteLater)
         _add(menu, "Open", lambda: self._open(run))
         _add(menu, "Take out of the comparison", lambda: self.model.remove(run))
+        sort = menu.addMenu("Sort by")
+        for key, title in self._sorts():
+            _add(sort, title.replace("&", "&&"), functools.partial(self.model.sort, key))
         return menu
 
     def _menu(self, at: QPoint) -> None:
@@ -294,14 +308,23 @@ def _spoken(name: str, goes_on: bool) -> str:
     return f"{name}, goes on" if goes_on else name
 
 
-_AXES = [("time", "by time"), ("step", "by step"), ("epoch", "by epoch")]
-_ACROSS = {"time": TIME, "step": STEPS, "epoch": EPOCHS}
+_AXES = [
+    ("time", "by time"),
+    ("step", "by step"),
+    ("epoch", "by epoch"),
+    ("examples", "by examples"),
+    ("cost", "by cost"),
+]
 
 
-def _along(line: Line, axis: str) -> RunCurve:
-    if axis == "time":
-        return RunCurve(line.curve, "time", line.origin, cuts=line.cuts)
-    return RunCurve(line.curve, "step", x_factor=1.0 / line.steps_per_epoch if axis == "epoch" else 1.0)
+def _left_out(view: CompareView) -> str:
+    """Who has no place along the cost."""
+    names = tuple(f"“{name}”" for name in view.unplaced) if view.axis == "cost" else ()
+    if not names:
+        return ""
+    first, last = (names[:-1], names[-1]) if len(names) < 5 else (names[:3], f"{len(names) - 3} more")
+    some = " and ".join(filter(None, (", ".join(first), last)))
+    return f"{some} cost nothing, and {'have' if first else 'has'} no place along the cost."
 
 
 def _scale(measure: str) -> tuple[Scale, float | None]:

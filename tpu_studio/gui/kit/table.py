@@ -68,6 +68,7 @@ class _Model(QAbstractTableModel):
         super().__init__(parent)
         self.columns = tuple(columns)
         self.rows: list[tuple[str, tuple[Cell, ...]]] = []
+        self.sorted_by = (-1, False)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self.rows)
@@ -88,8 +89,12 @@ class _Model(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
             return self.columns[section].title
+        if role == Qt.ItemDataRole.AccessibleTextRole and section == self.sorted_by[0]:
+            return f"{self.columns[section].title}, sorted {'down' if self.sorted_by[1] else 'up'}"
         return None
 
     def set_rows(self, rows: list[tuple[str, tuple[Cell, ...]]]) -> None:
@@ -181,10 +186,12 @@ def _width(cell: Cell, column: Column) -> float:
 
 
 class _Header(Themed, QHeaderView):
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, sortable: bool) -> None:
         super().__init__(Qt.Orientation.Horizontal, table)
         self._table = table
-        self.setSectionsClickable(False)
+        self.setSectionsClickable(sortable)
+        if sortable:
+            self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
         self.setHighlightSections(False)
         self.setStretchLastSection(False)
         self.viewport().setAutoFillBackground(False)
@@ -199,20 +206,37 @@ class _Header(Themed, QHeaderView):
         align = Qt.AlignmentFlag.AlignRight if columns[section].kind == "number" else Qt.AlignmentFlag.AlignLeft
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
         painter.fillRect(QRectF(rect.x(), rect.bottom(), rect.width(), 1), ink("border"))
-        paint.draw_text(painter, box, columns[section].title, fonts.font("caption-medium"), ink("text_3"), align)
+        face = fonts.font("caption-medium")
+        place, down = self._table.sorted_by
+        if place == section:  # its arrow stands before a number's title: the figures stay below its end
+            side = px(14)
+            wide = min(paint.text_width(face, columns[section].title), box.width() - side)
+            left = box.right() - wide - side - 2 if columns[section].kind == "number" else box.x() + wide + 2
+            arrow = QRectF(left, box.y(), side, box.height())
+            icons.paint(painter, "chevron-down" if down else "chevron-up", arrow, "text_2", side)
+        paint.draw_text(painter, box, columns[section].title, face, ink("text_3"), align)
 
 
 class Table(RingFocus, Themed, QTableView):
-    """`set_rows([(key, [cells])])` keeps the selection while keys stay; `opened` and `chosen` carry the key."""
+    """`set_rows([(key, [cells])])` keeps the selection while keys stay; `opened` and `chosen` carry the key,
+    `sort_asked` the place of a column whose head was pressed."""
 
     opened = Signal(str)
     chosen = Signal(str)
+    sort_asked = Signal(int)
     ring_radius = Radius.card
 
     def __init__(
-        self, columns: Sequence[Column], *, name: str, all_rows: bool = False, parent: QWidget | None = None
+        self,
+        columns: Sequence[Column],
+        *,
+        name: str,
+        all_rows: bool = False,
+        sortable: bool = False,
+        parent: QWidget | None = None,
     ) -> None:
-        """*all_rows*: as tall as its rows, the page scrolls; otherwise the table scrolls."""
+        """*all_rows*: as tall as its rows, the page scrolls; otherwise the table scrolls. *sortable*: heads can be
+        pressed; who hears of it sorts, and tells by `show_sorting`."""
         super().__init__(parent)
         self.columns = tuple(columns)
         self.hovered = -1
@@ -221,7 +245,8 @@ class Table(RingFocus, Themed, QTableView):
         self.setModel(self._model)
         self.setAccessibleName(name)
         self.setItemDelegate(_Delegate(self))
-        self.setHorizontalHeader(_Header(self))
+        self.setHorizontalHeader(_Header(self, sortable))
+        self.horizontalHeader().sectionClicked.connect(self.sort_asked)
         self.verticalHeader().hide()
         self.setShowGrid(False)
         self.setFrameShape(QTableView.Shape.NoFrame)
@@ -245,6 +270,17 @@ class Table(RingFocus, Themed, QTableView):
             [(key, tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)) for key, cells in rows]
         )
         self._fit()
+
+    @property
+    def sorted_by(self) -> tuple[int, bool]:
+        """The column that the rows are sorted by, and whether downwards; -1 for none."""
+        return self._model.sorted_by
+
+    def show_sorting(self, column: int, descending: bool) -> None:
+        if (column, descending) != self._model.sorted_by:
+            self._model.sorted_by = column, descending
+            self._model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
+            self._fit()
 
     @property
     def value(self) -> str:
@@ -279,6 +315,7 @@ class Table(RingFocus, Themed, QTableView):
         column = self.columns[index]
         cells = [cells[index] for _key, cells in self._model.rows]
         title = paint.text_width(fonts.font("caption-medium"), column.title)
+        title += px(14) + 4 if index == self.sorted_by[0] else 0
         return int(max([title, *(_width(cell, column) for cell in cells)])) + _PAD + 14
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -8,7 +8,8 @@ pages import them when they are first shown, never at the start of the app.
                     ended=False)
                 Limit(value, words, tone="text_2", below=False); Gap(x, why)
                 Forecast(x, y, x_end, low, middle, high, words)
-    scale       Scale objects for axes: TIME (seconds), STEPS, PERCENT (0 to 1), MONEY, PLAIN, COUNT
+    along       the axes of a run (time, steps, epochs, examples, cost): SCALES, along(curve, axis, course)
+    scale       Scale objects for axes: TIME (seconds), STEPS, EPOCHS, EXAMPLES, PERCENT (0 to 1), MONEY, PLAIN, COUNT
     plot        Plot(title, x, y, *, waits_for, y_top=None, include_zero=True, log=False, explain=False):
                     set_curves([Curve]), touch() after new points, set_limits, set_forecast, set_gaps,
                     set_badge(widget), set_finding(sentence, action=""); signals help_asked, finding_acted, moved_away

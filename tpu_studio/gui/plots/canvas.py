@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QGraphicsView, QWidget
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.focus import RingFocus
 from tpu_studio.gui.kit.theme import controller, ink, px
-from tpu_studio.gui.plots import marks, ranges, smooth
+from tpu_studio.gui.plots import endlabels, marks, ranges, smooth
 from tpu_studio.gui.plots.cadence import cadence
 from tpu_studio.gui.plots.drawn import Drawn
 from tpu_studio.gui.plots.ranges import View
@@ -55,6 +55,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         self.smoothing = 0.5
         self.pointed = ""  # key of the curve that stands out
         self.frame: marks.Frame | None = None
+        self.end_labels: list[endlabels.EndLabel] = []
         self._zoom: View | None = None
         self._cross: float | None = None
         self._drag: tuple[float, float] | None = None
@@ -132,6 +133,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
             for drawn in self.drawn:
                 standing_out = self.pointed in ("", drawn.curve.key)
                 drawn.show(view.log, ratio, 1.0 if standing_out else 0.3)
+            self.end_labels = endlabels.lay_out(self.frame, self.drawn, self.y_scale)
         self._place()
         self.viewport().update()
         self.read_anew.emit()
@@ -238,7 +240,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
             marks.forecast_words(painter, self.frame, self.forecast, taken)
         for drawn in self.drawn:
             marks.dots(painter, self.frame, drawn)
-        marks.end_labels(painter, self.frame, self.drawn, self.y_scale)
+        endlabels.draw(painter, self.end_labels)
         if self._drag is not None:
             a, b = sorted(self._drag)
             painter.fillRect(QRectF(a, self.frame.box.top(), b - a, self.frame.box.height()), ink("accent", 0.14))

@@ -179,33 +179,6 @@ def dots(painter: QPainter, frame: Frame, drawn: Drawn) -> None:
         painter.drawEllipse(QPointF(x, y), 4, 4)
 
 
-def end_labels(painter: QPainter, frame: Frame, all_drawn: Sequence[Drawn], y: Scale) -> None:
-    """Each line's name and value at its end, moved apart where they would lie on each other."""
-    face = fonts.font("caption-strong", numbers=True)
-    high = QFontMetricsF(face).height()
-    taken: list[QRectF] = []
-    lines = [frame.places(drawn) for drawn in all_drawn]
-    for drawn in sorted(all_drawn, key=lambda it: frame.px_y(it.end[1]) if it.end else 0.0):
-        if not drawn.curve.end_label or drawn.end is None:
-            continue
-        words = f"{drawn.curve.name}  {y.value(drawn.end[1])}"
-        width = paint.text_width(face, words) + 1
-        x, level = frame.px_x(drawn.end[0]), frame.px_y(drawn.end[1])
-        if x > frame.box.right() + 1:
-            x, inside = frame.box.right(), drawn.value_at(frame.x_at(frame.box.right()))
-            words = f"{drawn.curve.name} goes on"
-            width = paint.text_width(face, words) + 1
-            level = frame.px_y(inside) if inside is not None else level
-        box = _quiet_label(frame, x, level, width, high, lines)
-        for _attempt in range(12):
-            hit = next((other for other in taken if other.adjusted(0, -1, 0, 1).intersects(box)), None)
-            if hit is None:
-                break
-            box.moveTop(hit.bottom() + 2)
-        taken.append(box)
-        paint.draw_text(painter, box, words, face, ink(drawn.curve.tone), elide=False)
-
-
 @dataclass(frozen=True)
 class CardLine:
     tone: str
@@ -277,19 +250,6 @@ def _quiet_place(frame: Frame, at: float, wide: float, tall: float, all_drawn: S
     if least == math.inf:
         best = QRectF(min(max(at - wide / 2, 0), frame.box.right() - wide), top, wide, tall)
     return best
-
-
-def _quiet_label(
-    frame: Frame, x: float, level: float, width: float, high: float, lines: Sequence[tuple[Floats, Floats]]
-) -> QRectF:
-    """Right of the line's end, else above, else below it: the first place in the plot where no line runs through."""
-    left = min(max(x - width, frame.box.left()), frame.box.right() - width)
-    middle = min(max(x - width / 2, frame.box.left()), frame.box.right() - width)
-    places = [QRectF(x + 14, level - high / 2, width, high)]
-    places += [QRectF(at, level - high - gap, width, high) for gap in (8, 16) for at in (middle, left)]
-    places += [QRectF(at, level + gap, width, high) for gap in (8, 16) for at in (middle, left)]
-    inside = [it for it in places if it.right() <= frame.box.right() + 4 and it.top() >= 0] or places[1:2]
-    return min(inside, key=lambda it: _hidden(it, lines))
 
 
 def _hidden(box: QRectF, lines: Sequence[tuple[Floats, Floats]]) -> int:

@@ -96,6 +96,10 @@ def _epochs(value: float, distance: float) -> str:
     return f"{count} epoch{'' if count == '1' else 's'}" if value else "0"
 
 
+def _examples(value: float, distance: float) -> str:
+    return f"{_count(value, distance)} examples" if value else "0"
+
+
 def _percent(value: float, distance: float) -> str:
     return f"{value * 100:.{_decimals(round(distance * 100, 9))}f}%"
 
@@ -164,6 +168,7 @@ _TIME_STEPS: Final = (
 TIME: Final = Scale("time", _TIME_STEPS, _time, figures.duration, smallest=10)
 STEPS: Final = Scale("step", _decades(0, 12), _steps, lambda value: f"step {value:,.0f}", smallest=10)
 EPOCHS: Final = Scale("epoch", _decades(-2, 8), _epochs, lambda value: f"epoch {figures.figure(value)}", smallest=1)
+EXAMPLES: Final = Scale("examples", _decades(0, 15), _examples, lambda value: f"{value:,.0f} examples", smallest=10)
 PLAIN: Final = Scale("value", _decades(-9, 12), _plain, _figure)
 COUNT: Final = Scale("count", _decades(-3, 12), _count, _figure)
 PERCENT: Final = Scale("share", (*_decades(-6, -1), 0.1, 0.25, 0.5, 1.0), _percent, figures.share)

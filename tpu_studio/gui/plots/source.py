@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tpu_studio.domain.spending import Spending
 from tpu_studio.wire import metrics
 
 Floats = npt.NDArray[np.float64]
@@ -53,7 +54,8 @@ class RunCurve:
     Attributes:
         origin: Subtracted from x (the run's start, for time).
         cuts: (from, to), in order, of what is left out of the axis: times in which nothing was trained.
-        x_factor: Of a step, so that epochs stand along it.
+        x_factor: Of a step, so that epochs or examples stand along it.
+        spent: US dollars stand along it, as this tells them of each time; *axis* is ``time`` then.
     """
 
     curve: SteppedCurve
@@ -62,13 +64,20 @@ class RunCurve:
     y_factor: float = 1.0
     cuts: tuple[tuple[float, float], ...] = ()
     x_factor: float = 1.0
+    spent: Spending | None = None
 
     def window(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats, Floats]:
-        x, low, high = self.curve.window(self._outside(x_min), self._outside(x_max), buckets, self.axis)
+        if self.spent is not None:
+            first, last = self.spent.between(x_min, x_max)
+        else:
+            first, last = self._outside(x_min), self._outside(x_max)
+        x, low, high = self.curve.window(first, last, buckets, self.axis)
         return np.asarray(self.along(x)), _figures(low) * self.y_factor, _figures(high) * self.y_factor
 
     def along(self, x: Floats | float) -> Floats | float:
         """The place on the axis of the curve's own *x*."""
+        if self.spent is not None:
+            return self.spent.at(x)
         left_out = sum(np.clip(x - start, 0.0, end - start) for start, end in self.cuts)
         return (x - self.origin - left_out) * self.x_factor
 

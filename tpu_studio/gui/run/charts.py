@@ -14,12 +14,15 @@ from typing import Literal
 import numpy as np
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.course import Course
 from tpu_studio.domain.learning import glossary
+from tpu_studio.domain.spending import Spending
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.learn.termtext import explain_term
+from tpu_studio.gui.plots.along import SCALES, along
 from tpu_studio.gui.plots.plot import Plot
-from tpu_studio.gui.plots.scale import COUNT, EPOCHS, MONEY, PERCENT, PLAIN, STEPS, TIME, Scale
+from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, TIME
 from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Forecast, Gap, Limit, RunCurve
 from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunViewModel
@@ -74,8 +77,8 @@ def _curve_of(metric: str, unseen: str, *, perplexity: bool = False) -> Wanted:
     return Wanted(metric, "training", "s1", "noisy", perplexity)
 
 
-AXES = (("time", "Time"), ("step", "Steps"), ("epoch", "Epochs"))
-_SCALES: dict[str, Scale] = {"time": TIME, "step": STEPS, "epoch": EPOCHS}
+AXES = (("time", "Time"), ("step", "Steps"), ("epoch", "Epochs"), ("examples", "Examples"))
+BY_COST = ("cost", "Cost")  # where time has a price
 
 
 class Charts:
@@ -116,6 +119,7 @@ class Charts:
                 stops = f"stops at {figures.money(facts.usd_limit)}"
                 self.cost.set_limits([Limit(facts.usd_limit, stops, "bad", below=True)])
         self._axis = "time"
+        self._spending: Spending | None = None
         self.cards: list[Card] = []
         for plot in self._wanted:
             card = Card(margins=(18, 12, 18, 12))
@@ -130,11 +134,11 @@ class Charts:
         self._gaps: tuple[Gap, ...] = ()
 
     def set_axis(self, axis: str) -> None:
-        """`time`, `step` or `epoch` along all plots."""
+        """One of `domain.course.AXES` along all plots."""
         self._axis = axis
         self._shown.clear()
         for plot in self._wanted:
-            plot.set_axis(_SCALES[axis])
+            plot.set_axis(SCALES[axis])
         self.draw(self._model.state.value)
 
     def draw(self, state: RunPageState) -> None:
@@ -145,6 +149,8 @@ class Charts:
             curves = [
                 (one, curve) for one in wanted if (curve := self._model.curve(one.metric)) is not None and len(curve)
             ]
+            if self._axis == "cost" and self._spent() is None:
+                curves = []  # no price has come yet
             self._set(plot, curves, origin, cuts, state.over)
         view = state.view
         loss = metrics.training_loss().id
@@ -183,12 +189,19 @@ class Charts:
             plot.touch()
 
     def _curve(self, one: Wanted, curve: StoredCurve, origin: float, cuts: Cuts, over: bool) -> Curve:
-        each = self._model.state.value.facts.steps_per_epoch or 1.0
-        along = RunCurve(curve, "step", x_factor=1.0 / each if self._axis == "epoch" else 1.0)
-        if self._axis == "time":
-            along = RunCurve(curve, "time", origin, cuts=cuts)
-        source: CurveSource = Perplexity(along) if one.perplexity else along
+        facts = self._model.state.value.facts
+        course = Course(origin, cuts, facts.steps_per_epoch or 1.0, facts.batch, self._spent())
+        stood = along(curve, self._axis, course)
+        source: CurveSource = Perplexity(stood) if one.perplexity else stood
         return Curve(one.metric, one.name, source, one.tone, one.kind, fill=one.fill, ended=over)
+
+    def _spent(self) -> Spending | None:
+        curve = self._model.curve("usd") if self._axis == "cost" else None
+        if curve is None or not len(curve):
+            return None
+        if self._spending is None or self._spending.curve is not curve:
+            self._spending = Spending(curve)
+        return self._spending
 
     def _badge(self, state: RunPageState) -> None:
         """ "Input-bound 34%" and its plain sentence, while it is so."""

@@ -26,7 +26,7 @@ from tpu_studio.gui.kit.timeline import Stage, StageTimeline
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.run import dialogs
-from tpu_studio.gui.run.charts import AXES, Charts
+from tpu_studio.gui.run.charts import AXES, BY_COST, Charts
 from tpu_studio.gui.run.colab import ColabCard
 from tpu_studio.gui.run.events import EventCard
 from tpu_studio.gui.run.profile import ProfileCard
@@ -117,7 +117,8 @@ class RunPage(QWidget):
         self.profile = ProfileCard()
         self.profile.remedied.connect(model.plan_remedy)
         self.charts = Charts(model)
-        self.axis = Segmented(list(AXES), "time", name="Along which axis", small=True)
+        axes = [*AXES, *([BY_COST] if self.charts.cost is not None else [])]
+        self.axis = Segmented(axes, "time", name="Along which axis", small=True)
         self.axis.changed.connect(self.charts.set_axis)
         self._axis_row = QWidget()
         along = QHBoxLayout(self._axis_row)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.comparison import Comparison, Contender, compare
+from tpu_studio.domain.comparison import Comparison, Contender
 from tpu_studio.planner.report.page import plain
 from tpu_studio.viewmodels.comparing import title_of
 from tpu_studio.viewmodels.onepage import content
@@ -17,7 +17,7 @@ from tpu_studio.viewmodels.onepage.points import Plot, compared
 from tpu_studio.viewmodels.runrows import marked
 from tpu_studio.wire import metrics, tasks
 from tpu_studio.wire.errors import RunError
-from tpu_studio.workflow.comparing import Readable, Reading
+from tpu_studio.workflow.comparing import Readable, Reading, judge
 
 MOST_SETTINGS = 20  # columns
 
@@ -49,7 +49,7 @@ def compose(readings: Sequence[Reading]) -> ComparedPage:
     """The page of runs that are open. Raises RunError ``page-run-goes-on``; BadInput as `compare`."""
     if going_on := next((reading for reading in readings if not reading.contender.is_over), None):
         raise RunError("page-run-goes-on", run=going_on.run)
-    found = compare([reading.contender for reading in readings])
+    found = judge(readings)
     return ComparedPage(_page(found, readings, _plots(readings)), found)
 
 
@@ -79,8 +79,8 @@ def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...
         title = f"How to repeat {best.run}"
         parts.append(document.repeat(content.what_it_needs(best.plan), content.job_text(best.plan, best.folder), title))
     parts.append("<footer>Everything on this page is in the file itself; nothing is fetched.</footer>")
-    title, text = found.finding.title.rstrip("."), found.finding.text
-    lead, pill = f"{title}. {text}", ("Compared", "neutral")
+    title, text = found.finding.title.rstrip("."), f"{found.finding.text} {found.finding.same_money}"
+    lead, pill = f"{title}. {text}".strip(), ("Compared", "neutral")
     made = document.page(title=count, pill=pill, lead=lead, numbers=(), plots=plots, parts=parts)
     inside = (
         "which run is best, by how much, and how sure that is",
