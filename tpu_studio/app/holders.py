@@ -109,12 +109,15 @@ class RunHolder(Holder):
         if self._closed:
             return
         from tpu_studio.gui.run.page import RunPage
+        from tpu_studio.gui.runs.marking import MarksStrip
 
         model = run_model(self._studio, services, self._run, folder, plan)
         model.planned_again = self._studio.shell.plan_again
         model.planned_elsewhere = self._studio.shell.plan_again
         model.planned_refused = lambda job, regions: self._studio.shell.plan_again(job, unstoppable=regions)
-        self.put(RunPage(model))
+        page = RunPage(model)
+        page.put_below_head(MarksStrip(self._studio.runs, self._run))
+        self.put(page)
 
         def named(view: RunsView) -> None:
             if (row := view.row(self._run)) is not None and not row.problem:

@@ -65,6 +65,8 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "time_s": one.time_s,
                 "cost_usd": one.usd,
                 "over": one.is_over,
+                "star": one.mark.star,
+                "tags": list(one.mark.tags),
                 "best": dict(one.best),
                 "settings": {path: one.settings.get(path) for path in found.differing},
             }

@@ -248,15 +248,6 @@ def _agree_to_rent(services: Studio, arguments: Arguments, output: Output) -> No
         raise BadInput("needs-yes", usd=usd)
 
 
-def rename(arguments: Arguments, output: Output) -> int:
-    with studio() as services:
-        name = services.runs.rename(arguments.run, arguments.name)
-        run_id = services.runs.folder(arguments.run).name
-    output.say(f"{run_id} is shown as “{visible(name)}”.")
-    output.answer({"run": run_id, "name": name})
-    return 0
-
-
 def delete(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         run_id = _deleting(services.reading, arguments, output)
@@ -362,6 +353,9 @@ def as_json(row: RunSummary) -> dict[str, object]:
         "problem": row.problem or None,
         "settled": row.settled,
         "unread_bytes": row.unread,
+        "star": row.mark.star,
+        "tags": list(row.mark.tags),
+        "note": row.mark.note,
     }
 
 
@@ -371,7 +365,8 @@ def _as_table(rows: list[RunSummary], full: bool = False) -> str:
     from tpu_studio.viewmodels.runrows import cost_kind
 
     head = ["RUN", "STATE", "STEPS", "RESULT", "TIME", "COST", "STARTED"]
-    lines = [head]
+    marks = any(row.mark.star or row.mark.tags for row in rows)
+    lines = [[*head, *(["TAGS"] if marks else [])]]
     for row in rows:
         metric = f"{row.key_metric[0]} {figures.metric(*row.key_metric)}" if row.key_metric else ""
         state = (
@@ -397,6 +392,7 @@ def _as_table(rows: list[RunSummary], full: bool = False) -> str:
                 figures.duration(row.duration_s),
                 f"{cost_kind(row.place, row.usd, most)} {figures.money(most)}".strip() if most else "",
                 time.strftime("%d %b %H:%M", time.localtime(row.created)),
+                *([f"{'★ ' if row.mark.star else ''}{', '.join(row.mark.tags)}".strip()] if marks else []),
             ]
         )
     return table(lines, right=(2, 4, 5))
@@ -443,7 +439,8 @@ def _as_text(row: RunSummary, following: Any) -> str:
     view = following.view
     lines = [
         ["Run", row.run],
-        ["Name", visible(row.name)],
+        ["Name", f"{visible(row.name)}{' ★' if row.mark.star else ''}"],
+        *([["Tags", ", ".join(row.mark.tags)]] if row.mark.tags else []),
         ["State", _state(row)],
         *_age(row),
         ["Model", f"{row.model}, {row.framework}"],
@@ -467,7 +464,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     lines += _pace_lines(following.plan, view)
     lines += [[name, figures.metric(name, value)] for name, value in view.last.items()]
     lines.append(["Folder", str(row.folder)])
-    text = table(lines)
+    text = "\n".join(filter(None, (table(lines), row.mark.note)))
     if copy := _is_copy(row):
         text = f"{runrented.COPY}\n{text}"
     if said := runpace.notice(following.plan, view, forecast(following.plan, view)):

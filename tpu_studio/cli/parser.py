@@ -178,6 +178,29 @@ def parser() -> argparse.ArgumentParser:
     _run(rename)
     rename.add_argument("name", metavar="NAME", help='"" for the one that its job gave it')
 
+    tag = verb(
+        "tag",
+        "Give a run tags, or take some: `runs` and the window find it by them. They stay on this computer.",
+        "tpu-studio tag digits-k3f7 baseline warm-up --remove draft",
+    )
+    _run(tag)
+    tag.add_argument("tags", nargs="*", default=[], metavar="TAG", help="tags to give; without any, tell those it has")
+    tag.add_argument("--remove", nargs="+", default=[], metavar="TAG", help="tags to take")
+
+    note = verb(
+        "note",
+        "Write a note about a run, as plain text. It stays on this computer, and is not sent along with the run.",
+        'tpu-studio note digits-k3f7 "falls apart above 0.01"',
+    )
+    _run(note)
+    note.add_argument(
+        "text", nargs="?", metavar="TEXT", help='in place of the note it has; "" for none; without: tell it'
+    )
+
+    star = verb("star", "Put a star on a run, or take it off.", "tpu-studio star digits-k3f7")
+    _run(star)
+    star.add_argument("--off", action="store_true", help="take it off")
+
     profile = verb(
         "profile",
         "Profile 20 steps of a run while it trains, and tell in three sentences where their time goes.",

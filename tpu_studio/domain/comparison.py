@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.mark import Mark
 from tpu_studio.domain.welch import welch
 from tpu_studio.wire import metrics, tasks
 from tpu_studio.wire.errors import BadInput
@@ -40,6 +41,7 @@ class Contender:
         best: Each metric's best value so far.
         time_s: Of training. *usd*: What it cost so far; *usd_most*: at most.
         is_over: It has ended; its figures stay. *is_whole*: by itself, and not because it was stopped or interrupted.
+        mark: What the person here has noted; it decides nothing.
     """
 
     run: str
@@ -56,6 +58,7 @@ class Contender:
     steps: int = 0
     is_over: bool = True
     is_whole: bool = True
+    mark: Mark = field(default_factory=Mark)
 
 
 @dataclass(frozen=True)

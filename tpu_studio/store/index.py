@@ -309,7 +309,7 @@ def _timed(row: RunSummary) -> RunSummary:
 
 
 def _to_json(row: RunSummary) -> str:
-    return json.dumps({name: value for name, value in vars(row).items() if name not in ("folder", "alive")})
+    return json.dumps({name: value for name, value in vars(row).items() if name not in ("folder", "alive", "mark")})
 
 
 def _from_json(text: str, folder: Path) -> RunSummary:

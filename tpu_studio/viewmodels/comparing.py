@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.comparison import AT_MOST, Comparison, Contender
+from tpu_studio.domain.mark import Mark
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.problem import Problem, problem_of
@@ -47,6 +48,7 @@ class Row:
     keys: tuple[object, ...] = ()
     best: tuple[int, ...] = ()
     goes_on: bool = False
+    mark: Mark = field(default_factory=Mark)
 
 
 @dataclass(frozen=True)
@@ -341,7 +343,8 @@ def _table(found: Comparison | None, contenders: list[Contender]) -> tuple[tuple
         cells = [*measured, figures.duration(one.time_s), marked(one.place, one.usd) if one.usd else "–"]
         cells += [spelled(one.settings.get(path)) for path in shown]
         going, colour = not one.is_over, place % COLOURS
-        rows.append(Row(one.run, one.name, _where(one), colour, tuple(cells), tuple(keys), tuple(best), going))
+        row = Row(one.run, one.name, _where(one), colour, tuple(cells), tuple(keys), tuple(best), going, one.mark)
+        rows.append(row)
     return tuple(head), tuple(rows), len(differing) - len(shown)
 
 

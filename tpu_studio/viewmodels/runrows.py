@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.mark import Mark
 from tpu_studio.wire import families, frameworks, metrics, places
 from tpu_studio.workflow.consent import is_imported
 
@@ -94,6 +95,7 @@ class RunRow:
     resumed: bool = False  # a later attempt has gone on training where an earlier one was ended
     usd_limit: float | None = None  # while it goes on
     when: str = ""  # it was started
+    mark: Mark = field(default_factory=Mark)  # what the person here has noted
     copy: bool = (
         False  # of a rented run, brought here as files: who sent it has paid, and what it costs is its own claim
     )
@@ -140,16 +142,20 @@ class RunRow:
     @property
     def spoken(self) -> str:
         """The whole row for a screen reader."""
-        told = [self.name, self.subtitle, self.status, self.place]
+        told = [self.name, *(["starred"] if self.mark.star else []), self.subtitle, self.status, self.place]
         if self.metric:
             told.append(f"{self.metric_name} {self.metric}")
-        return ", ".join([*told, f"time {self.time}", f"cost {self.cost}", f"started {self.when}"])
+        told += [f"time {self.time}", f"cost {self.cost}", f"started {self.when}"]
+        told += [f"tags {' and '.join(self.mark.tags)}"] if self.mark.tags else []
+        return ", ".join([*told, *([f"note: {self.mark.first_line}"] if self.mark.note else [])])
 
     def sort_key(self, column: str) -> tuple[int, object]:
         """What *column* sorts by; unknown values come last, ascending."""
         match column:
             case "name":
                 return 0, self.name.casefold()
+            case "star":
+                return 0, self.mark.star
             case "status":
                 return (0 if self.live else 1 if self.waiting else 2), self.status
             case "place":
@@ -227,6 +233,7 @@ def row_of(known: RunSummary, now: float | None = None, *, disk_full: bool = Fal
         usd_per_hour=known.usd_per_hour,
         finished=known.over and not known.problem and known.status == "finished",
         usd_limit=known.usd_limit,
+        mark=known.mark,
         when=figures.moment(known.created, time.time() if now is None else now),
         copy=copy,
         resumed=known.attempt > 1 and known.status in ("training", "saving", "finished"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.mark import Mark
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.runrows import RunRow, rows_of
@@ -44,6 +45,9 @@ class RunsLike(Protocol):
     def extend(self, run: str, epochs: float) -> object: ...
     def resume(self, run: str) -> Any: ...
     def rename(self, run: str, name: str) -> str: ...
+    def tag(self, run: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[Mark, Mark]: ...
+    def note(self, run: str, text: str) -> tuple[Mark, Mark]: ...
+    def star(self, run: str, on: bool = True) -> tuple[Mark, Mark]: ...
     def shown_plan(self, run: str) -> Plan: ...
     def delete(self, run: str) -> object: ...
     def undo_delete(self, run: str) -> object: ...
@@ -103,10 +107,19 @@ class RunsView:
     def row(self, run: str) -> RunRow | None:
         return next((row for row in self.rows or () if row.run == run), None)
 
-    def shown(self, text: str = "", column: str = "created", descending: bool = True) -> tuple[RunRow, ...]:
-        """The rows that have every word of *text* in them, sorted; unknown values last in either direction."""
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """All that were given, in the alphabet's order."""
+        return tuple(sorted({tag for row in self.rows or () for tag in row.mark.tags}, key=str.casefold))
+
+    def shown(
+        self, text: str = "", column: str = "created", descending: bool = True, *, starred: bool = False
+    ) -> tuple[RunRow, ...]:
+        """The rows that have every word of *text* in them, sorted; unknown values last in either direction. *starred*:
+        only those with a star."""
         words = text.casefold().split()
-        kept = [row for row in self.rows or () if all(word in _searched(row) for word in words)]
+        some = [row for row in self.rows or () if row.mark.star or not starred]
+        kept = [row for row in some if all(word in _searched(row) for word in words)]
         kept.sort(key=lambda row: -row.created)
         keys = [(row.sort_key(column), row) for row in kept]
         known = [(key, row) for key, row in keys if column == "status" or key[0] == 0]
@@ -119,12 +132,12 @@ def _searched(row: RunRow) -> str:
     """What a search finds a run by, its day in words and as 2026-11-27 too."""
     day = time.strftime("%Y-%m-%d", time.localtime(row.created))
     told = (row.name, row.subtitle, row.status, row.place, row.run, row.when, figures.date(row.created), day)
-    return " ".join(told).casefold()
+    return " ".join((*told, *row.mark.tags, row.mark.note)).casefold()
 
 
 class RunsViewModel:
-    """Commands: `look`, `tick`, `stop`, `extend`, `resume`, `rename`, `plan_again`, `delete`, `undo`, `open_folder`,
-    `export`."""
+    """Commands: `look`, `tick`, `stop`, `extend`, `resume`, `rename`, `tag`, `note`, `star`, `plan_again`, `delete`,
+    `undo`, `open_folder`, `export`."""
 
     def __init__(self, tasks: Tasks, clock: Callable[[], float] = time.time) -> None:
         self.state = Observable(RunsView())
@@ -207,6 +220,31 @@ class RunsViewModel:
     def rename(self, run: str, name: str) -> None:
         """Show it as *name*; "" as its job called it."""
         self._do("renaming", lambda runs: runs.rename(run, name))
+
+    def star(self, run: str, on: bool) -> None:
+        self._do("marking", lambda runs: runs.star(run, on))
+
+    def tag(self, run: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
+        """Give and take tags; taken ones come back by the notice's button."""
+
+        def done(marks: tuple[Mark, Mark]) -> None:
+            before, after = marks
+            if gone := [tag for tag in before.tags if tag not in after.tags]:
+                title = f"The tag “{gone[0]}” is removed" if len(gone) == 1 else f"{len(gone)} tags are removed"
+                self.tell(title, action="Undo", act=lambda: self.tag(run, gone))
+
+        self._do("tagging", lambda runs: runs.tag(run, add, remove), done)
+
+    def note(self, run: str, text: str) -> None:
+        """Write a note; the one that stood there comes back by the notice's button."""
+
+        def done(marks: tuple[Mark, Mark]) -> None:
+            before, after = marks
+            if before.note and before.note != after.note:
+                title = "The note is changed" if after.note else "The note is removed"
+                self.tell(title, action="Undo", act=lambda: self.note(run, before.note))
+
+        self._do("noting", lambda runs: runs.note(run, text), done)
 
     def plan_again(self, run: str) -> None:
         """Open a new plan with this run's settings; the run stays as it is."""

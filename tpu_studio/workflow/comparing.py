@@ -122,6 +122,7 @@ def _contender(row: RunSummary, following: Following) -> Contender:
         usd=row.usd,
         usd_most=row.usd_most,
         steps=row.step,
+        mark=row.mark,
         is_over=row.over,
         is_whole=not row.over or row.status == Status.FINISHED.value,
     )

@@ -1,7 +1,8 @@
-"""What a person calls their runs: names given after the launch, and numbers for names that are taken.
+"""What a person notes about their runs (`domain.mark`), kept in the home; and numbers for names that are taken.
 
-A run's plan is never changed, nor its folder. ``marks.json`` in the home folder tells what a run is shown as on this
-computer; without the file each is shown as its job called it.
+A run's plan is never changed, nor its folder: ``marks.json`` in the home tells what a run is shown as on this computer,
+its tags, note and star. So none of it is sent, packed or exported with a run; without the file each is as its job
+called it.
 """
 
 from __future__ import annotations
@@ -11,42 +12,48 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tpu_studio.wire.brief import cut
+from tpu_studio.domain.mark import Mark, clean, of_record, to_record
 from tpu_studio.wire.claims import wait_for_lock
+from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import open_plain
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
-from tpu_studio.wire.visible import visible
 from tpu_studio.workflow.ports import RunSummary
 
 FILE, LOCK = "marks.json", "marks.lock"
-NAME_LETTERS = 80
+MOST_BYTES = 16_000_000
 _log = logging.getLogger(__name__)
 _NUMBERED = re.compile(r"(.*\S) \(([0-9]{1,6})\)")
 
 
-def names(home: Path) -> dict[str, str]:
-    """The names that were given, by run; none where the file is damaged."""
+def read(home: Path) -> dict[str, Mark]:
+    """What was noted, by run; nothing where the file is damaged."""
     try:
         return _read(home)
     except (OSError, ValueError):
         return {}
 
 
-def _read(home: Path) -> dict[str, str]:
-    """An odd entry names nothing. Raises OSError; ValueError: the file is damaged."""
-    told = read_json(home / FILE)
-    if not isinstance(told, dict) or not isinstance(runs := told.get("runs"), dict):
+def names(home: Path) -> dict[str, str]:
+    """The names that were given, by run."""
+    return {run: mark.name for run, mark in read(home).items() if mark.name}
+
+
+def _read(home: Path) -> dict[str, Mark]:
+    """An odd entry notes nothing. Raises OSError; ValueError: the file is damaged."""
+    tree = read_json(home / FILE, MOST_BYTES)
+    if not isinstance(tree, dict) or not isinstance(runs := tree.get("runs"), dict):
         raise ValueError(f"{FILE} tells of no runs")
-    return {run: name for run, mark in runs.items() if isinstance(mark, dict) and (name := clean(mark.get("name")))}
+    return {run: mark for run, record in runs.items() if (mark := of_record(record)) != Mark()}
 
 
-def _whole(home: Path) -> dict[str, str]:
+def _whole(home: Path) -> dict[str, Mark]:
     """As `_read`; what is damaged is put aside, and it begins empty. Raises OSError: it can't be read now."""
     try:
         return _read(home)
@@ -59,30 +66,63 @@ def _whole(home: Path) -> dict[str, str]:
         return {}
 
 
-def clean(name: object) -> str:
-    """*name* as it can be shown: without what is unseen, in one line, and not too long."""
-    return cut(" ".join(visible(name).split()), NAME_LETTERS) if isinstance(name, str) else ""
+def change(home: Path, run: str, how: Callable[[Mark], Mark]) -> tuple[Mark, Mark]:
+    """Note of *run* what *how* makes of what was noted. Before and after.
+
+    Raises:
+        OSError: It cannot be written.
+        BadInput: ``marks-full``, and what *how* refuses; then nothing is changed.
+    """
+    with _alone(home):
+        known = _whole(home)
+        before = known.pop(run, Mark())
+        after = how(before)
+        if after != Mark():
+            known[run] = after
+        if after != before:
+            _write(home, known)
+    return before, after
 
 
-def rename(home: Path, run: str, name: str) -> str:
-    """Show *run* as *name* from now on; "" as its job called it. Returns what it is. Raises OSError."""
-    wanted = clean(name)
+def keep(home: Path, runs: Collection[str]) -> None:
+    """Nothing is noted any more of runs but these. Raises OSError."""
+    with _alone(home):
+        known = _whole(home)
+        if not known.keys() <= set(runs):
+            _write(home, {run: mark for run, mark in known.items() if run in runs})
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
     fd = open_plain(home / LOCK, os.O_RDWR | os.O_CREAT)
     try:
         wait_for_lock(fd)
-        known = _whole(home)
-        known.pop(run, None)
-        if wanted:
-            known[run] = wanted
-        told = {"runs": {one: {"name": known[one]} for one in sorted(known)}}
-        write_atomically(home / FILE, json.dumps(told, indent=1).encode() + b"\n")
+        yield
     finally:
         os.close(fd)
-    return wanted
 
 
-def named(row: RunSummary, given: Mapping[str, str]) -> RunSummary:
-    return replace(row, name=given[row.run]) if row.run in given else row
+def _write(home: Path, known: Mapping[str, Mark]) -> None:
+    tree = {"runs": {one: to_record(known[one]) for one in sorted(known)}}
+    data = json.dumps(tree, indent=1, ensure_ascii=False).encode() + b"\n"
+    if len(data) > MOST_BYTES:
+        raise BadInput("marks-full", most=MOST_BYTES // 1_000_000)
+    write_atomically(home / FILE, data)
+
+
+def rename(home: Path, run: str, name: str) -> str:
+    """Show *run* as *name* from now on; "" as its job called it. Returns what it is. Raises as `change`."""
+    return change(home, run, lambda mark: replace(mark, name=clean(name)))[1].name
+
+
+def forget(home: Path, run: str) -> None:
+    """Nothing is noted of *run*. Raises OSError."""
+    change(home, run, lambda mark: Mark())
+
+
+def marked(row: RunSummary, noted: Mapping[str, Mark]) -> RunSummary:
+    mark = noted.get(row.run)
+    return row if mark is None else replace(row, name=mark.name or row.name, mark=mark)
 
 
 def called(plan: Plan, name: str) -> Plan:

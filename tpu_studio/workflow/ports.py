@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tpu_studio.domain.mark import Mark
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire import places
 from tpu_studio.wire.events import Event
@@ -224,6 +225,7 @@ class RunSummary:
         seen: Time of the latest event, up to which *duration_s* counts what the run was at work.
         unread: Bytes of its events that a `glance` has left for the next: all else is as it was up to there.
         learned: What the estimate learns from it (``planner.own.record``); None: too few steps, or another person's.
+        mark: What the person here has noted about it (`workflow.marks`); never what it says of itself.
     """
 
     run: str
@@ -255,6 +257,7 @@ class RunSummary:
     unread: int = 0
     learned: Mapping[str, object] | None = None
     usd_limit: float | None = None
+    mark: Mark = field(default_factory=Mark)
 
     @property
     def goes_on_rented(self) -> bool:

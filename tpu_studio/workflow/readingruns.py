@@ -70,7 +70,9 @@ class ReadingRuns(Runs):
     def _refuse(self, *arguments: object, **more: object) -> NoReturn:
         raise self.error
 
-    launch = rename = stop = extend = resume = import_folder = take_over = take_over_from = forget_taught = _refuse
+    launch = rename = tag = note = star = stop = extend = resume = import_folder = take_over = take_over_from = (
+        forget_taught
+    ) = _refuse
 
     def delete(self, run: str) -> str:
         self._needs_only_names()

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tpu_studio import __version__
+from tpu_studio.domain.mark import Mark, clean, noted, tagged
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
@@ -173,20 +174,34 @@ class Runs:
         Raises:
             RunError: ``run-unknown``, ``folder-unwritable``, ``disk-full``; BadInput ``run-lies-elsewhere``.
         """
+        self._mark(run, lambda mark: replace(mark, name=clean(name)))
+        return self.summary(run).name
+
+    def tag(self, run: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[Mark, Mark]:
+        """Give and take tags of the run; what is noted before and after. Raises as `rename`; BadInput as `tagged`."""
+        return self._mark(run, lambda mark: tagged(mark, add, remove))
+
+    def note(self, run: str, text: str) -> tuple[Mark, Mark]:
+        """Write *text* as the run's note, "" for none. As `tag`; BadInput ``note-too-long``."""
+        return self._mark(run, lambda mark: noted(mark, text))
+
+    def star(self, run: str, on: bool = True) -> tuple[Mark, Mark]:
+        """Put a star on the run, or take it off. As `tag`."""
+        return self._mark(run, lambda mark: replace(mark, star=on))
+
+    def _mark(self, run: str, how: Callable[[Mark], Mark]) -> tuple[Mark, Mark]:
         folder = self._folders.own(run)
         try:
-            marks.rename(self.home, folder.name, name)
+            return marks.change(self.home, folder.name, how)
         except OSError as error:
             raise desk.disk_error(error, self.home) from error
-        return self.summary(folder.name).name
 
     def _free_name(self, name: str) -> str:
         """*name*, with a number where a run in the list is called so. The folders of those begin alike, but for those
         that were renamed."""
-        given = marks.names(self.home)
-        alike = self._folders.alike(name)
-        own = (marks.named(self._index.glance(folder), given).name for folder in alike)
-        return marks.numbered(name, [*own, *given.values()])
+        noted = marks.read(self.home)
+        own = (marks.marked(self._index.glance(folder), noted).name for folder in self._folders.alike(name))
+        return marks.numbered(name, [*own, *(mark.name for mark in noted.values() if mark.name)])
 
     # -------------------------------------------------------------------------------------------- delete and bring in
 
@@ -201,7 +216,9 @@ class Runs:
 
     def remove_for_good(self, run: str) -> str:
         """Remove a run that is in the list or in the trash, at once and for ever; its id. RunErrors as `delete`."""
-        return self._deleting.remove(run)
+        removed = self._deleting.remove(run)
+        self._forget_notes()
+        return removed
 
     def undo_delete(self, run: str) -> str:
         """*run*: an id or the beginning of one. The id; raises RunError ``run-not-in-trash``, ``run-ambiguous``."""
@@ -214,7 +231,17 @@ class Runs:
 
     def empty_trash(self, older_than_s: float = 0.0) -> int:
         """Delete for good what has been in the trash for so long; how many runs that were. Raises RunError."""
-        return self._deleting.empty(older_than_s)
+        count = self._deleting.empty(older_than_s)
+        if count:
+            self._forget_notes()
+        return count
+
+    def _forget_notes(self) -> None:
+        """Those of runs that nothing brings back."""
+        try:
+            marks.keep(self.home, {folder.name for folder in self._folders.all()} | {one.run for one in self.deleted()})
+        except OSError as error:  # the runs are gone, and that was asked for
+            _log.warning("notes of removed runs stay: %s", error)
 
     def import_folder(
         self,
@@ -235,8 +262,8 @@ class Runs:
         """
 
         def begins(run: str) -> None:
-            if run in marks.names(self.home):  # of one that was removed
-                marks.rename(self.home, run, "")
+            if not replace and run in marks.read(self.home):  # of one that was removed
+                marks.forget(self.home, run)
             moving(run)
 
         put_away = self._deleting.put_away if replace else None
@@ -293,11 +320,11 @@ class Runs:
         """A row for each run folder, newest first; damaged ones with their ``problem``. *told* hears how many are read:
         without its index, after an update for instance, many runs take a while."""
         folders = [path for path in self._folders.all() if has_plan(path) or is_torn(path)]
-        names, given = forgetting.forgotten(self.home), marks.names(self.home)
+        names, noted = forgetting.forgotten(self.home), marks.read(self.home)
         rows: list[RunSummary] = []
         for path in folders:
             told(len(rows), len(folders))
-            rows.append(marks.named(forgetting.without(self._index.glance(path), names), given))
+            rows.append(marks.marked(forgetting.without(self._index.glance(path), names), noted))
         return sorted(rows, key=lambda row: row.created, reverse=True)
 
     def forget_taught(self) -> None:
@@ -308,7 +335,7 @@ class Runs:
             raise desk.disk_error(error, self.home) from error
 
     def summary(self, run: str) -> RunSummary:
-        return marks.named(self._index.summary(self.folder(run)), marks.names(self.home))
+        return marks.marked(self._index.summary(self.folder(run)), marks.read(self.home))
 
     def folder(self, run: str, *, damaged: bool = False) -> Path:
         """The folder of a run: see `RunFolders.find`."""

@@ -6,17 +6,18 @@ from itertools import pairwise
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from tests.unit.viewmodels.test_runs import DONE
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.fields import LineEdit
+from tpu_studio.gui.kit.fields import Field, LineEdit
 from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.paint import text_width
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import controller
-from tpu_studio.gui.runs.model import CHOOSE, COST, LOSS, METRIC, NAME, TIME, WHEN
+from tpu_studio.gui.runs.marking import MarksStrip
+from tpu_studio.gui.runs.model import CHOOSE, COST, LOSS, METRIC, NAME, STAR, TIME, WHEN
 from tpu_studio.gui.runs.rowpainter import GAP
 from tpu_studio.gui.runs.spark import paint_spark
 from tpu_studio.gui.runs.table import RunTable
@@ -199,7 +200,7 @@ def test_a_cost_is_never_shortened_and_the_time_gives_way_first(qtbot, scale):
     try:
         table = RunTable(choosing=True)
         qtbot.addWidget(table)
-        table.resize(970, 400)
+        table.resize(1006, 400)
         table.show()
         (done,) = rows_of([DONE])
         table.set_rows([done, replace(done, run="b", place_id="practice", usd=1234.56, usd_most=1240.0)])
@@ -299,6 +300,67 @@ def test_a_run_is_renamed_by_f2_and_shown_so_everywhere_until_the_name_is_taken_
     assert shown.header.title.text() == "pear tree"
     studio.runs.rename(run, "")
     qtbot.waitUntil(lambda: shown.header.title.text() == "apple")
+
+
+def opened_sheet(studio):
+    return next(one for one in studio.window.findChildren(Sheet) if one.isVisible())
+
+
+def test_a_star_is_put_on_by_a_press_and_the_list_shows_those_alone(studio, page, qtbot):
+    assert not page.starred.isVisible()  # there is none yet
+    click(qtbot, page.table, 1, STAR)
+    qtbot.waitUntil(lambda: page.table.runs.rows[1].mark.star)
+    assert page.table.runs.index(1, STAR).data(Qt.ItemDataRole.AccessibleTextRole) == "Starred"
+    assert page.starred.isVisible()
+    page.starred.click()
+    assert [row.name for row in page.table.runs.rows] == ["apple"]
+    pressed(page.menu_of(page.table.runs.rows[0]), "Take the star off")
+    qtbot.waitUntil(lambda: not page.table.isVisible())
+    assert page._nothing.text() == "No run with a star yet."
+    page.show_all.click()
+    assert len(page.table.runs.rows) == 2 and not page.starred.isVisible()
+
+
+def test_tags_are_typed_between_commas_and_what_cannot_be_one_is_told_before_it_is_saved(studio, page, qtbot):
+    run = page.table.runs.rows[0].run
+    pressed(page.menu_of(page.table.runs.rows[0]), "Tags…")
+    sheet = opened_sheet(studio)
+    edit, field = sheet.findChild(LineEdit), sheet.findChild(Field)
+    save = next(one for one in sheet.findChildren(Button) if one.text() == "Save")
+    edit.setText("x" * 200)
+    assert field.error == "A tag has at most 40 letters" and not save.isEnabled()
+    edit.setText("baseline, warm-up,")
+    assert not field.error and save.isEnabled()
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(run).mark.tags == ("baseline", "warm-up"))
+    page.filter.setText("warm-up")
+    assert [row.run for row in page.table.runs.rows] == [run]
+    assert not page.grab().isNull()  # chips and all
+    pressed(page.menu_of(page.table.runs.rows[0]), "Tags…")
+    sheet = opened_sheet(studio)
+    sheet.findChild(LineEdit).setText("baseline")
+    qtbot.keyClick(sheet.findChild(LineEdit), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(run).mark.tags == ("baseline",))
+
+
+def test_the_run_page_shows_tags_and_the_note_and_one_writes_it_there(studio, page, qtbot):
+    run = page.table.runs.rows[0].run
+    page._open(run)
+    qtbot.waitUntil(lambda: studio.window.run_page.page is not None)
+    strip = studio.window.run_page.page.findChild(MarksStrip)
+    qtbot.waitUntil(strip.isVisible)
+    strip.star.click()
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(run).mark.star and strip.star.isChecked())
+    strip.write.click()
+    sheet = opened_sheet(studio)
+    edit = sheet.findChild(QPlainTextEdit)
+    save = next(one for one in sheet.findChildren(Button) if one.text() == "Save")
+    edit.setPlainText("x" * 10_000)
+    assert sheet.findChild(Field).error == "A note has at most 2,000 letters" and not save.isEnabled()
+    edit.setPlainText("<b>falls apart</b>\nabove 0.01")
+    qtbot.keyClick(edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: strip.note.text() == "<b>falls apart</b>\nabove 0.01")  # words, never markup
+    assert strip.write.text() == "Change the note…"
 
 
 def test_any_run_is_the_start_of_the_next_one_from_its_menu_and_by_ctrl_d(studio, page, qtbot):

@@ -10,6 +10,7 @@ import pytest
 from tests.fakes.plans import plan
 from tests.fakes.tasks import LaterTasks
 from tpu_studio.domain import figures
+from tpu_studio.domain.mark import noted, tagged
 from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
 from tpu_studio.wire.errors import NotReady, RunError
@@ -101,6 +102,20 @@ class FakeRuns:
     def rename(self, run, name):
         self.rows = [replace(row, name=name) if row.run == run else row for row in self.rows]
         return name
+
+    def _mark(self, run, how):
+        before = next(row for row in self.rows if row.run == run).mark
+        self.rows = [replace(row, mark=how(row.mark)) if row.run == run else row for row in self.rows]
+        return before, how(before)
+
+    def tag(self, run, add=(), remove=()):
+        return self._mark(run, lambda mark: tagged(mark, add, remove))
+
+    def note(self, run, text):
+        return self._mark(run, lambda mark: noted(mark, text))
+
+    def star(self, run, on=True):
+        return self._mark(run, lambda mark: replace(mark, star=on))
 
     def shown_plan(self, run):
         return plan(name=next(row.name for row in self.rows if row.run == run))
@@ -412,6 +427,38 @@ def test_a_run_is_renamed_and_begins_the_next_one_from_its_row():
     model.planned_again = begun.append
     model.plan_again("hands-2222")  # it goes on
     assert [job.name for job in begun] == ["hands"]
+
+
+def test_runs_are_found_by_their_tags_and_notes_and_those_with_a_star_alone():
+    model, told = watched(FakeRuns(DONE, LIVE))
+    model.tag("digits-k3f7", ["Baseline"])
+    model.note("digits-k3f7", "falls apart\nabove 0.01")
+    model.star("hands-2222", True)
+    view = model.state.value
+    assert [row.run for row in view.shown("baseline")] == [row.run for row in view.shown("ABOVE")] == ["digits-k3f7"]
+    assert [row.run for row in view.shown(starred=True)] == ["hands-2222"]
+    assert view.shown("baseline", starred=True) == ()
+    assert view.shown("", "star", True)[0].run == "hands-2222"
+    assert view.tags == ("Baseline",) and told == []
+    assert "tags Baseline" in view.row("digits-k3f7").spoken and "note: falls apart" in view.row("digits-k3f7").spoken
+    assert "starred" in view.row("hands-2222").spoken
+
+
+def test_a_tag_that_was_taken_and_a_note_that_was_changed_come_back_by_a_button():
+    model, told = watched(FakeRuns(DONE, LIVE))
+    model.tag("digits-k3f7", ["a", "b"])
+    model.tag("digits-k3f7", ["c"], ["a"])
+    title, _, more = told.pop()
+    assert title == "The tag “a” is removed" and more["action"] == "Undo"
+    more["act"]()
+    assert model.state.value.row("digits-k3f7").mark.tags == ("b", "c", "a")
+    model.note("digits-k3f7", "one")
+    assert told == []
+    model.note("digits-k3f7", "")
+    title, _, more = told.pop()
+    assert title == "The note is removed"
+    more["act"]()
+    assert model.state.value.row("digits-k3f7").mark.note == "one" and told == []
 
 
 def test_a_copy_that_differs_from_the_run_here_takes_its_place_by_a_button_and_the_other_comes_back_by_one():

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tpu_studio.domain.mark import NAME_LETTERS, Mark, noted, tagged
+from tpu_studio.wire.errors import BadInput
 from tpu_studio.workflow import marks
 
 
@@ -22,7 +24,7 @@ def test_a_name_is_kept_until_it_is_taken_out(tmp_path: Path) -> None:
 
 def test_a_name_is_one_line_without_what_is_unseen_and_not_endless(tmp_path: Path) -> None:
     assert marks.rename(tmp_path, "a-aaaa", "x\u202e\x1b[31m" + "y" * 500).startswith("xyyy")
-    assert len(marks.names(tmp_path)["a-aaaa"]) == marks.NAME_LETTERS
+    assert len(marks.names(tmp_path)["a-aaaa"]) == NAME_LETTERS
 
 
 @pytest.mark.parametrize("odd", [5, {"name": 5}, None])
@@ -43,6 +45,39 @@ def test_a_damaged_file_names_nothing_and_is_put_aside_before_a_new_one_is_writt
     marks.rename(tmp_path, "b-bbbb", "two")
     assert json.loads((tmp_path / marks.FILE).read_bytes())["runs"] == {"b-bbbb": {"name": "two"}}
     assert [one.read_bytes() for one in tmp_path.glob("marks.damaged-*.json")] == [bad]
+
+
+def test_name_tags_note_and_star_of_a_run_are_changed_one_by_one(tmp_path: Path) -> None:
+    marks.rename(tmp_path, "a-aaaa", "mine")
+    before, after = marks.change(tmp_path, "a-aaaa", lambda mark: tagged(mark, ["x"]))
+    assert (before, after) == (Mark("mine"), Mark("mine", ("x",)))
+    marks.change(tmp_path, "a-aaaa", lambda mark: noted(mark, "ä note"))
+    assert marks.read(tmp_path) == {"a-aaaa": Mark("mine", ("x",), "ä note")}
+    marks.forget(tmp_path, "a-aaaa")
+    assert marks.read(tmp_path) == {}
+
+
+def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
+    marks.rename(tmp_path, "a-aaaa", "mine")
+    written = (tmp_path / marks.FILE).read_bytes()
+    with pytest.raises(BadInput):
+        marks.change(tmp_path, "a-aaaa", lambda mark: noted(mark, "x" * 10_000))
+    assert (tmp_path / marks.FILE).read_bytes() == written
+
+
+def test_more_notes_than_the_file_has_room_for_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marks, "MOST_BYTES", 3000)
+    marks.change(tmp_path, "a-aaaa", lambda mark: noted(mark, "x" * 2000))
+    with pytest.raises(BadInput, match="marks-full"):
+        marks.change(tmp_path, "b-bbbb", lambda mark: noted(mark, "x" * 2000))
+    assert list(marks.read(tmp_path)) == ["a-aaaa"]
+
+
+def test_notes_are_kept_of_runs_that_are_there(tmp_path: Path) -> None:
+    for run in ("a-aaaa", "b-bbbb"):
+        marks.rename(tmp_path, run, run)
+    marks.keep(tmp_path, {"b-bbbb", "c-cccc"})
+    assert list(marks.read(tmp_path)) == ["b-bbbb"]
 
 
 def test_two_windows_that_rename_at_once_lose_nothing(tmp_path: Path) -> None:

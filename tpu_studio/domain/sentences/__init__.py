@@ -23,6 +23,7 @@ from tpu_studio.domain.sentences import (
     importing,
     job,
     lasting,
+    marking,
     model,
     notices,
     practice,
@@ -71,6 +72,7 @@ ERRORS: dict[str, Entry] = {
     **colab.ERRORS,
     **advice.ERRORS,
     **lasting.ERRORS,
+    **marking.ERRORS,
     **stops.ERRORS,
 }
 FINDINGS: dict[str, Entry] = {

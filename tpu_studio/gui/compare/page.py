@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
+from tpu_studio.domain.mark import Mark
 from tpu_studio.gui.bridge import Drain
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader, Scroll
@@ -27,7 +28,7 @@ from tpu_studio.gui.plots.along import SCALES, along
 from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, Scale
 from tpu_studio.gui.plots.source import Curve
-from tpu_studio.viewmodels.comparing import CompareView, CompareViewModel
+from tpu_studio.viewmodels.comparing import CompareView, CompareViewModel, Row
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.wire import metrics
@@ -172,7 +173,7 @@ class ComparePage(QWidget):
                 (
                     row.run,
                     [
-                        Cell(row.name, swatch=_tone(row.colour), strong=True, words=_spoken(row.name, row.goes_on)),
+                        Cell(row.name, _marks(row.mark), swatch=_tone(row.colour), strong=True, words=_spoken(row)),
                         *([row.place] if where else []),
                         *(
                             Cell(text, pill="ok", icon="award") if place in row.best else Cell(text)
@@ -304,8 +305,15 @@ def _tone(colour: int) -> str:
     return f"s{colour + 1}"
 
 
-def _spoken(name: str, goes_on: bool) -> str:
-    return f"{name}, goes on" if goes_on else name
+def _marks(mark: Mark) -> str:
+    """Below the name: star, tags, and the note's first line."""
+    return " · ".join(filter(None, ("★" if mark.star else "", *mark.tags, mark.first_line)))
+
+
+def _spoken(row: Row) -> str:
+    mark = row.mark
+    words = [row.name, "goes on" if row.goes_on else "", "starred" if mark.star else "", *mark.tags, mark.note]
+    return ", ".join(filter(None, words))
 
 
 _AXES = [

@@ -187,8 +187,8 @@ class IconButton(RingFocus, Themed, QToolButton):
         side = max(px(self._side), 20)
         self.setFixedSize(side, side)
 
-    def set_icon(self, name: str) -> None:
-        self._icon = name
+    def set_icon(self, name: str, tone: str | None = None) -> None:
+        self._icon, self._tone = name, tone or self._tone
         self.update()
 
     def enterEvent(self, event: QEnterEvent) -> None:

@@ -172,6 +172,11 @@ class RunPage(QWidget):
         self._clock = Drain(self, self._second, 1000)
         model.open()
 
+    def put_below_head(self, strip: QWidget) -> None:
+        """What the list of runs knows of this one beside the run itself."""
+        self.column.insertWidget(self.column.indexOf(self.header) + 1, strip)
+        self._tab_through(strip, self.stop_button)
+
     # ---------------------------------------------------------------------------------------------------------- draw
 
     def _draw(self, state: RunPageState) -> None:
@@ -233,7 +238,7 @@ class RunPage(QWidget):
         if state.may_try and self._try is None:
             self._try = panel_for(self.model)
             self.column.insertWidget(self.column.indexOf(self.numbers) + 1, self._try)
-            self._tab_through(self._try)
+            self._tab_through(self._try, self.problem.button or self.stop_button)
         if self._try is not None:
             self._try.setVisible(state.may_try)
             self._try.show_trial(state.trial)
@@ -252,9 +257,8 @@ class RunPage(QWidget):
             self._columns = 0
             self._arrange()
 
-    def _tab_through(self, panel: QWidget) -> None:
+    def _tab_through(self, panel: QWidget, before: QWidget) -> None:
         """Tab follows the eye: what came late stands after the head of the page, before the curves."""
-        before: QWidget = self.problem.button or self.stop_button
         for part in panel.findChildren(QWidget):
             popup = part.window() is not before.window()  # a menu's own list
             if part.focusPolicy() & Qt.FocusPolicy.TabFocus and not popup:

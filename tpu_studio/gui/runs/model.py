@@ -14,9 +14,9 @@ from tpu_studio.viewmodels.runrows import RunRow
 
 Index = QModelIndex | QPersistentModelIndex
 ROW = Qt.ItemDataRole.UserRole
-CHOOSE, NAME, STATUS, PLACE, LOSS, METRIC, TIME, COST, WHEN, OPEN = range(10)
-TITLES = ("", "Run", "Status", "Where", "Loss over time", "Result", "Time", "Cost", "Started", "")
-KEYS = ("", "name", "status", "place", "loss", "metric", "time", "cost", "created", "")
+CHOOSE, STAR, NAME, STATUS, PLACE, LOSS, METRIC, TIME, COST, WHEN, OPEN = range(11)
+TITLES = ("", "", "Run", "Status", "Where", "Loss over time", "Result", "Time", "Cost", "Started", "")
+KEYS = ("", "star", "name", "status", "place", "loss", "metric", "time", "cost", "created", "")
 
 
 class RunModel(QAbstractTableModel):
@@ -75,11 +75,11 @@ class RunModel(QAbstractTableModel):
         return len(TITLES)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        return (
-            TITLES[section]
-            if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole
-            else None
-        )
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return {CHOOSE: "All", STAR: "Star", OPEN: "Open"}.get(section, TITLES[section])
+        return TITLES[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         plain = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
@@ -91,12 +91,13 @@ class RunModel(QAbstractTableModel):
         if role == ROW:
             return row
         if role == Qt.ItemDataRole.DisplayRole:
-            return ("", row.name, row.status, row.place, "", row.metric, row.time, row.cost, row.when, "")[column]
+            return ("", "", row.name, row.status, row.place, "", row.metric, row.time, row.cost, row.when, "")[column]
         if role == Qt.ItemDataRole.CheckStateRole and column == CHOOSE:
             return Qt.CheckState.Checked if row.run in self.chosen else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return (
                 f"Choose {row.name}",
+                "Starred" if row.mark.star else "Without a star",
                 row.spoken,
                 row.status,
                 row.place,
@@ -109,7 +110,10 @@ class RunModel(QAbstractTableModel):
             )[column]
         if role == Qt.ItemDataRole.ToolTipRole:
             started = f"Started {figures.date(row.created)}"
-            told = {NAME: f"{row.run}\n{started}", METRIC: row.metric_name, LOSS: _spoken_curve(row), WHEN: started}
+            star = "Take the star off" if row.mark.star else "Put a star on it"
+            marks = [f"Tags: {', '.join(row.mark.tags)}"] if row.mark.tags else []
+            name = "\n".join([row.run, started, *marks, *([row.mark.note] if row.mark.note else [])])
+            told = {NAME: name, STAR: star, METRIC: row.metric_name, LOSS: _spoken_curve(row), WHEN: started}
             return plain(told.get(column, "")) or None
         return None
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBo
 from tpu_studio.domain.comparison import AT_MOST
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader
+from tpu_studio.gui.kit.choose import CheckBox
 from tpu_studio.gui.kit.fields import Field, LineEdit
 from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.pill import IconTile
@@ -21,6 +22,7 @@ from tpu_studio.gui.kit.theme import px, soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.runs.deleted import DeletedSheet
+from tpu_studio.gui.runs.marking import ask_note, ask_tags
 from tpu_studio.gui.runs.skeleton import SkeletonRows
 from tpu_studio.gui.runs.table import RunTable
 from tpu_studio.gui.shell.sheet import Sheet
@@ -50,10 +52,13 @@ class RunsPage(QWidget):
             self._folder_button,
         )
 
-        self.filter = LineEdit(placeholder="Find by name, model, status or day", name="Find a run", icon="search")
+        self.filter = LineEdit(placeholder="Find by name, tag, note, model or day", name="Find a run", icon="search")
         self.filter.setClearButtonEnabled(False)
         self.filter.textChanged.connect(lambda _: self._draw(model.state.value))
         self.filter.installEventFilter(self)
+        self.starred = CheckBox("Starred")
+        self.starred.setToolTip(plain("Only runs with a star"))
+        self.starred.toggled.connect(lambda _: self._draw(model.state.value))
         self.count = Line("", "secondary", "text_2", numbers=True)
         self.chosen = Line("", "label-strong", numbers=True, fit=True)
         self.extend = Button("Train longer…", size="small", icon="plus")
@@ -67,13 +72,13 @@ class RunsPage(QWidget):
         bar = QHBoxLayout()
         bar.setSpacing(Space.m)
         bar.addWidget(self.filter)
-        bar.addSpacing(Space.m)
+        bar.addWidget(self.starred)
         bar.addWidget(self.count, 100)
         bar.addStretch(1)
         bar.addWidget(self.chosen)
         for button in (self.compare, self.extend, self.export, self.delete):
             bar.addWidget(button)
-        self._beside = (self.count, self.chosen, self.compare, self.extend, self.export, self.delete)
+        self._beside = (self.starred, self.count, self.chosen, self.compare, self.extend, self.export, self.delete)
         self._bar = QWidget()
         bar.setContentsMargins(0, 0, 0, 0)
         self._bar.setLayout(bar)
@@ -84,6 +89,7 @@ class RunsPage(QWidget):
         self.table.menu_asked.connect(self._menu)
         self.table.delete_asked.connect(self._delete)
         self.table.rename_asked.connect(self._rename)
+        self.table.star_asked.connect(self._star)
         self.table.again_asked.connect(self._again)
         self.table.runs.chosen_changed.connect(self._draw_chosen)
         self._card = Card(margins=1, spacing=0)
@@ -91,7 +97,7 @@ class RunsPage(QWidget):
         self._card.body.addWidget(self.table)
         self._nothing = Text("", "secondary", "text_2", align=Qt.AlignmentFlag.AlignHCenter)
         self.show_all = Button("Show all runs", size="small")
-        self.show_all.clicked.connect(self.filter.clear)
+        self.show_all.clicked.connect(self._show_all)
         self._empty_search = QWidget()
         none = QVBoxLayout(self._empty_search)
         none.setContentsMargins(20, 28, 20, 28)
@@ -147,7 +153,8 @@ class RunsPage(QWidget):
     # --------------------------------------------------------------------------------------------------------- drawing
 
     def _draw(self, view: RunsView) -> None:
-        rows = view.shown(self.filter.text(), self.table.sorted_by, self.table.descending)
+        starred = self.starred.isChecked()
+        rows = view.shown(self.filter.text(), self.table.sorted_by, self.table.descending, starred=starred)
         everything = view.rows or ()
         self.table.set_rows(rows)
         self.problem.setVisible(view.problem is not None)
@@ -166,7 +173,8 @@ class RunsPage(QWidget):
         self._card.setVisible(bool(everything))
         self.table.setVisible(bool(rows))
         self._empty_search.setVisible(not rows)
-        self._nothing.setText(f"No run has “{self.filter.text()}” in its name, model, place, status or day.")
+        self.starred.setVisible(starred or any(row.mark.star for row in everything))
+        self._nothing.setText(_found_nothing(self.filter.text(), starred))
         self.count.setText(_counted(len(rows), everything, view.going_on))
         self._draw_chosen()
 
@@ -221,6 +229,15 @@ class RunsPage(QWidget):
         if not row.rented:
             sheet.ask(epochs, go)
         sheet.open()
+
+    def _show_all(self) -> None:
+        self.starred.setChecked(False)
+        self.filter.clear()
+
+    def _star(self, run: str) -> None:
+        row = self._model.state.value.row(run)
+        if row is not None and not row.problem:
+            self._model.star(run, not row.mark.star)
 
     def _again(self, run: str) -> None:
         row = self._model.state.value.row(run)
@@ -286,6 +303,9 @@ class RunsPage(QWidget):
         menu.addSeparator()
         add("Duplicate and edit\tCtrl+D", lambda: self._again(run), not row.problem)
         add("Rename…\tF2", lambda: self._rename(run), not row.problem)
+        add("Take the star off" if row.mark.star else "Star", lambda: self._star(run), not row.problem)
+        add("Tags…", lambda: ask_tags(self, row, self._model), not row.problem)
+        add("Note…", lambda: ask_note(self, row, self._model), not row.problem)
         menu.addSeparator()
         add("Delete\tDel", lambda: self._model.delete([run]), not row.may_stop)
         return menu
@@ -311,6 +331,11 @@ class RunsPage(QWidget):
         taken = sum(part.sizeHint().width() + Space.m for part in beside) + 2 * Space.m
         room = self.width() - 2 * Space.page - taken
         self.filter.setFixedWidth(min(soft_px(300), max(room, px(120))))
+
+
+def _found_nothing(words: str, starred: bool) -> str:
+    some = "No run with a star" if starred else "No run"
+    return f"{some} has “{words}” in its name, tags, note, model, place, status or day." if words else f"{some} yet."
 
 
 def _counted(shown: int, rows: tuple[RunRow, ...], going_on: tuple[RunRow, ...]) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.pill import draw_pill, pill_size
 from tpu_studio.gui.kit.theme import controller, ink, px
-from tpu_studio.gui.runs.model import COST, KEYS, METRIC, ROW, TIME, TITLES, Index
+from tpu_studio.gui.runs.model import COST, KEYS, METRIC, ROW, STAR, TIME, TITLES, Index
 from tpu_studio.gui.runs.spark import paint_spark
 from tpu_studio.viewmodels.runrows import RunRow
 
@@ -73,8 +73,10 @@ class RowPainter(QStyledItemDelegate):
             case 0:
                 self._box(painter, box, self._table.is_chosen(row.run))
             case 1:
-                self._name(painter, inner, row)
+                self._star(painter, box, row.mark.star, self._table.is_lit(index.row()))
             case 2:
+                self._name(painter, inner, row)
+            case 3:
                 size = pill_size(row.status, dot=row.live)
                 pill = QRectF(
                     inner.x(),
@@ -83,13 +85,13 @@ class RowPainter(QStyledItemDelegate):
                     size.height(),
                 )
                 draw_pill(painter, pill, row.status, row.tone, dot=row.live)
-            case 3:
+            case 4:
                 side = px(16)
                 icons.paint(painter, row.place_icon, QRectF(inner.x(), inner.y(), side, inner.height()), "text_2", side)
                 paint.draw_text(
                     painter, inner.adjusted(side + 8, 0, 0, 0), row.place, fonts.font("secondary"), ink("text_2")
                 )
-            case 4:
+            case 5:
                 if len(row.losses) > 1:
                     paint_spark(
                         painter, QRectF(inner.x(), inner.center().y() - 13, min(inner.width(), px(102)), 26), row.losses
@@ -98,9 +100,9 @@ class RowPainter(QStyledItemDelegate):
                     paint.draw_text(
                         painter, inner, "not yet" if not row.over else "–", fonts.font("caption"), ink("text_3")
                     )
-            case 5:
-                self._figure(painter, inner, row)
             case 6:
+                self._figure(painter, inner, row)
+            case 7:
                 paint.draw_text(
                     painter,
                     inner,
@@ -109,11 +111,11 @@ class RowPainter(QStyledItemDelegate):
                     ink("text_2"),
                     Qt.AlignmentFlag.AlignRight,
                 )
-            case 7:
-                self._cost(painter, inner, row)
             case 8:
-                paint.draw_text(painter, inner, row.when, fonts.font("secondary", numbers=True), ink("text_2"))
+                self._cost(painter, inner, row)
             case 9:
+                paint.draw_text(painter, inner, row.when, fonts.font("secondary", numbers=True), ink("text_2"))
+            case 10:
                 side = px(16)
                 icons.paint(painter, "chevron-right", box, "text_2", side)
         painter.restore()
@@ -122,10 +124,10 @@ class RowPainter(QStyledItemDelegate):
         name, below = fonts.font("row-title"), fonts.font("caption")
         told = row.subtitle if self._table.has_dates or row.problem else f"{row.when} · {row.subtitle}".rstrip(" ·")
         if not told:
-            paint.draw_text(painter, box, row.name, name, ink("text"))
+            self._title(painter, box, row, name)
             return
         middle = box.center().y()
-        paint.draw_text(painter, QRectF(box.x(), middle - px(20), box.width(), px(20)), row.name, name, ink("text"))
+        self._title(painter, QRectF(box.x(), middle - px(20), box.width(), px(20)), row, name)
         paint.draw_text(
             painter,
             QRectF(box.x(), middle, box.width(), px(17)),
@@ -133,6 +135,28 @@ class RowPainter(QStyledItemDelegate):
             below,
             ink("bad" if row.problem else "text_3"),
         )
+
+    def _title(self, painter: QPainter, box: QRectF, row: RunRow, face: QFont) -> None:
+        """The name, and beside it as many tags as there is room for, and that there is a note."""
+        side = px(14)
+        chips = _fitting(
+            row.mark.tags, box.width() - min(paint.text_width(face, row.name), box.width() * 0.6) - side - 8
+        )
+        taken = sum(wide + 6 for _, wide in chips) + (side + 6 if row.mark.note else 0)
+        used = paint.draw_text(painter, box.adjusted(0, 0, -taken, 0), row.name, face, ink("text"))
+        left = box.x() + used + 8
+        for words, wide in chips:
+            draw_tag(painter, QRectF(left, box.center().y() - px(9), wide, px(18)), words)
+            left += wide + 6
+        if row.mark.note:
+            icons.paint(painter, "notebook-pen", QRectF(left, box.y(), side, box.height()), "text_2", side)
+
+    def _star(self, painter: QPainter, box: QRectF, on: bool, lit: bool) -> None:
+        side = px(16)
+        if on:
+            icons.paint(painter, "star-filled", box, "accent", side)
+        elif lit:
+            icons.paint(painter, "star", box, "text_3", side)
 
     def _figure(self, painter: QPainter, box: QRectF, row: RunRow) -> None:
         if row.metric:
@@ -156,6 +180,27 @@ class RowPainter(QStyledItemDelegate):
             icons.paint(painter, "check", square, "on_accent", px(14))
         else:
             paint.outlined(painter, square, 5, ink("card"), ink("control"), 1.5)
+
+
+def draw_tag(painter: QPainter, box: QRectF, words: str) -> None:
+    paint.outlined(painter, box, box.height() / 2, ink("neutral_tint"), ink("border"))
+    face = fonts.font("caption-medium")
+    paint.draw_text(painter, box.adjusted(7, 0, -7, 0), words, face, ink("text_2"), Qt.AlignmentFlag.AlignHCenter)
+
+
+def _fitting(tags: Sequence[str], room: float) -> list[tuple[str, float]]:
+    """The first tags that fit, each with its width, and how many more there are."""
+    face = fonts.font("caption-medium")
+    chips: list[tuple[str, float]] = []
+    for place, tag in enumerate(tags):
+        wide = min(paint.text_width(face, tag) + 16, px(120))
+        left = len(tags) - place - 1
+        more = paint.text_width(face, f"+{left}") + 22 if left else 0.0
+        if sum(one + 6 for _, one in chips) + wide + more > room:
+            rest = f"+{len(tags) - place}"
+            return [*chips, (rest, paint.text_width(face, rest) + 16)] if room > px(30) else []
+        chips.append((tag, wide))
+    return chips
 
 
 def _two_lines(painter: QPainter, box: QRectF, figure: str, below: str) -> None:
@@ -187,6 +232,9 @@ class Header(QHeaderView):
         inner = box.adjusted(self._table.edge_of(section), 0, -GAP, 0)
         font = fonts.font("caption-medium")
         title = TITLES[section]
+        if section == STAR:
+            tone = "accent" if self._table.sorted_by == KEYS[STAR] else "text_3"
+            icons.paint(painter, "star", box, tone, px(14))
         right = section in RIGHT
         sorted_here = self._table.sorted_by == KEYS[section] and bool(title)
         arrow = px(14) if sorted_here else 0

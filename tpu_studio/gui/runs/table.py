@@ -16,18 +16,43 @@ from PySide6.QtWidgets import QAbstractItemView, QScrollArea, QTableView, QWidge
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.theme import Themed, ink, px, soft_px
 from tpu_studio.gui.kit.tokens import Radius
-from tpu_studio.gui.runs.model import CHOOSE, COST, KEYS, LOSS, METRIC, NAME, OPEN, PLACE, STATUS, TIME, WHEN, RunModel
+from tpu_studio.gui.runs.model import (
+    CHOOSE,
+    COST,
+    KEYS,
+    LOSS,
+    METRIC,
+    NAME,
+    OPEN,
+    PLACE,
+    STAR,
+    STATUS,
+    TIME,
+    WHEN,
+    RunModel,
+)
 from tpu_studio.gui.runs.rowpainter import EDGE, RIGHT, Header, RowPainter, cost_width, row_height
 from tpu_studio.viewmodels.runrows import RunRow
 
-_WIDTHS = {CHOOSE: 44, STATUS: 152, PLACE: 146, LOSS: 118, METRIC: 108, TIME: 92, COST: 78, WHEN: 118, OPEN: 40}
+_WIDTHS = {
+    CHOOSE: 44,
+    STAR: 30,
+    STATUS: 152,
+    PLACE: 146,
+    LOSS: 118,
+    METRIC: 108,
+    TIME: 92,
+    COST: 78,
+    WHEN: 118,
+    OPEN: 40,
+}
 _NAME_AT_LEAST = 170
 _GIVE_UP_FIRST = (LOSS, WHEN, PLACE, TIME, COST)  # a date that has no column stands under the name
 
 
 class RunTable(Themed, QTableView):
-    """`opened`, `rename_asked` (F2) and `again_asked` (Ctrl+D) carry a run's id; `sorting_changed` the column and its
-    direction; `menu_asked` a run and where.
+    """`opened`, `star_asked`, `rename_asked` (F2) and `again_asked` (Ctrl+D) carry a run's id; `sorting_changed` the
+    column and its direction; `menu_asked` a run and where.
 
     Args:
         sortable: Heads can be clicked. choosing: A box before each row. fit: As high as its rows, never scrolls (Home).
@@ -38,6 +63,7 @@ class RunTable(Themed, QTableView):
     menu_asked = Signal(str, QPoint)
     delete_asked = Signal()
     rename_asked = Signal(str)
+    star_asked = Signal(str)
     again_asked = Signal(str)
 
     def __init__(
@@ -54,6 +80,7 @@ class RunTable(Themed, QTableView):
         self.setItemDelegate(RowPainter(self, self))
         self.setHorizontalHeader(Header(self, self))
         self.horizontalHeader().setSectionsClickable(sortable)
+        self.horizontalHeader().setMinimumSectionSize(20)
         self.horizontalHeader().sectionClicked.connect(self._sort)
         self.verticalHeader().hide()
         self.setShowGrid(False)
@@ -71,6 +98,7 @@ class RunTable(Themed, QTableView):
         self.horizontalHeader().viewport().setAutoFillBackground(False)
         self.setStyleSheet("QTableView, QHeaderView { background: transparent; border: none; }")
         self.setColumnHidden(CHOOSE, not choosing)
+        self.setColumnHidden(STAR, not choosing)
         self.follow_theme()
 
     def restyle(self) -> None:
@@ -120,7 +148,9 @@ class RunTable(Themed, QTableView):
             everything = {row.run for row in self.runs.rows}
             self.runs.choose(set() if self.runs.chosen == everything else everything)
         elif key:
-            down = not self.descending if key == self.sorted_by else key in ("created", "metric", "time", "cost")
+            down = (
+                not self.descending if key == self.sorted_by else key in ("created", "star", "metric", "time", "cost")
+            )
             self.show_sorting(key, down)
             self.sorting_changed.emit(key, down)
 
@@ -141,7 +171,11 @@ class RunTable(Themed, QTableView):
 
     def _share_width(self) -> None:
         room = self.viewport().width()
-        widths = {column: soft_px(width) for column, width in _WIDTHS.items() if column != CHOOSE or self._choosing}
+        widths = {
+            column: soft_px(width)
+            for column, width in _WIDTHS.items()
+            if column not in (CHOOSE, STAR) or self._choosing
+        }
         widths[COST] = max(widths[COST], cost_width(self.runs.rows))  # money is never shortened
         gone = []
         for column in _GIVE_UP_FIRST:
@@ -186,6 +220,8 @@ class RunTable(Themed, QTableView):
             self.runs.choose_up_to(run)
         elif index.column() == CHOOSE or several or reach:
             self.runs.toggle(run)
+        elif index.column() == STAR:
+            self.star_asked.emit(run)
         else:
             self.opened.emit(run)
 
