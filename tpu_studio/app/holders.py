@@ -171,7 +171,7 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
     model.write_format = write_format
     model.tell = studio.shell.notify
-    model.ask_explain = studio.explain_text
+    model.ask_explain = lambda text: studio.explain_text(text, rented=places.by_id(plan.place).rents)
     model.open_path = open_path
     model.bring = studio.shell.open_path
     studio.with_lessons(lambda one: one.watch_run(run, model))

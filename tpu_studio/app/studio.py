@@ -326,14 +326,15 @@ class Studio:
 
         return CompareHolder(self)
 
-    def explain_text(self, text: str) -> None:
-        """Show what *text*, a log or an error, means: the Help page."""
+    def explain_text(self, text: str, *, rented: bool = True) -> None:
+        """Show what *text*, a log or an error, means: the Help page. *rented*: it may come from a TPU that is charged
+        for."""
         from tpu_studio.gui.help.page import HelpPage
 
         self.shell.go("help")
         page = self.window.page("help")
         assert isinstance(page, HelpPage)
-        page.explain_text(text)
+        page.explain_text(text, rented=rented)
 
     def open_account(self, place: str) -> None:
         """The account page with the account at *place*: ``cloud`` or ``practice``."""

@@ -97,8 +97,9 @@ class HelpViewModel:
         self.state = Observable(HelpView())
         self._tasks = tasks
 
-    def explain_text(self, text: str, name: str = "The text") -> None:
-        """*text* as it was typed, pasted or dropped; blank text clears the page."""
+    def explain_text(self, text: str, name: str = "The text", *, rented: bool = True) -> None:
+        """*text* as it was typed, pasted or dropped; blank text clears the page. *rented*: it may come from a TPU that
+        is charged for."""
         if not text.strip():
             self.clear()
             return
@@ -107,7 +108,7 @@ class HelpViewModel:
             from tpu_studio.domain.explaining import explain, log_text
 
             log = log_text(text.encode("utf-8", "replace"))
-            return log, explain(log.text)
+            return log, explain(log.text, rented=rented)
 
         self._ask(name, look)
 

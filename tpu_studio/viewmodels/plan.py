@@ -67,6 +67,7 @@ class PlanViewModel(Editing, Starting):
         self._now = now
         self._looks = Looks(tasks, look, clock, self._looked, self._not_looked)
         self._times = StepTimes(tasks, self._plan, self._not_timed)
+        self._timed_at = 0.0
         self._work = ModelWork(tasks, self._plan)
         self._paces = Paces(tasks, self._plan, pace)
         self._presets = Presets(tasks, self._plan)
@@ -335,6 +336,9 @@ class PlanViewModel(Editing, Starting):
         if progress is not None and self.state.value.looking:
             self._draw(look_slow=progress[0], look_done=progress[1], look_total=progress[2])
         self._checks.tick()
+        view = self.state.value
+        if view.timing == "measuring" and (lasted := int(self._clock() - self._timed_at)) != view.timing_s:
+            self._draw(timing_s=lasted)
         if self._clock() - self._edited_at >= PAUSE_S:
             self._count_if_needed()
             if not self._work.under_way:  # two at once would slow each other down
@@ -368,7 +372,14 @@ class PlanViewModel(Editing, Starting):
         if not view.engine.ready or (view.running and not asked) or (plan.job.model.is_own and not plan.consent):
             return
         if self._times.start(plan, again=asked and self._times.of(plan) is None):
-            self._draw(timing="measuring" if self._times.under_way else self.state.value.timing, timing_failed="")
+            self._timed_at = self._clock()
+            timing = "measuring" if self._times.under_way else self.state.value.timing
+            self._draw(timing=timing, timing_failed="", timing_s=0)
+
+    def give_up_timing(self) -> None:
+        """Time no real steps of this work: the estimate stays as wide as it is."""
+        self._times.give_up()
+        self._draw(timing="none", timing_failed="")
 
     def _not_timed(self, problem: Problem | None) -> None:
         self._draw(timing="failed" if problem else "none", timing_failed=problem.title if problem else "")

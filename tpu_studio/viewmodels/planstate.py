@@ -65,7 +65,7 @@ class PlanView:
     file: The job file it came from or was saved to.
     looking, look, look_problem: The look at the data: under way, its outcome, or why there is none.
     look_done, look_total: How far it is; total 0 while unknown.
-    timing: none, waiting (until editing pauses), measuring, ready or failed.
+    timing: none, waiting (until editing pauses), measuring, ready or failed. *timing_s*: how long it has measured.
     choices: Models that fit the data; without data, all of them.
     plan, parts: Of the latest complete job; *stale* while newer edits wait for a look.
     problems: Wrong values by `table.key`, with what was typed in ``typed``.
@@ -94,6 +94,7 @@ class PlanView:
     look_done: int = 0
     look_total: int = 0
     timing: str = "none"
+    timing_s: int = 0
     plan: Plan | None = None
     parts: Estimate | None = None
     stale: bool = False
@@ -299,6 +300,18 @@ class PlanView:
         if self.parts and self.parts.measured:
             return "neutral", "Measured here"
         return "neutral", "Rough"
+
+    @property
+    def may_time(self) -> bool:
+        """Whether real steps of this work can be timed here, now or again: the estimate keeps room to say so."""
+        return self.plan is not None and self.needs_engine and self.engine.ready and not self.missing[1]
+
+    @property
+    def timing_words(self) -> str:
+        """Under the estimate, while real steps are timed and once they were; "" where a button offers it."""
+        if self.timing == "measuring":
+            return f"Timing real steps, {self.timing_s} s so far"
+        return "From steps measured on this computer" if self.parts is not None and self.parts.measured else ""
 
     @property
     def headline(self) -> str:

@@ -38,6 +38,7 @@ class StepTimes:
         self.stopwatch: Stopwatch | None = None
         self._tasks, self._done, self._failed = tasks, done, failed
         self._known: dict[Key, Timing | None] = {}
+        self._given_up: set[Key] = set()
         self._now: _Timing | None = None
 
     def of(self, plan: Plan) -> Timing | None:
@@ -55,7 +56,8 @@ class StepTimes:
         key, stopwatch = timing_key(plan), self.stopwatch
         if again:
             self._known.pop(key, None)
-        if stopwatch is None or key in self._known:
+            self._given_up.discard(key)
+        if stopwatch is None or key in self._known or key in self._given_up:
             return False
         if self._now is not None:
             if self._now.key != key:
@@ -73,6 +75,12 @@ class StepTimes:
         if self._now is not None:
             self._now.cancelled = True
 
+    def give_up(self) -> None:
+        """Somebody does not want it: that work is timed again only when it is asked for."""
+        if self._now is not None:
+            self._given_up.add(self._now.key)
+        self.cancel()
+
     def _timed(self, timing: _Timing, told: Mapping[str, object]) -> None:
         from tpu_studio.planner.timing import Timing
 
@@ -82,6 +90,7 @@ class StepTimes:
             self._not_timed(timing, error)
             return
         self._now = None
+        self._given_up.discard(timing.key)  # it came nevertheless
         self._known[timing.key] = found
         self._done()
 

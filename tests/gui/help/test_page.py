@@ -116,6 +116,25 @@ def test_nothing_known_and_nothing_readable_say_what_helps(qtbot, page, tmp_path
     assert page.problem.title.text() == "That is no text"
 
 
+def test_what_a_run_of_this_computer_logged_is_not_said_to_come_from_a_rented_tpu(qtbot, studio, page):
+    """Its log's *Explain it* leads here: the same text from anywhere may be of a TPU that is charged for."""
+    run = studio.launch("here", steps=3)
+    studio.wait_over(run)
+    studio.window.open_run(run, "here")
+    qtbot.waitUntil(lambda: studio.window.run_page.page is not None)
+
+    def means(ask) -> str:
+        ask(MEMORY)
+        qtbot.waitUntil(lambda: bool(page.model.state.value.causes))
+        return " ".join(cause.means for cause in page.model.state.value.causes)
+
+    anywhere = means(page.explain_text)
+    assert "rented" in anywhere
+    here = means(studio.window.run_page.page.model.ask_explain)
+    assert "rented" not in here and here != anywhere
+    assert studio.shell.state.value.page == "help"
+
+
 def test_hostile_words_stay_words(qtbot, page):
     page.explain_text(f"<img src=x onerror=1><b>{MEMORY}</b>")
     (card, *_) = answered(qtbot, page)

@@ -112,10 +112,10 @@ class HelpPage(ColumnPage):
     def ask(self) -> None:
         self.model.explain_text(self.text.toPlainText())
 
-    def explain_text(self, text: str) -> None:
-        """Put *text* into the field, and ask."""
+    def explain_text(self, text: str, *, rented: bool = True) -> None:
+        """Put *text* into the field, and ask. *rented*: it may come from a TPU that is charged for."""
         self.text.setPlainText(text[:LONGEST])
-        self.model.explain_text(text)
+        self.model.explain_text(text, rented=rented)
 
     def choose(self) -> None:
         dialog = QFileDialog(self.window(), "Open a log")

@@ -112,6 +112,16 @@ class Figures(QWidget):
         self.subline = Text("", "secondary", "text_2", numbers=True)
         self.measure = Button("Time a few real steps", "link", size="small", icon="gauge")
         self.measure.clicked.connect(model.measure)
+        self.timing = Line("", "caption", "text_2", numbers=True, fit=True)
+        self.give_up = Button("Cancel", "link", size="small", name="Cancel the timing of real steps")
+        self.give_up.clicked.connect(model.give_up_timing)
+        self.timing_row = QWidget()  # its room stays while one gives way to the other: nothing below moves
+        timing = QHBoxLayout(self.timing_row)
+        timing.setContentsMargins(0, 0, 0, 0)
+        timing.setSpacing(Space.m)
+        for part in (self.measure, self.timing, self.give_up):
+            timing.addWidget(part)
+        timing.addStretch(1)
         self.limit = LimitSlider()
         self.limit.moved.connect(self._moved)
         self._known = QWidget()
@@ -154,7 +164,7 @@ class Figures(QWidget):
         column.addWidget(self.headline)
         column.addWidget(self.subline)
         column.addWidget(self.how, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self.measure, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.timing_row)
         column.addSpacing(Space.m)
         column.addWidget(self._known)
         column.addStretch(1)
@@ -165,10 +175,18 @@ class Figures(QWidget):
         self.headline.set_hover_text(parts.why if parts else "")
         self.headline.set_tone("text" if plan and not view.stale and not view.problems else "text_3")
         self.subline.setText(view.subline)
-        rough = plan is not None and parts is not None and not parts.measured and view.timing != "measuring"
+        words = view.timing_words
+        held = self.give_up.hasFocus()
         self.measure.setText("Time real steps again" if view.timing == "failed" else "Time a few real steps")
         self.measure.setToolTip(plain(view.timing_failed))
-        self.measure.setVisible(rough and view.needs_engine and view.engine.ready and not view.missing[1])
+        self.timing_row.setVisible(view.may_time)
+        self.timing_row.setFixedHeight(self.measure.sizeHint().height())
+        self.measure.setVisible(not words)
+        self.timing.setText(words)
+        self.timing.setVisible(bool(words))
+        self.give_up.setVisible(view.timing == "measuring")
+        if held and not self.give_up.isVisible() and self.measure.isVisible():
+            self.measure.setFocus(Qt.FocusReason.OtherFocusReason)  # else it falls on whatever comes next
         self._known.setVisible(plan is not None)
         self.how.setVisible(plan is not None and plan.time_s is not None)
         if plan is None or parts is None:
