@@ -2,13 +2,14 @@
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QAbstractButton, QApplication, QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import fonts, gallery_run, gallery_sheets, paint
 from tpu_studio.gui.kit.bars import MemoryBar, MemoryPart
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.choose import Segmented
-from tpu_studio.gui.kit.fields import Field
+from tpu_studio.gui.kit.fields import ComboBox, Field
 from tpu_studio.gui.kit.numbers import BigNumberRow
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.rows import SummaryRow
@@ -180,3 +181,16 @@ def test_the_answers_of_the_licences_lie_below_their_text_in_a_low_window(qtbot,
     assert text.mapTo(sheet, text.rect().bottomLeft()).y() < button.mapTo(sheet, button.rect().topLeft()).y()
     assert sheet.card.geometry().contains(QRect(button.mapTo(sheet, QPoint(0, 0)), button.size()))
     sheet.close()
+
+
+def test_a_choice_that_its_narrow_field_cuts_off_is_whole_on_hover_and_to_a_screen_reader(qtbot, kit):
+    long = "One that goes on and on, and then a little further"
+    box = ComboBox([("a", "Short"), ("b", long)], "b", name="Choice")
+    qtbot.addWidget(box)
+    box.resize(120, box.height())
+    box.grab()
+    assert long in box.toolTip()
+    assert QAccessible.queryAccessibleInterface(box).text(QAccessible.Text.Value) == long
+    box.set_value("a")
+    box.grab()
+    assert box.toolTip() == ""

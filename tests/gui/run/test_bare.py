@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QScrollArea
 
 from tests.fakes.tasks import InlineTasks
 from tests.fakes.views import T
@@ -116,3 +116,17 @@ def test_a_page_that_somebody_else_wrote_is_not_opened(
     (tmp_path / "owner.json").write_text('{"install": "else", "imported": true}')
     page = shown(*training(), event("end", t=300, status="finished", reason="completed", steps=100), place=place)
     assert page.ending.isVisible() and not page.ending.button.isVisible()
+
+
+def test_of_many_lines_the_newest_are_shown_and_a_press_shows_the_rest(qapp: Any, qtbot: Any) -> None:
+    card = EventCard()
+    qtbot.addWidget(card)
+    card.show_lines([Line(T, "play", str(n)) for n in range(8)])
+    assert len(card.list._rows) == 8 and card.more.isHidden()
+    card.show_lines([Line(T, "play", str(n)) for n in range(100)])
+    assert (len(card.list._rows), card.more.text()) == (8, "Show 32 earlier lines")
+    assert card.findChildren(QScrollArea) == []  # a list that scrolls within a page that scrolls takes its wheel
+    card.more.click()
+    assert (len(card.list._rows), card.more.text()) == (40, "Show fewer")
+    card.more.click()
+    assert len(card.list._rows) == 8

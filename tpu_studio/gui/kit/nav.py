@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QEnterEvent, QHideEvent, QPaintEvent, QShowEvent
+from PySide6.QtGui import QAccessible, QEnterEvent, QHideEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -43,6 +43,8 @@ class NavItem:
 
 class NavRow(RingFocus, Themed, QAbstractButton):
     """A page in the sidebar. `set_live("Live")` puts the green pill beside it; folded it is a dot."""
+
+    spoken_role = QAccessible.Role.ListItem
 
     def __init__(self, item: NavItem, *, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -225,6 +227,19 @@ class PersonRow(QWidget):
         self._avatar.setVisible(not folded and bool(self._name.text()))
 
 
+class _Pages(QWidget):
+    """The pages, one below the other."""
+
+    spoken_role = QAccessible.Role.List
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName("Pages")
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(4)
+
+
 class Sidebar(Surface):
     """`page_chosen` carries the key, `new_run` and `settings` are pressed. The window calls `adapt(width)`."""
 
@@ -257,13 +272,14 @@ class Sidebar(Surface):
         self._column.addSpacing(18)
         self._column.addWidget(self.new_button)
         self._column.addSpacing(12)
+        pages = _Pages()
+        self._column.addWidget(pages)
         for item in items:
             row = NavRow(item)
             row.clicked.connect(lambda _on=False, key=item.key: self.page_chosen.emit(key))
             self._rows[item.key] = row
             self._group.addButton(row)
-            self._column.addWidget(row)
-            self._column.addSpacing(4)
+            pages.column.addWidget(row)
         self._column.addStretch(1)
         self._column.addWidget(self.money)
         self._column.addSpacing(10)

@@ -174,6 +174,7 @@ class NumberMark(Themed, QWidget):
     def __init__(self, number: int) -> None:
         super().__init__()
         self._words = str(number)
+        self.setAccessibleName(f"Number {number}")
         self.follow_theme()
 
     def restyle(self) -> None:

@@ -7,7 +7,7 @@ Both are QLabels to screen readers, show their text as it is (no markup, '&' sta
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetricsF, QPaintEvent
+from PySide6.QtGui import QAccessible, QFontMetricsF, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from tpu_studio.gui.kit import fonts, paint
@@ -17,6 +17,9 @@ from tpu_studio.wire.brief import cut
 
 _MEASURED_AT_MOST = 2000
 _measured: dict[tuple[str, str, float], tuple[int, int]] = {}  # words, font and width → height and width used
+
+
+_HEADINGS = ("page-title", "card-title", "section", "plot-title")
 
 
 class _Words(Themed, QLabel):
@@ -42,6 +45,11 @@ class _Words(Themed, QLabel):
     @property
     def tone(self) -> str:
         return self._tone
+
+    @property
+    def spoken_role(self) -> QAccessible.Role | None:
+        """What heads a page, a card or a plot is a heading to a screen reader: one goes from part to part by them."""
+        return QAccessible.Role.Heading if self._role in _HEADINGS else None
 
     def setText(self, text: str) -> None:
         text = cut(text, paint.LETTERS)

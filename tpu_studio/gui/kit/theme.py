@@ -96,8 +96,9 @@ def install(
     app: QApplication, *, mode: Mode = "system", text_scale: float = 1.0, contrast: Contrast = "system"
 ) -> ThemeController:
     """Load the fonts, set Fusion, and put the theme in force. Call once, before the first widget."""
-    from tpu_studio.gui.kit import focus, fonts
+    from tpu_studio.gui.kit import access, focus, fonts
 
+    access.install()
     fonts.load()
     focus.watch_keys(app)
     app.setStyle("Fusion")

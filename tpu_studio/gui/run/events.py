@@ -6,21 +6,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.events import EventLine, EventList
-from tpu_studio.gui.kit.focus import RingFocus
 from tpu_studio.viewmodels.runhappened import Line
 
-SHOWN = 40
+SHOWN, FOLDED = 40, 8
 _TONES = {"neutral": "text_2", "accent": "accent", "ok": "ok", "warn": "warn", "bad": "bad"}
-
-
-class _Scrolled(RingFocus, QScrollArea):
-    """Takes the focus, for its keys."""
 
 
 class EventCard(Card):
@@ -32,22 +26,23 @@ class EventCard(Card):
         self.log = Button("Open full log", kind="link", size="small")
         self.title("What happened", self.commands, self.log, role="plot-title")
         self.list = EventList()
-        inner = QWidget()
-        inner.setObjectName("scrolled")
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 8, 0)
-        column.addWidget(self.list)
-        column.addStretch(1)
-        scroll = _Scrolled()
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(inner)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setAccessibleName("What happened")
-        self.body.addWidget(scroll, 1)
+        self.more = Button("", kind="link", size="small")
+        self.more.hide()
+        self.more.clicked.connect(self._fold)
+        self.body.addWidget(self.list)
+        self.body.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        self.body.addStretch(1)
+        self._lines: tuple[Line, ...] = ()
+        self._folded = True
         self._shown: tuple[Line, ...] = ()
 
     def show_lines(self, lines: Sequence[Line]) -> None:
-        shown = tuple(lines[:SHOWN])
+        """The newest of *lines*; the page scrolls, never a part of it."""
+        self._lines = tuple(lines[:SHOWN])
+        left = len(self._lines) - FOLDED
+        self.more.setVisible(left > 0)
+        self.more.setText(f"Show {left} earlier {'line' if left == 1 else 'lines'}" if self._folded else "Show fewer")
+        shown = self._lines[: FOLDED if self._folded else SHOWN]
         if shown == self._shown:
             return
         self._shown = shown
@@ -60,3 +55,7 @@ class EventCard(Card):
                 for clock, line in zip(clocks, shown, strict=True)
             ]
         )
+
+    def _fold(self) -> None:
+        self._folded = not self._folded
+        self.show_lines(self._lines)

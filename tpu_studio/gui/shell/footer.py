@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QBoxLayout, QMenu, QWidget
 
 from tpu_studio.gui.kit.button import IconButton
@@ -18,6 +19,7 @@ class Footer(QWidget):
         self._actions = actions
         self.settings = NavRow(NavItem("settings", "Settings", "settings", "Ctrl+,"))
         self.settings.setAutoExclusive(False)
+        self.settings.spoken_role = QAccessible.Role.Button  # it stands apart from the list of pages
         self.settings.clicked.connect(lambda: self.settings.setChecked(True))
         self.settings.clicked.connect(lambda: open_settings())
         self.more = IconButton("ellipsis", "Menu (F10)", side=28)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
-from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QAccessible, QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
@@ -77,6 +77,8 @@ def covered(window: QWidget) -> bool:
 
 class Sheet(Veil):
     """*closed* is called once, however it was closed."""
+
+    spoken_role = QAccessible.Role.Dialog
 
     def __init__(self, over: QWidget, title: str, sentence: str = "", *, width: int = 520) -> None:
         host = over.window()
