@@ -181,11 +181,11 @@ _FAMILIES = (
         models=(
             ModelSpec(
                 "small-cnn",
-                "Small picture network",
+                "Small CNN",
                 "cnn",
                 ("picture",),
                 ("classification",),
-                "Looks for shapes, small ones first (a CNN). A few hundred pictures are enough.",
+                "A small network for pictures: looks for shapes, small ones first. A few hundred pictures are enough.",
                 (
                     Option("blocks", 4, 1, 6, "Convolution blocks; each halves the picture."),
                     Option("width", 32, 4, 512, "Channels of the first block; doubled in each next."),

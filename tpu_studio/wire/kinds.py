@@ -84,8 +84,8 @@ class DataKind:
 _KINDS = (
     DataKind(
         "images",
-        "Pictures",
-        "One folder per class",
+        "Images",
+        "Pictures, one folder per class",
         "images",
         "picture",
         "pictures",

@@ -98,14 +98,14 @@ class Data(Generic[A]):
         minimum=8,
         maximum=1024,
         unit="pixels",
-        help="Images are resized to this many pixels on each side.",
+        help="Pictures are resized to this many pixels on each side.",
         group="data",
         examples=("picture",),
     )
     augment: bool | A = key(
         AUTO,
         "Data augmentation",
-        help="Small random shifts, turns and changes of light make more of few images.",
+        help="Small random shifts, turns and changes of light make more of few pictures.",
         group="data",
         examples=("picture",),
     )

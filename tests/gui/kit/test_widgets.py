@@ -365,7 +365,7 @@ def test_files_of_another_computer_are_left_to_the_window_which_refuses_them(qtb
 
 def test_actions_of_a_page_stand_below_its_title_where_there_is_little_room(qtbot):
     buttons = [Button(words) for words in ("Open folder", "Export…", "Train longer…", "Resume")]
-    header = PageHeader("hands-that-count", "Small picture network · hands · this computer", *buttons)
+    header = PageHeader("hands-that-count", "Small CNN · hands · this computer", *buttons)
     window = shown(qtbot, header, width=1000)
     assert buttons[0].mapTo(header, buttons[0].rect().topLeft()).x() > 300
     window.resize(560, 600)
@@ -384,7 +384,7 @@ def test_more_actions_than_a_line_holds_wrap_and_none_is_lost(qtbot):
     theme.controller().set_text_scale(1.5)
     names = ("Stopped by you", "Open folder", "Export…", "Train longer…", "Duplicate and edit", "Resume")
     buttons = [Pill(names[0]), *(Button(words) for words in names[1:])]
-    header = PageHeader("hands-that-count", "Small picture network · hands · this computer", *buttons)
+    header = PageHeader("hands-that-count", "Small CNN · hands · this computer", *buttons)
     qtbot.kept = window = shown(qtbot, header, width=960)
     QApplication.processEvents()
     assert window.width() == 960

@@ -52,7 +52,7 @@ def test_the_right_end_of_a_slider_is_a_round_number():
 def test_a_repair_says_what_it_does():
     assert fix_words({"training.global_batch": 1024}) == "Use 1,024"
     assert fix_words({"training.framework": "tensorflow"}) == "Use TensorFlow"
-    assert fix_words({"model.name": "small-cnn"}) == "Use Small picture network"
+    assert fix_words({"model.name": "small-cnn"}) == "Use Small CNN"
     assert fix_words({"data.columns": {"id": "ignore"}}) == "Leave it out"
     assert fix_words({"limits.hours": "auto"}) == "Use recommended"
 

@@ -167,7 +167,7 @@ def test_the_status_of_a_run_is_a_word_and_a_tone(known, status, tone):
 def test_a_row_says_model_framework_place_figure_time_and_cost():
     row = row_of(DONE, now=DONE.created + 60.0)
     assert (row.subtitle, row.place, row.metric, row.metric_name, row.time, row.cost) == (
-        "Small picture network, JAX",
+        "Small CNN, JAX",
         "This computer",
         "98.6%",
         "accuracy",
@@ -176,8 +176,7 @@ def test_a_row_says_model_framework_place_figure_time_and_cost():
     )
     assert row.when == f"today {figures.clock(DONE.created)}"
     assert row.spoken == (
-        "digits, Small picture network, JAX, Finished, This computer, accuracy 98.6%, time 29 s, cost $0.00, "
-        f"started {row.when}"
+        f"digits, Small CNN, JAX, Finished, This computer, accuracy 98.6%, time 29 s, cost $0.00, started {row.when}"
     )
 
 

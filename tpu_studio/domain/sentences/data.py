@@ -136,7 +136,7 @@ ERRORS: dict[str, Entry] = {
         "Choose the folder that holds them.",
     ),
     "data-not-a-file": lambda f: Sentence(
-        f"{_path(f)} is not a file", DATA_UNTOUCHED, "Choose a file, or choose “Pictures” for a folder of pictures."
+        f"{_path(f)} is not a file", DATA_UNTOUCHED, "Choose a file, or choose “Images” for a folder of pictures."
     ),
     "data-empty": lambda f: Sentence(
         f"{_path(f)} holds nothing to learn from",

@@ -243,7 +243,7 @@ class PicturePanel(TryPanel):
         unseen = " They were kept aside: the model has never seen them." if known and known[0].kept else ""
         super().__init__(model, f"Choose a picture that it has not seen, drop one here{below}.{unseen}")
         self.setAcceptDrops(True)
-        self.choose = Button("Choose a picture…", icon="image")
+        self.choose = Button("Choose an image…", icon="image")
         self.choose.clicked.connect(self._choose)
         self.shown = Picture(model, "", "The picture that was asked about", 148)
         self.shown.setEnabled(False)
@@ -277,7 +277,7 @@ class PicturePanel(TryPanel):
         self.name.setText(f"{Path(path).name}, in the data: {label}" if label else Path(path).name)
 
     def _choose(self) -> None:
-        dialog = QFileDialog(self, "Choose a picture", "", PICTURES)
+        dialog = QFileDialog(self, "Choose an image", "", PICTURES)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(lambda path: self.ask(path))
