@@ -395,7 +395,7 @@ def test_tab_goes_from_the_head_through_the_trial_to_the_curves(
     page = open_page(run).page
     panel = PicturePanel(page.model, [])
     page.column.addWidget(panel)
-    page._tab_through(panel)
+    page._tab_through(panel, page.problem.button or page.stop_button)
     stops, at = [], page.folder_button.nextInFocusChain()
     while at is not page.folder_button:
         stops.append(at)

@@ -60,7 +60,7 @@ def lay_out(frame: Frame, lines: Sequence[Drawn], y: Scale) -> list[EndLabel]:
         width = max(min(width, frame.box.width() * _WIDEST), paint.text_width(face, f"…  {value}") + 1)
         box = _place(frame, end, width, high, points, taken)
         if box is not None:
-            taken.append(box)
+            taken.append(box.adjusted(0, -_BETWEEN, 0, _BETWEEN))
             led = abs(box.center().y() - end.y()) > _FAR * high or box.right() < end.x() - high
             labels.append(EndLabel(drawn.curve.name, value, drawn.curve.tone, box, end, led))
     return labels
@@ -107,7 +107,7 @@ def _place(
     x, y = x[beside], y[beside]
     best, least = None, -1
     for box in _candidates(frame, end, width, high):
-        if any(other.adjusted(0, -_BETWEEN, 0, _BETWEEN).intersects(box) for other in taken):
+        if any(other.intersects(box) for other in taken):
             continue
         hidden = int(((x > box.left()) & (x < box.right()) & (y > box.top()) & (y < box.bottom())).sum())
         if best is None or hidden < least:

@@ -150,9 +150,8 @@ class MarksStrip(QWidget):
         mark = self._drawn = row.mark
         self.star.setChecked(mark.star)
         self.star.set_icon(*(("star-filled", "accent") if mark.star else ("star", "text_2")))
-        self.star.setToolTip(
-            plain("Take the star off" if mark.star else "Put a star on it: the list can show those alone")
-        )
+        hover = "Take the star off" if mark.star else "Put a star on it: the list can show those alone"
+        self.star.setToolTip(plain(hover))
         self.tags.setText("Tags…" if mark.tags else "Add tags…")
         self.write.setText("Change the note…" if mark.note else "Write a note…")
         self.note.setText(mark.note)
