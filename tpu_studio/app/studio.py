@@ -327,8 +327,7 @@ class Studio:
         return CompareHolder(self)
 
     def explain_text(self, text: str, *, rented: bool = True) -> None:
-        """Show what *text*, a log or an error, means: the Help page. *rented*: it may come from a TPU that is charged
-        for."""
+        """Show what *text*, a log or an error, means: the Help page. *rented*: of a TPU that may be charged for."""
         from tpu_studio.gui.help.page import HelpPage
 
         self.shell.go("help")

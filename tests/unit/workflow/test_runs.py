@@ -16,11 +16,9 @@ import pytest
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio, loss_points
 from tests.fakes.waiting import eventually
-from tpu_studio.domain.mark import Mark
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Check, loads
 from tpu_studio.wire.runfolder import COMMITTED, OWNER, PLAN, checkpoint_folder, claim_file
-from tpu_studio.workflow import marks
 from tpu_studio.workflow.desk import install_id, write_event
 
 
@@ -523,32 +521,3 @@ def test_a_run_that_comes_in_under_an_id_of_before_is_not_called_as_that_was(stu
     studio.runs.remove_for_good(run)
     assert studio.runs.import_folder(copy).run == run
     assert studio.runs.summary(run).name == studio.runs.list()[0].name == plan().job.name
-
-
-def test_tags_note_and_star_stay_with_a_run_that_is_deleted_and_go_with_one_that_is_removed(studio: Studio) -> None:
-    run = studio.runs.launch(plan(), beside=True)
-    studio.wait(run)
-    studio.runs.tag(run, ["baseline"])
-    studio.runs.note(run, "a note")
-    _, mark = studio.runs.star(run)
-    assert (
-        studio.runs.summary(run).mark == studio.runs.list()[0].mark == mark == Mark("", ("baseline",), "a note", True)
-    )
-    studio.runs.delete(run)
-    studio.runs.undo_delete(run)
-    assert studio.runs.summary(run).mark == mark
-    studio.runs.delete(run)
-    studio.runs.empty_trash()
-    assert marks.read(studio.home) == {}
-
-
-def test_a_copy_that_takes_the_place_of_a_run_keeps_what_was_noted_here(studio: Studio, tmp_path: Path) -> None:
-    run = studio.runs.launch(plan(), beside=True)
-    studio.wait(run)
-    copy = tmp_path / "copy" / run
-    shutil.copytree(studio.runs.folder(run), copy)
-    studio.runs.extend(run, 1)
-    studio.wait(run)
-    studio.runs.note(run, "mine")
-    assert studio.runs.import_folder(copy, replace=True).replaced
-    assert studio.runs.summary(run).mark.note == "mine"
