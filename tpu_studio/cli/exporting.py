@@ -78,14 +78,17 @@ def _save_model(arguments: Arguments, output: Output) -> int:
     form = exports.by_id(arguments.form)
     with studio() as services:
         folder, plan = services.reading.folder(arguments.run), services.reading.plan(arguments.run)
-        of_run(services, arguments.run, output, trusted=arguments.trust_code, place=places.default().id)
+        if form.runs_own_code:
+            of_run(services, arguments.run, output, trusted=arguments.trust_code, place=places.default().id)
         consent = plan.consent if plan.consent and services.consents.agreed(plan.consent) else ""
-        output.progress(None, "Writing the model, and checking it against Keras…", now=True)
+        output.progress(None, "Writing it, and checking it against Keras…", now=True)
         python, to = services.engine.python(), arguments.to
         written = formats.write(python, folder, form, to, replace=arguments.force, consent=consent)
         tell_only_reading(services, output)
     output.say(f"{folder.name}: saved as {form.title} ({figures.size(written.bytes)}).")
     output.say(checked_words(written.checked, written.count, written.difference))
+    if form.note:
+        output.say(form.note)
     told = {**asdict(written), "file": str(written.file)}
     output.answer({"run": folder.name, **told}, str(written.file))
     return 0

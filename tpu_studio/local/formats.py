@@ -21,8 +21,8 @@ _LOGGED = 2000  # characters of what was said
 
 @dataclass(frozen=True)
 class Written:
-    """*checked*: by its ``weights``, by ``examples`` of the run's unseen data, or by made-up ``inputs``; so many
-    (*count*); *difference*: the largest there was to Keras, in the model's own answers."""
+    """*checked*: by its ``weights``, by ``examples`` of the run's unseen data, made-up ``inputs``, or as a ``script``;
+    so many (*count*); *difference*: the largest there was to Keras, in the model's own answers."""
 
     file: Path
     bytes: int

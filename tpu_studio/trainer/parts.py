@@ -27,7 +27,7 @@ from tpu_studio.trainer.models import starting
 from tpu_studio.trainer.order import Order
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
-from tpu_studio.trainer.stages import FOREVER, Stage
+from tpu_studio.trainer.stages import FOREVER, Stage, unfreeze_at
 from tpu_studio.trainer.words import Command, Events
 from tpu_studio.wire import frameworks, models, places
 from tpu_studio.wire.plan import Plan
@@ -75,11 +75,7 @@ class Parts:
 
     @property
     def unfreeze_at(self) -> int:
-        """The step after which what stands before the last layer learns too; 0: from the start, `FOREVER`: never."""
-        training = self.plan.job.training
-        if not self.plan.job.model.starts_from or training.freeze == "none":
-            return 0
-        return FOREVER if training.freeze == "backbone" else training.unfreeze_at
+        return unfreeze_at(self.plan)
 
     def enter(self, step: int, arrays: state.Arrays | None) -> Stage:
         """See `stages.Enter`."""

@@ -20,9 +20,9 @@ from tpu_studio.trainer import backend
 from tpu_studio.trainer.frameworks import module_of
 from tpu_studio.trainer.guard import BuildWatch, within
 from tpu_studio.trainer.outcomes import Outcome, outcome_of
-from tpu_studio.trainer.schedule import Schedule, extension_steps
+from tpu_studio.trainer.schedule import extension_steps, of_plan
 from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdout
-from tpu_studio.wire import controls, families, models, places
+from tpu_studio.wire import controls, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.plan import Plan
@@ -160,7 +160,7 @@ class Attempt:
             self.events.send("notice", id="broken-items", level="warning", facts=broken_facts(parts.opened))
         loop = parts.loop(
             self.run,
-            self._schedule(plan),
+            of_plan(plan),
             self.events,
             self.attempt,
             self._next_command,
@@ -234,15 +234,6 @@ class Attempt:
         loop.resume(loaded)
         checkpoints.drop_after(self.run, loaded.step)
         self.events.send("resume", step=loaded.step, attempt=self.attempt)
-
-    def _schedule(self, plan: Plan) -> Schedule:
-        training, after = plan.job.training, 1.0
-        cycles: tuple[int, ...] = (plan.steps,)
-        if plan.job.model.starts_from and training.freeze == "head-first" and training.unfreeze_at < plan.steps:
-            cycles = (training.unfreeze_at, plan.steps - training.unfreeze_at)
-            after = families.by_id(models.spec(plan.job.model.id).family).rate_after
-        peak, warmup = float(training.learning_rate), float(training.warmup)
-        return Schedule(peak, warmup, training.schedule, cycles, planned=len(cycles), after=after)
 
     def _finish(self, plan: Plan, parts: Parts, loop: Loop, reason: Reason, facts: Mapping[str, object]) -> Outcome:
         keeps = reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)

@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tpu_studio.wire import families, models
+from tpu_studio.wire.plan import Plan
+
 AGAIN = 0.3  # peak of an extension's cycle, as a share of the first peak
 AGAIN_WARMUP = 0.05
 FLOOR = 0.01  # the cosine ends at this share of its peak: the last steps still count
@@ -74,3 +77,14 @@ class Schedule:
 def extension_steps(epochs: float, steps_per_epoch: float) -> int:
     """Steps of so many more times through the data."""
     return max(1, round(epochs * steps_per_epoch))
+
+
+def of_plan(plan: Plan) -> Schedule:
+    """That of the plan's own steps: in two cycles where all of a model learns after its last layer did."""
+    training, after = plan.job.training, 1.0
+    cycles: tuple[int, ...] = (plan.steps,)
+    if plan.job.model.starts_from and training.freeze == "head-first" and training.unfreeze_at < plan.steps:
+        cycles = (training.unfreeze_at, plan.steps - training.unfreeze_at)
+        after = families.by_id(models.spec(plan.job.model.id).family).rate_after
+    peak, warmup = float(training.learning_rate), float(training.warmup)
+    return Schedule(peak, warmup, training.schedule, cycles, planned=len(cycles), after=after)

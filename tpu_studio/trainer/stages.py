@@ -16,6 +16,7 @@ from typing import Any
 from tpu_studio.data.opened import Source
 from tpu_studio.trainer import state
 from tpu_studio.trainer.frameworks import Steps
+from tpu_studio.wire.plan import Plan
 
 FOREVER = 2**40  # steps
 
@@ -54,3 +55,11 @@ class Stage:
 
 Enter = Callable[[int, state.Arrays | None], Stage]
 """The stage in which training goes on after a step, begun with the tensors of the one before; None: to be restored."""
+
+
+def unfreeze_at(plan: Plan) -> int:
+    """The step after which what stands before the last layer learns too; 0: from the start, `FOREVER`: never."""
+    training = plan.job.training
+    if not plan.job.model.starts_from or training.freeze == "none":
+        return 0
+    return FOREVER if training.freeze == "backbone" else training.unfreeze_at

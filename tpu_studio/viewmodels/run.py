@@ -246,12 +246,13 @@ class RunViewModel:
 
     def export_as(self, form: str, file: Path) -> None:
         """The model alone as *file*, in the format of that id (``wire.exports``), checked beside Keras."""
-        name = self.plan.job.name
+        name, wanted = self.plan.job.name, exports.by_id(form)
 
         def written(told: FileOfModel) -> None:
+            checked = checked_words(told.checked, told.count, told.difference)
             self.tell(
-                f"The model of {name} is saved as {exports.by_id(form).title}",
-                f"{checked_words(told.checked, told.count, told.difference)} It is {told.file}.",
+                f"The model of {name} is saved as {wanted.title}",
+                " ".join(filter(None, (checked, wanted.note, f"It is {told.file}."))),
                 tone="ok",
                 action="Show in folder",
                 act=lambda: self.open_path(told.file.parent),

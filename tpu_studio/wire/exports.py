@@ -1,4 +1,5 @@
-"""The formats in which a finished model goes elsewhere, beside the Keras file and the SavedModel of its result.
+"""The formats in which a finished model goes elsewhere, beside the Keras file and the SavedModel of its result; and the
+run itself as code.
 
 A new one is a row here and a writer in ``trainer.result.exporting``.
 """
@@ -15,6 +16,8 @@ class ModelFormat:
         ending: Of its files, without the dot.
         about: What it is good for, in a line.
         by_tensorflow: Whether TensorFlow makes it.
+        runs_own_code: Whether a model of a person's own is built for it, by their file.
+        note: What else whoever gives it away should know, in a sentence.
     """
 
     id: str
@@ -22,6 +25,8 @@ class ModelFormat:
     ending: str
     about: str
     by_tensorflow: bool = False
+    runs_own_code: bool = True
+    note: str = ""
 
 
 _FORMATS = (
@@ -34,6 +39,14 @@ _FORMATS = (
         "tflite",
         "the whole model, for phones and small devices",
         by_tensorflow=True,
+    ),
+    ModelFormat(
+        "keras-script",
+        "Keras script",
+        "py",
+        "a short program in plain Keras that trains the same model on the same data, to read and to change",
+        runs_own_code=False,
+        note="It names your folders and files, and the classes and columns in them.",
     ),
 )
 _BY_ID = {one.id: one for one in _FORMATS}

@@ -35,6 +35,11 @@ def checked_words(by: str, count: int, difference: float) -> str:
     """How an exported model was held against Keras (``local.formats.Written``), in a sentence."""
     if by == "weights":
         return f"Checked: all {figures.count(count)} tensors, read back, are the model's weights to the last bit."
+    if by == "script":
+        return (
+            f"Checked: it reads the same {figures.count(count)} examples and keeps the same ones aside, and its model, "
+            f"given this run's weights, answers as the run's does: they differ by {_small(difference)} at most."
+        )
     seen = (
         "examples of the data that it did not learn from"
         if by == "examples"
@@ -56,6 +61,53 @@ def _difference(f: Facts) -> str:
 def _format(f: Facts) -> str:
     id = f.text("format")
     return exports.by_id(id).title if id in exports.IDS else "That format"
+
+
+_SCRIPT_WHY = {
+    "own-model": (
+        "Its model is built by a Python file of your own",
+        "That file is the code already: call its build_model in a script of yours.",
+    ),
+    "kerashub": (
+        "Its layers stand in a KerasHub folder, which a short script cannot say",
+        "In Python, keras_hub.models.Backbone.from_preset opens that folder.",
+    ),
+    "converted-data": (
+        "Its data was converted to TFRecord shards, which plain code reads in many lines",
+        "Train from the folder or file that it was converted from, and export that run.",
+    ),
+    "deep-pictures": (
+        "Some of its pictures have 16 bits a channel, which plain code would read otherwise",
+        "Save them with 8 bits, train on those, and export that run.",
+    ),
+    "large-data": (
+        "Its data is more than such a script holds in memory at once",
+        "Train on a part of it, and export that run: the script then shows what to change.",
+    ),
+    "date-columns": (
+        "It learns from a column of dates, which a script cannot read plainly yet",
+        "Set that column to “ignore” under Columns, train again, and export that run.",
+    ),
+    "mixed-encodings": (
+        "Its texts are written in different encodings",
+        "Save all of them as UTF-8, train on those, and export that run.",
+    ),
+    "extended": (
+        "It was trained longer afterwards, so its learning rate went up and down in pieces",
+        "Plan it again with as many epochs from the start, and export that run.",
+    ),
+    "no-plan": (
+        "How it was trained stands in the run's plan, which is not here",
+        "Export it where the run is.",
+    ),
+}
+
+
+def _no_script(f: Facts) -> Sentence:
+    why, instead = _SCRIPT_WHY.get(f.text("why"), ("It cannot be said plainly yet", "Export the folder."))
+    return Sentence(
+        "This run cannot be written as a short script", f"{why}. No file was written. {_UNCHANGED}", instead
+    )
 
 
 ERRORS: dict[str, Entry] = {
@@ -129,6 +181,7 @@ ERRORS: dict[str, Entry] = {
         f"It has an operation that this format does not know. {_UNCHANGED}",
         "Export the folder: its Keras file and its SavedModel hold every model. The details name the operation.",
     ),
+    "export-no-script": _no_script,
     "export-differs": lambda f: Sentence(
         f"As {_format(f)} the model would answer otherwise",
         f"Beside Keras its answers were off by up to {_difference(f)}, so the file was not kept. {_UNCHANGED}",

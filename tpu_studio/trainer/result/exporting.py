@@ -2,9 +2,10 @@
 
     python -m tpu_studio.trainer.result.exporting --run FOLDER --as FORMAT --to FILE [--consent SHA256]
 
-On stdout one JSON object: what ``checked`` it (``weights``, ``examples`` of the run's unseen data, or made-up
-``inputs``), how many, and the largest ``difference``; or ``error``: what the file holds then is worth nothing. The
-model is Keras' own file, read in safe mode; a SavedModel that came with a run is somebody's program: none is opened.
+On stdout one JSON object: what ``checked`` it (``weights``, ``examples`` of the run's unseen data, made-up
+``inputs``, or all that a ``script`` says), how many, and the largest ``difference``; or ``error``: what the file then
+holds is worth nothing. The model is Keras' own file, read in safe mode; a SavedModel that came with a run is somebody's
+program: none is opened.
 """
 
 from __future__ import annotations
@@ -24,17 +25,22 @@ import numpy as np
 from tpu_studio.trainer import leaving
 from tpu_studio.trainer.result import files
 from tpu_studio.wire import exports, frameworks
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.secrets import short
 
 EXAMPLES, PATIENCE_S, LEAST = 200, 30.0, 8  # looked at: at most so many, or as many as fit into that time, but so many
 TOLERANCE = 1e-3  # of the largest answer, or of 1 where that is smaller
+SAME_MODEL = {"float32": 1e-5, "bfloat16": 1e-2}  # as TOLERANCE, of a model that is said in other code
 _MEMORY = 64 << 20  # bytes of the data that are kept decoded
+
+Load = Callable[[], Any]
+"""Opens the run's model."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """*by*: ``weights``, ``examples`` or ``inputs``; *difference*: the largest, in the model's own answers."""
+    """*by*: ``weights``, ``examples``, ``inputs`` or ``script``; *difference*: the largest, in the model's answers."""
 
     by: str
     count: int
@@ -49,14 +55,16 @@ def write(run: Path, form: exports.ModelFormat, to: Path, consent: str = "") -> 
 
     Raises:
         ModelError: As ``models.own.build``.
+        DataError: Of data that a script needs.
         RunError: ``result-missing``, ``result-unreadable``, ``result-newer``; ``export-unsupported`` where the format
-            knows no such model, ``export-differs`` where it answers otherwise than Keras.
+            knows no such model, ``export-no-script`` where no plain one can be, ``export-differs`` where it answers
+            otherwise than Keras.
         OSError: The file cannot be written.
     """
     result, card = _prepare(run, form)
     from tpu_studio.trainer.result import loading
 
-    return _WRITERS[form.id](loading.load(result, consent=consent), card, run, to)
+    return _WRITERS[form.id](lambda: loading.load(result, consent=consent), card, run, to)
 
 
 def _prepare(run: Path, form: exports.ModelFormat) -> tuple[Path, dict[str, Any]]:
@@ -75,10 +83,11 @@ def _prepare(run: Path, form: exports.ModelFormat) -> tuple[Path, dict[str, Any]
     return result, card
 
 
-def _safetensors(model: Any, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
+def _safetensors(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
     """Every weight under Keras' path of it ("conv/kernel"); the card's task, input and classes as metadata."""
     from safetensors.numpy import load_file, save
 
+    model = load()
     tensors = {weight.path: np.ascontiguousarray(weight) for weight in model.weights}
     if len(tensors) != len(model.weights):
         raise RunError("export-unsupported", format="safetensors", raw="two of its weights have the same name")
@@ -91,12 +100,12 @@ def _safetensors(model: Any, card: Mapping[str, Any], run: Path, to: Path) -> Ch
     return Checked("weights", len(tensors), 0.0)
 
 
-def _litert(model: Any, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
+def _litert(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
     import tensorflow as tf
 
     from tpu_studio.trainer.result import savedmodel
 
-    saved = to.parent / files.SAVED_MODEL
+    model, saved = load(), to.parent / files.SAVED_MODEL
     savedmodel.export(model, saved, card)
     try:
         content = tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert()
@@ -116,7 +125,34 @@ def _litert(model: Any, card: Mapping[str, Any], run: Path, to: Path) -> Checked
     return _compared("litert", model, answer, card, run)
 
 
-def _compared(name: str, model: Any, answer: Callable[[Any], Any], card: Mapping[str, Any], run: Path) -> Checked:
+def _script(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
+    """Whose model, given the trained weights, answers as the trained one does, and which reads the same examples."""
+    from tpu_studio.trainer.script import checking, refusing, writing
+
+    try:
+        plan = plans.read(run)
+    except (OSError, RunError) as error:
+        raise refusing.refusal("no-plan") from error
+    to.write_text(writing.written(run, files.folder_of(run), plan, card), encoding="utf-8", newline="\n")
+    module = checking.module_of(to)
+    count = checking.check_data(module, plan)
+    trained, model = load(), module.build_model()
+    if plan.job.model.starts_from:
+        module.load_starter_weights(model)  # raises where it names one that is not there
+    checking.fill(model, trained)
+    tolerance = SAME_MODEL[plan.job.training.precision]
+    seen = _compared("keras-script", trained, lambda x: model(x, training=False), card, run, tolerance)
+    return Checked("script", count, seen.difference)
+
+
+def _compared(
+    name: str,
+    model: Any,
+    answer: Callable[[Any], Any],
+    card: Mapping[str, Any],
+    run: Path,
+    tolerance: float = TOLERANCE,
+) -> Checked:
     """*answer* beside *model*, one example at a time. Raises RunError ``export-differs``."""
     by, inputs = _inputs(card, run)
     begun, count, largest = time.monotonic(), 0, 0.0
@@ -126,7 +162,7 @@ def _compared(name: str, model: Any, answer: Callable[[Any], Any], card: Mapping
         if told.shape != wanted.shape:
             raise RunError("export-differs", format=name, difference=float("inf"))
         difference = float(np.max(np.abs(told - wanted)))
-        if not difference <= TOLERANCE * max(1.0, float(np.max(np.abs(wanted)))):
+        if not difference <= tolerance * max(1.0, float(np.max(np.abs(wanted)))):
             raise RunError("export-differs", format=name, difference=difference)
         largest, count = max(largest, difference), count + 1
         if count >= LEAST and time.monotonic() - begun > PATIENCE_S:
@@ -159,9 +195,10 @@ def _inputs(card: Mapping[str, Any], run: Path) -> tuple[str, Iterator[Any]]:
     return "inputs", (dice.integers(0, 2, shape).astype(dtype) for _ in range(EXAMPLES))
 
 
-_WRITERS: dict[str, Callable[[Any, Mapping[str, Any], Path, Path], Checked]] = {
+_WRITERS: dict[str, Callable[[Load, Mapping[str, Any], Path, Path], Checked]] = {
     "safetensors": _safetensors,
     "litert": _litert,
+    "keras-script": _script,
 }
 
 

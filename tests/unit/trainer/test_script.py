@@ -1,0 +1,204 @@
+"""A run as a Keras script: whatever anybody calls things, only constants change; what it cannot say it refuses."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.fakes.making import make_plan
+from tpu_studio.data import sources
+from tpu_studio.data.look import look
+from tpu_studio.domain.sentences import say
+from tpu_studio.trainer.script import parts, refusing, writing
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import DataError, RunError
+from tpu_studio.wire.job import parse
+from tpu_studio.wire.plan import Plan
+
+HOSTILE = 'a"\'\'\'"""\\\n\u202e{0}%s#\r;import os\u2028'
+
+
+def of(tmp_path: Path, tree: dict[str, Any], **training: Any) -> tuple[Plan, dict[str, Any]]:
+    """The plan of a job, and a card as its result would have."""
+    job = parse({"name": "given", **tree, "training": training})
+    plan = replace(make_plan(job, look(job), now=0.0), run="given-0000")
+    description = sources.open_data(plan.job, look(job)).description
+    shape = description["input_shape"]
+    dtype = {1: "float32", 3: "uint8"}[len(shape)] if plan.job.data.kind != "text" else "int32"
+    outputs = [*shape, 256] if plan.task == "language-model" else [description["outputs"]]
+    card = {
+        "classes": description.get("classes", []),
+        "data": description,
+        "input": {"shape": [None, *shape], "dtype": dtype, "largest": 255.0 if dtype == "uint8" else None},
+        "output": {"shape": [None, *outputs]},
+        "trained": {"steps": plan.steps, "ended": "completed", "final": {"val_loss": 0.25, "loss": 0.125}},
+    }
+    return plan, json.loads(json.dumps(card))
+
+
+def script(tmp_path: Path, tree: dict[str, Any], **training: Any) -> str:
+    plan, card = of(tmp_path, tree, **training)
+    return writing.written(tmp_path, tmp_path, plan, card)
+
+
+def taken_apart(text: str) -> tuple[dict[str, Any], str]:
+    """The constants of a script, and all else of it; nothing of it runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree = ast.parse(text)
+    constants, rest = {}, []
+    for line in tree.body:
+        if isinstance(line, ast.Assign) and line.lineno < _first_function(tree):
+            (name,) = line.targets
+            assert isinstance(name, ast.Name)
+            constants[name.id] = ast.literal_eval(line.value)
+        else:
+            rest.append(ast.dump(line))
+    return constants, "\n".join(rest)
+
+
+def _first_function(tree: ast.Module) -> int:
+    return next(one.lineno for one in tree.body if isinstance(one, ast.FunctionDef))
+
+
+def pictures(folder: Path, *classes: str) -> Path:
+    for name in classes:
+        (folder / name).mkdir(parents=True)
+        for number in range(6):
+            Image.fromarray(np.full((20, 20, 3), number, np.uint8)).save(folder / name / f"{number}.png")
+    return folder
+
+
+def table(path: Path, columns: tuple[str, str, str], word: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    with open(path, "w", newline="") as file:
+        rows = [(number * 1.5, (word, "b")[number % 2], number % 7 + number / 100) for number in range(60)]
+        csv.writer(file).writerows([columns, *rows])
+    return path
+
+
+def comments(text: str) -> list[str]:
+    return [line.partition("  # ")[2] for line in text.splitlines() if line[:1].isupper() and "  # " in line]
+
+
+def test_hostile_names_of_folders_and_classes_stay_constants(tmp_path: Path) -> None:
+    tree: dict[str, Any] = {"model": {"name": "small-cnn"}, "data": {"kind": "images"}}
+    found = []
+    for top, names in (
+        ("plain", ("cats", "dogs")),
+        (f"top {HOSTILE}".replace("/", ""), (f"c{HOSTILE}", f"d{HOSTILE}")),
+    ):
+        folder = pictures(tmp_path / top, *names)
+        tree["data"]["path"] = str(folder)
+        constants, rest = taken_apart(script(tmp_path, tree))
+        assert constants["DATA"] == str(folder) and constants["CLASSES"] == sorted(names)
+        assert constants["FOLDERS"] == {name: at for at, name in enumerate(sorted(names))}
+        found.append(rest)
+    assert found[0] == found[1]
+
+
+def test_hostile_columns_values_and_names_of_runs_stay_constants(tmp_path: Path) -> None:
+    found = []
+    columns = ("size", "kind", "price"), (f"s{HOSTILE}", f"k{HOSTILE}", "price")
+    for name, column, word in (("plain", columns[0], "house"), (HOSTILE, columns[1], f"w{HOSTILE}end")):
+        path = table(tmp_path / name / "t.csv", column, word)
+        data = {"kind": "table", "path": str(path), "target": "price"}
+        text = script(tmp_path, {"name": name, "model": {"name": "mlp"}, "data": data})
+        constants, rest = taken_apart(text)
+        assert constants["DATA"] == str(path)
+        assert constants["COLUMNS"][1]["categories"] == sorted(["b", word])
+        assert constants["REACHED"] == {"val_loss": 0.25}
+        assert "\u202e" not in text and "\r" not in text and "\u2028" not in text
+        found.append((rest, comments(text)))
+    assert found[0][0] == found[1][0]
+
+
+def test_a_plan_that_somebody_wrote_puts_no_code_into_a_script(tmp_path: Path) -> None:
+    plan, card = of(tmp_path, {"model": {"name": "mlp"}, "data": {"kind": "digits"}})
+    plain = taken_apart(writing.written(tmp_path, tmp_path, plan, card))[1]
+    tree = plan.to_json() | {"run": f"r{HOSTILE}"}
+    tree["job"]["name"] = f"n{HOSTILE}"  # type: ignore[index]
+    card["classes"] = [f"{number}{HOSTILE}" for number in range(10)]
+    card["trained"]["final"] = {f"val_{HOSTILE}": 0.5, "val_loss": "inf", "val_accuracy": "__import__('os')"}
+    constants, rest = taken_apart(writing.written(tmp_path, tmp_path, plans.from_json(tree), card))
+    assert rest == plain
+    assert constants["CLASSES"] == card["classes"] and constants["REACHED"] == {f"val_{HOSTILE}": 0.5}
+    assert constants["RUN"] == f"r{HOSTILE}"
+    card["output"]["shape"] = [None, "__import__('os')"]
+    with pytest.raises(ValueError):
+        writing.written(tmp_path, tmp_path, plan, card)
+
+
+def test_only_plain_values_are_literals() -> None:
+    for value in (float("nan"), float("inf"), Path("x"), {1: object()}):
+        with pytest.raises((ValueError, SyntaxError)):
+            parts.literal(value)
+    long = {"names": [f"{number} {HOSTILE}" for number in range(40)], "share": 0.1 + 0.2}
+    assert ast.literal_eval(parts.literal(long)) == long
+    assert max(map(len, parts.literal(long).splitlines())) <= parts.WIDE
+
+
+def test_a_fixed_split_is_kept_by_its_folders(tmp_path: Path) -> None:
+    pictures(tmp_path / "all" / "train", "cats", "dogs")
+    folder = pictures(tmp_path / "all" / "val", "cats", "dogs").parent
+    tree = {"model": {"name": "small-cnn"}, "data": {"kind": "images", "path": str(folder)}}
+    constants, rest = taken_apart(script(tmp_path, tree))
+    assert constants["FOLDERS"] == {"train/cats": 0, "train/dogs": 1, "val/cats": 0, "val/dogs": 1}
+    assert constants["KEPT_FOLDER"] == "val" and "hashlib" not in rest
+
+
+def test_one_that_was_stopped_goes_as_far_along_the_same_schedule(tmp_path: Path) -> None:
+    plan, card = of(tmp_path, {"model": {"name": "mlp"}, "data": {"kind": "digits"}}, steps=500)
+    card["trained"] |= {"steps": 120, "ended": "stopped-by-user"}
+    text = writing.written(tmp_path, tmp_path, plan, card)
+    constants, _ = taken_apart(text)
+    assert (constants["STEPS"], constants["PLANNED_STEPS"]) == (120, 500)
+    assert "compile_model(model, LEARNING_RATE, PLANNED_STEPS)" in text
+
+
+@pytest.mark.parametrize("why", refusing.WHY)
+def test_each_refusal_says_why_and_what_to_do_instead(why: str) -> None:
+    said = say(refusing.refusal(why))
+    assert said.title == "This run cannot be written as a short script"
+    assert "No file was written. Nothing was charged" in said.meaning and said.action
+
+
+def test_what_cannot_be_said_plainly_is_refused(tmp_path: Path) -> None:
+    days = tmp_path / "days.csv"
+    rows = [f"2024-{1 + number % 12:02d}-{1 + number % 28:02d},{number % 5 + number / 9:.3f}" for number in range(60)]
+    days.write_text("\n".join(["day,price", *rows]) + "\n")
+    dated, card = of(tmp_path, {"model": {"name": "mlp"}, "data": {"kind": "table", "path": str(days)}})
+    assert _why(tmp_path, dated, card) == "date-columns"
+    digits, card = of(tmp_path, {"model": {"name": "mlp"}, "data": {"kind": "digits"}})
+    own = replace(digits, job=digits.job.with_values({"model.file": "mine.py", "model.name": None}))
+    assert _why(tmp_path, own, card) == "own-model"
+    shards = replace(digits, job=digits.job.with_values({"data.kind": "tfrecord", "data.path": str(tmp_path)}))
+    assert _why(tmp_path, replace(shards, data={**digits.data, "fingerprint": ""}), card) == "converted-data"
+    (tmp_path / "control").mkdir()
+    (tmp_path / "control" / "000001.json").write_text('{"verb": "extend", "epochs": 2}')
+    assert _why(tmp_path, digits, card) == "extended"
+
+
+def test_data_that_has_changed_since_is_told_of(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", ("size", "kind", "price"), "a")
+    plan, card = of(tmp_path, {"model": {"name": "mlp"}, "data": {"kind": "table", "path": str(path)}})
+    path.write_text(path.read_text() + "9,b,3\n")
+    with pytest.raises(DataError) as changed:
+        writing.written(tmp_path, tmp_path, plan, card)
+    assert changed.value.id == "data-changed"
+
+
+def _why(run: Path, plan: Plan, card: dict[str, Any]) -> object:
+    with pytest.raises(RunError) as refused:
+        writing.written(run, run, plan, card)
+    assert refused.value.id == "export-no-script"
+    return refused.value.facts["why"]

@@ -1,0 +1,201 @@
+"""How a script reads texts: one long text whose next byte is foretold, or many texts that are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.data import cells, csvfile, encodings, links
+from tpu_studio.data.folders import list_images
+from tpu_studio.data.looked import Look
+from tpu_studio.data.paths import data_path
+from tpu_studio.data.textlayout import PLAIN, RECORDS
+from tpu_studio.data.texts import SUFFIXES
+from tpu_studio.data.watching import Watch
+from tpu_studio.trainer.script import splitting, tables
+from tpu_studio.trainer.script.parts import Constant, Part
+from tpu_studio.trainer.script.pictures import FILES, folders_of
+from tpu_studio.trainer.script.refusing import MOST_BYTES, refusal
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.starters import TOKENIZER
+
+
+def one_text(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
+    """For a language model. Raises RunError of `refusal`; DataError of the files."""
+    if look.bytes_on_disk > MOST_BYTES:
+        raise refusal("large-data")
+    path = data_path(plan.job)
+    inside = links.files_below(path, SUFFIXES)[0] if path.is_dir() else [path]
+    found = {encodings.detect(one) for one in inside}
+    if len(found) > 1:
+        raise refusal("mixed-encodings")
+    constants = (
+        Constant("DATA", str(path)),
+        Constant("ENCODING", *found),
+        *([Constant("ENDINGS", sorted(SUFFIXES))] if path.is_dir() else []),
+        Constant("LENGTH", int(card["data"]["sequence_length"]), "tokens that the model sees at once"),
+        Constant("VOCABULARY", int(card["output"]["shape"][-1]), "different tokens: the bytes of the text as UTF-8"),
+        *splitting.constants(plan),
+    )
+    read = _FILES_OF_FOLDER if path.is_dir() else _ONE_FILE
+    return Part(constants, _ONE_TEXT.replace(_ONE_FILE, read), frozenset({"from pathlib import Path"}))
+
+
+def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> Part:
+    """To be told apart. *result*: where the run's tokenizer lies. Raises as `one_text`."""
+    if look.bytes_on_disk > MOST_BYTES:
+        raise refusal("large-data")
+    data, path = card["data"], data_path(plan.job)
+    imports, code = {"os"}, ""
+    constants: tuple[Constant, ...]
+    if path.is_dir():
+        folders, kept = folders_of(list_images(path, Watch(), PLAIN, "texts"))
+        constants = (
+            Constant("DATA", str(path), "one folder a class"),
+            Constant("FOLDERS", folders, "each folder of texts and the number of its class"),
+            Constant("ENDINGS", sorted(PLAIN)),
+        )
+        constants += (Constant("KEPT_FOLDER", kept),) if kept else splitting.constants(plan)
+        split = _MASK_BY_FOLDER if kept else _MASK_BY_NAME
+        imports |= set() if kept else {"hashlib"}
+        code += ("" if kept else splitting.NAMES + splitting.KEPT) + FILES + _FOLDER.replace(_MASK_BY_NAME, split)
+    else:
+        constants, code, more = _table(plan, data, look, path)
+        imports = more
+    constants += (Constant("CLASSES", list(data["classes"])),)
+    constants += (
+        Constant("LENGTH", int(data["sequence_length"]), "tokens of a text; what is longer loses its end"),
+        Constant("VOCABULARY", int(data["vocabulary"]), "different tokens; 0 stands for nothing"),
+    )
+    if data.get("tokenizer_sha256"):
+        constants += (Constant("TOKENIZER", str(result.absolute() / TOKENIZER), "how the run cuts texts into tokens"),)
+        return Part(constants, code + _PIECES, frozenset(imports | {"from tokenizers import Tokenizer"}))
+    return Part(constants, code + _BYTES, frozenset(imports))
+
+
+def _table(plan: Plan, data: Mapping[str, Any], look: Look, path: Path) -> tuple[tuple[Constant, ...], str, set[str]]:
+    """Of a table or JSON lines."""
+    missing = Constant("MISSING", sorted(cells.MISSING), "what stands for nothing in a cell")
+    if path.suffix.lower() in RECORDS:
+        constants: tuple[Constant, ...] = (
+            Constant("DATA", str(path), "one JSON object a line"),
+            Constant("ENCODING", encodings.detect(path)),
+            Constant("TEXT", data["text_column"]),
+            Constant("TARGET", data["target"]),
+        )
+        code, imports = _RECORDS, {"json"}
+    else:
+        dialect = csvfile.sniff(path)
+        constants = (
+            *tables.constants_of_file(str(path), dialect),
+            Constant("TEXT", dialect.names.index(data["text_column"]), "the place of the text in a row"),
+            Constant("TARGET", dialect.names.index(data["target"]), "the place of the class"),
+        )
+        code, imports = tables.ROWS_OF_FILE, {"csv"}
+    constants += (missing, *splitting.constants(plan))
+    by_value = all(_is_number(name) for name in data["classes"])
+    if by_value:
+        constants += (Constant("SIGNS", tables.SIGNS),)
+    code += (tables.NUMBER if by_value else "") + tables.class_of(by_value=by_value)
+    return constants, splitting.ROWS + splitting.KEPT + code + _ROWS, imports
+
+
+def _is_number(name: object) -> bool:
+    return cells.decimal_mark([str(name)]) is not None
+
+
+_ONE_FILE = "    files = [Path(DATA)]\n"
+_FILES_OF_FOLDER = (
+    '    files = sorted(one for one in Path(DATA).rglob("*") if one.suffix.lower() in ENDINGS and one.is_file())\n'
+)
+
+_ONE_TEXT = '''
+def load_data():
+    """The bytes of the text to learn from, and windows of its end that are kept aside: x, the token after each as y,
+    and weight 0 where the last window is only filled up."""
+    files = [Path(DATA)]
+    parts = [file.read_bytes() for file in files]
+    if ENCODING != "utf-8":
+        parts = [part.decode(ENCODING, "replace").removeprefix("\\ufeff").encode("utf-8", "replace") for part in parts]
+    text = np.frombuffer(b"\\n".join(part.replace(b"\\r\\n", b"\\n") for part in parts), np.uint8)
+    cut = len(text) - max(1, round(len(text) * VALIDATION))
+    train, kept = text[:cut], text[cut:]
+    places = np.arange(0, len(kept) - 1, LENGTH)[:, None] + np.arange(LENGTH + 1)
+    last = len(kept) - 1
+    windows = np.where(places <= last, kept[np.minimum(places, last)], 0).astype(np.int32)
+    return train, (windows[:, :-1], windows[:, 1:], (places[:, 1:] <= last).astype(np.float32))
+
+'''
+
+_MASK_BY_NAME = (
+    "    kept = kept_aside(name_keys([name for name, _ in found]), np.array([number for _, number in found]))\n"
+)
+_MASK_BY_FOLDER = '    kept = [name.startswith(KEPT_FOLDER + "/") for name, _ in found]\n'
+
+_FOLDER = '''
+def read_text(name):
+    """A text, of which at most the first megabyte is read."""
+    with open(os.path.join(DATA, name), "rb") as file:
+        raw = file.read(2**20)
+    try:
+        return raw.decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", "replace").strip()  # as Windows writes in Western Europe
+
+
+def load_data():
+    """All texts: ((x, y) to learn from, (x, y) kept aside), y the numbers of the classes."""
+    found = files()
+    kept = kept_aside(name_keys([name for name, _ in found]), np.array([number for _, number in found]))
+    rows = [(read_text(name), number, aside) for (name, number), aside in zip(found, kept)]
+    rows = [row for row in rows if row[0]]
+    x, y = tokens([row[0] for row in rows]), np.array([row[1] for row in rows], np.int32)
+    kept = np.array([row[2] for row in rows], bool)
+    return (x[~kept], y[~kept]), (x[kept], y[kept])
+
+'''
+
+_ROWS = '''
+def load_data():
+    """All texts that have a class: ((x, y) to learn from, (x, y) kept aside), y the numbers of the classes."""
+    rows = [(row[TEXT].strip(), class_of(row[TARGET])) for row in read_rows()]
+    rows = [(text, number) for text, number in rows if text and number >= 0]
+    x, y = tokens([text for text, _ in rows]), np.array([number for _, number in rows], np.int32)
+    kept = kept_aside(row_keys(len(rows)), y)
+    return (x[~kept], y[~kept]), (x[kept], y[kept])
+
+'''
+
+_RECORDS = '''
+def read_rows():
+    """The objects of DATA, their values as texts."""
+    with open(DATA, encoding=ENCODING, errors="replace") as file:
+        found = [json.loads(line) for line in file if line.strip()]
+    return [{name: "" if one.get(name) is None else str(one[name]) for name in (TEXT, TARGET)} for one in found]
+
+'''
+
+_BYTES = '''
+def tokens(texts):
+    """[len(texts), LENGTH]: the bytes of each text as UTF-8, plus one, filled up with 0."""
+    x = np.zeros((len(texts), LENGTH), np.int32)
+    for row, text in zip(x, texts):
+        raw = np.frombuffer(text.encode("utf-8", "replace")[:LENGTH], np.uint8)
+        row[: len(raw)] = raw.astype(np.int32) + 1
+    return x
+
+'''
+
+_PIECES = '''
+def tokens(texts):
+    """[len(texts), LENGTH]: the pieces of words that each text is made of, filled up with 0."""
+    cutter = Tokenizer.from_file(TOKENIZER)
+    cutter.no_padding()
+    cutter.enable_truncation(LENGTH)
+    x = np.zeros((len(texts), LENGTH), np.int32)
+    for row, text in zip(x, cutter.encode_batch(texts)):
+        row[: len(text.ids)] = text.ids
+    return x
+
+'''
