@@ -58,6 +58,26 @@ def test_the_format_is_asked_for_then_the_file_and_how_it_was_checked_is_said(
     assert len(told) == 2 and "would answer otherwise" in shown.page.problem.title.text()
 
 
+def test_that_a_script_names_ones_folders_is_said_before_and_after(qtbot: Any, shown: Shown, tmp_path: Path) -> None:
+    told: list[str] = []
+    shown.model.tell = lambda title, text="", **more: told.extend((title, text))
+    shown.model.write_format = lambda form, file: Written(file, 4096, "script", 1797, 0.0)
+    qtbot.mouseClick(shown.page.export_button, Qt.MouseButton.LeftButton)
+    assert shown.sheet is not None
+    (group,) = shown.sheet.findChildren(ChoiceGroup)
+    card = group.card("keras-script")
+    assert "It names your folders and files" in card.accessibleDescription()
+    qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
+    shown.answer(qtbot, "Choose where…")
+    dialog = shown.page.findChildren(QFileDialog)[-1]
+    assert dialog.selectedFiles()[0].endswith(f"{shown.model.state.value.run}.py")
+    dialog.fileSelected.emit(str(tmp_path / "digits.py"))
+    dialog.close()
+    qtbot.waitUntil(lambda: bool(told))
+    assert told[0] == "The model of digits is saved as Keras script"
+    assert "reads the same 1,797 examples" in told[1] and "It names your folders and files" in told[1]
+
+
 def test_the_folder_is_what_enter_chooses(qtbot: Any, shown: Shown, tmp_path: Path) -> None:
     told: list[str] = []
     shown.model.tell = lambda title, text="", **more: told.append(title)

@@ -98,7 +98,7 @@ def ask_export(over: QWidget, model: RunViewModel) -> Sheet:
     singles = [
         ChoiceCard(
             one.title,
-            f"{one.about[0].upper()}{one.about[1:]}; checked beside Keras first.",
+            f"{one.about[0].upper()}{one.about[1:]}; checked beside Keras first. {one.note}".rstrip(),
             key=one.id,
             icon="file-text",
         )
