@@ -1,4 +1,4 @@
-"""In the engine: each run given with its script; the trained weights in the script's model beside the run's own model.
+"""In the engine: the trained weights of a run in its script's model, beside the run's own model.
 
 Weights are matched by the names of layer and weight, here and not as the exporter does it.
 """
@@ -33,5 +33,4 @@ def seen(run: Path, script: Path) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    pairs = [Path(one) for one in sys.argv[1:]]
-    print(json.dumps([seen(*pair) for pair in zip(pairs[::2], pairs[1::2], strict=True)]))
+    print(json.dumps(seen(Path(sys.argv[1]), Path(sys.argv[2]))))

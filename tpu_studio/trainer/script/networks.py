@@ -38,7 +38,9 @@ def _options(plan: Plan, *names: str) -> tuple[Constant, ...]:
     """Constants of the model's options; *dropout* among them only where there is some."""
     known, about = plan.options, {one.name: one.help for one in models.spec(plan.job.model.id).options}
     given = [name for name in names if name != "dropout" or known[name]]
-    return tuple(Constant(name.upper(), known[name], about[name].rstrip(".")) for name in given)
+    return tuple(
+        Constant(name.upper(), known[name], about[name][:1].lower() + about[name][1:].rstrip(".")) for name in given
+    )
 
 
 def _input(card: Card) -> tuple[Constant, ...]:
