@@ -24,6 +24,7 @@ from tpu_studio.wire.resources import resource_path
 
 SIDE = 8
 VALUE_MAX = 16
+FILE = ("samples", "digits", "digits.csv.gz")  # of the resources
 CLASSES = tuple(str(digit) for digit in range(10))
 
 
@@ -93,9 +94,9 @@ def _validation(labels: Array, job: Job) -> Array:
 
 def _file_bytes() -> bytes:
     try:
-        return resource_path("samples", "digits", "digits.csv.gz").read_bytes()
+        return resource_path(*FILE).read_bytes()
     except OSError as error:
-        raise DataError("data-missing", path="samples/digits/digits.csv.gz", raw=str(error)) from error
+        raise DataError("data-missing", path="/".join(FILE), raw=str(error)) from error
 
 
 def _load() -> tuple[Bytes, Bytes]:

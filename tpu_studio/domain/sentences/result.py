@@ -68,7 +68,7 @@ _SCRIPT_WHY = {
         "Its model is built by a Python file of your own",
         "That file is the code already: call its build_model in a script of yours.",
     ),
-    "kerashub": (
+    "other-layers": (
         "Its layers stand in a KerasHub folder, which a short script cannot say",
         "In Python, keras_hub.models.Backbone.from_preset opens that folder.",
     ),

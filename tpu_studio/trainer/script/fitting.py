@@ -254,8 +254,8 @@ def _training(how: Fitting) -> str:
     if not how.plan.job.training.early_stopping:
         return _TRAIN
     learns = how.recipe.learns
-    watched, way = ("val_accuracy", "max") if learns.has_classes else ("val_loss", "min")
-    watched = "val_cross_entropy" if learns.has_tokens else watched
+    watched, way = ("accuracy", "max") if learns.has_classes else ("loss", "min")
+    watched = "cross_entropy" if learns.has_tokens else watched
     return _TRAIN_PATIENTLY.replace("WATCHED", watched).replace("WAY", way)
 
 
@@ -275,7 +275,7 @@ def train(model, stream, unseen, steps):
 _TRAIN_PATIENTLY = '''
 def train(model, stream, unseen, steps):
     """At most about *steps* steps; the best model is kept. Keras' epochs are the steps between two checks here."""
-    patient = keras.callbacks.EarlyStopping("WATCHED", mode="WAY", patience=PATIENCE, restore_best_weights=True)
+    patient = keras.callbacks.EarlyStopping("val_WATCHED", mode="WAY", patience=PATIENCE, restore_best_weights=True)
     model.fit(
         stream, steps_per_epoch=min(CHECK_EVERY, steps), epochs=-(-steps // CHECK_EVERY),
         validation_data=unseen, validation_batch_size=BATCH, callbacks=[keras.callbacks.TerminateOnNaN(), patient],

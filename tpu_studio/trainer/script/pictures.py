@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from tpu_studio.data.digits import FILE, SIDE
 from tpu_studio.data.folders import Listing, list_images
 from tpu_studio.data.imaging import SUFFIXES
 from tpu_studio.data.looked import Look
@@ -22,9 +23,9 @@ _DEEP = ("I", "F")  # begin the names of Pillow's modes of more than 8 bits
 
 def digits(plan: Plan, card: Mapping[str, Any]) -> Part:
     side = int(card["data"]["image_size"])
-    resized = side != 8
+    resized = side != SIDE
     constants = (
-        Constant("DIGITS", str(resource_path("samples", "digits", "digits.csv.gz")), "64 pixels and the digit a line"),
+        Constant("DIGITS", str(resource_path(*FILE)), "64 pixels and the digit a line"),
         Constant("CLASSES", list(card["classes"])),
         *([Constant("SIDE", side, "pixels")] if resized else []),
         *splitting.constants(plan),
