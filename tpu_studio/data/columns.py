@@ -10,7 +10,7 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -25,6 +25,7 @@ from tpu_studio.wire.job import Job
 KINDS = ("number", "category", "date", "ignore")
 MOST_CLASSES = 1000
 _COMPARED = 20_000  # rows compared with the target
+NOTHING: Mapping[str, int] = {}
 TARGET_NAMES = (
     "target",
     "label",
@@ -72,7 +73,9 @@ class Column:
     top: tuple[tuple[str, int], ...] = ()
     proposed: bool = True
     leak: str | None = None
-    why: str = ""  # why it is ignored: constant, empty, id, row-number (unless nothing else is left), copy, text, asked
+    why: str = (
+        ""  # why it is ignored: constant, empty, id, row-number (unless nothing is left), copy, text, nested, asked
+    )
 
     @property
     def used(self) -> bool:
@@ -109,15 +112,25 @@ class Judged:
         return tuple(column for column in self.columns if column.used and column.name != self.target.name)
 
 
-def judge(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, header: bool = True) -> Judged:
+def judge(
+    names: Sequence[str],
+    rows: list[list[str]],
+    job: Job,
+    path: str,
+    *,
+    header: bool = True,
+    nested: Mapping[str, int] = NOTHING,
+) -> Judged:
     """Judge all columns on *rows*.
+
+    *nested*: those that hold lists or objects, with the first line where one does: left out, unless the job wants them.
 
     Raises:
         DataError: data-empty, data-column-unknown, data-column-kind, data-target-missing, data-target-constant,
             data-target-empty, data-target-not-number, data-target-unfit, data-too-many-classes, data-one-class,
-            data-no-inputs.
+            data-no-inputs, data-nested.
     """
-    judged = judge_target(names, rows, job, path, header=header)
+    judged = judge_target(names, rows, job, path, header=header, nested=nested)
     columns, target, task, classes = list(judged.columns), judged.target, judged.task, judged.classes
     lanes = list(zip(*rows, strict=True))
     for column in columns:
@@ -137,14 +150,32 @@ def judge(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, h
     return judged
 
 
-def judge_target(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, header: bool = True) -> Judged:
+def judge_target(
+    names: Sequence[str],
+    rows: list[list[str]],
+    job: Job,
+    path: str,
+    *,
+    header: bool = True,
+    nested: Mapping[str, int] = NOTHING,
+) -> Judged:
     """As `judge`, whatever is left to predict the target from."""
     if not rows:
         raise DataError("data-empty", path=path)
     asked = _asked(names, job, path)
     lanes = list(zip(*rows, strict=True))
     columns = [_column(name, place, lanes[place], asked.get(name)) for place, name in enumerate(names)]
+    for name, line in nested.items():
+        if asked.get(name) not in (None, "ignore"):
+            raise DataError("data-nested", path=path, column=name, line=line)
+        if name not in asked:
+            place = names.index(name)
+            columns[place] = replace(columns[place], kind="ignore", why="nested", top=(), leak=None)
+    if nested and not any(column.kind in ("number", "category") for column in columns):
+        raise DataError("data-nested", path=path, column=next(iter(nested)), line=nested[next(iter(nested))])
     target = _target(columns, job, path, header=header)
+    if target.name in nested:
+        raise DataError("data-nested", path=path, column=target.name, line=nested[target.name])
     if asked.get(target.name) not in (None, "ignore"):
         target = columns[target.place]
     else:  # what makes a poor input (few values, all different) can still be what to predict

@@ -13,12 +13,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.data import cells, encodings
-from tpu_studio.data.looked import NAMED_BROKEN, Broken
 from tpu_studio.data.paths import path_error
+from tpu_studio.data.rows import RowTally, Sample, TableFile, unique_names
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
 
@@ -44,20 +45,21 @@ class Dialect:
         return {**asdict(self), "names": list(self.names)}
 
 
-class RowTally:
-    """What was met while reading: good rows, comments, and broken ones (all counted, the first ones named)."""
+def opened(path: Path, first: int | None = None) -> TableFile:
+    """*first*: only so many rows from the begin are looked at. Raises as `sniff`."""
+    dialect = sniff(path)
 
-    def __init__(self) -> None:
-        self.rows = self.comments = self.broken_count = 0
-        self.broken: list[Broken] = []
-        self.line = 0  # of the row that was given last, where a file is read from its begin
-        self.origin = 0  # byte at which line 1 of what is read now stands; 0: the file's own lines
+    def read(tally: RowTally, watch: Watch) -> Iterator[list[str]]:
+        return read_rows(path, dialect, tally, watch)
 
-    def breaks(self, line: int, why: str, count: int = 1) -> None:
-        self.broken_count += count
-        if len(self.broken) < NAMED_BROKEN:
-            place = f"line {line} after byte {self.origin}" if self.origin else f"line {line}"
-            self.broken.append(Broken(place, why))
+    def sample(watch: Watch) -> Sample:
+        tally = RowTally()
+        if first is None:
+            return Sample(*sample_rows(path, dialect, tally, watch), tally)
+        rows = list(islice(read(tally, watch), first))
+        return Sample(rows, len(rows), True, tally)
+
+    return TableFile(dialect.names, dialect.header, read, sample, above=int(dialect.header))
 
 
 def sniff(path: Path) -> Dialect:
@@ -86,15 +88,15 @@ def sniff(path: Path) -> Dialect:
         raise DataError("data-one-column", path=str(path), first=lines[0].strip()[:80])
     hashed = _marked_header(lines, delimiter, quote, width)
     if hashed is not None:
-        return Dialect(encoding, delimiter, quote, _unique(hashed), True, True)
+        return Dialect(encoding, delimiter, quote, unique_names(hashed), True, True)
     if len(rows[0]) == width - 1 and not any(row[-1].strip() for row in rows if len(row) == width):
         width -= 1  # every row but the header ends in a delimiter
     first, rest = rows[0], [row for row in rows[1:] if len(row) >= width]
     if len(first) == width - 1 and _is_header(first, [row[1:] for row in rest]):
-        return Dialect(encoding, delimiter, quote, _unique(["", *first]), True)  # R writes no name for row names
+        return Dialect(encoding, delimiter, quote, unique_names(["", *first]), True)  # R writes no name for row names
     if len(first) == width and _is_header(first, rest):
-        return Dialect(encoding, delimiter, quote, _unique(first), True)
-    return Dialect(encoding, delimiter, quote, _unique([""] * width), False)
+        return Dialect(encoding, delimiter, quote, unique_names(first), True)
+    return Dialect(encoding, delimiter, quote, unique_names([""] * width), False)
 
 
 def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> Iterator[list[str]]:
@@ -190,7 +192,7 @@ def _odd_row(row: list[str], dialect: Dialect, header_due: bool) -> str:
 
 
 def _plain_names(row: list[str]) -> tuple[str, ...]:
-    return _unique([row[0].lstrip("#"), *row[1:]])
+    return unique_names([row[0].lstrip("#"), *row[1:]])
 
 
 def _row_bytes(row: list[str]) -> int:
@@ -258,16 +260,3 @@ def _is_name(word: str) -> bool:
         and cells.decimal_mark([word]) is None
         and cells.date_form([word]) is None
     )
-
-
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    taken: set[str] = set()
-    unique = []
-    for place, raw in enumerate(names, 1):
-        base = " ".join(raw.split()) or f"column_{place}"
-        name, number = base, 2
-        while name in taken:
-            name, number = f"{base}_{number}", number + 1
-        taken.add(name)
-        unique.append(name)
-    return tuple(unique)

@@ -34,7 +34,7 @@ def guess(path: Path) -> dict[str, Any]:
     check_ordinary(path)
     if path.is_dir():
         return _folder(path)
-    kind = kinds.of_file(path.name)
+    kind = textlayout.kind_of(path.name)
     if path.name == NAME:
         return _is(kinds.first(lambda kind: kind.is_converted), path.parent)
     if kind is not None and kind.has_picture_files:

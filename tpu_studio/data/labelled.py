@@ -1,45 +1,37 @@
 """Texts that stand under their kind: a folder of texts for each, or a table with a column for text and one for kind.
 
-`examine` reads as much as tells what is there, `read` all of it. Tables are delimited files, or JSON lines: an object a
-line. What stands where: the kind's column is ``data.target``, the text's is that which ``data.columns`` calls "text",
-else the one with the longest texts.
+`examine` reads as much as tells what is there, `read` all of it. Tables are rows, however they are written. What stands
+where: the kind's column is ``data.target``, the text's is that which ``data.columns`` calls "text", else the one with
+the longest texts.
 """
 
 from __future__ import annotations
 
 import codecs
-import json
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import cells, columns, csvfile, encodings, links
+from tpu_studio.data import cells, columns, encodings, links, tablefile
 from tpu_studio.data.arrays import Bools, Ints32
 from tpu_studio.data.brokenness import check_broken
-from tpu_studio.data.csvfile import RowTally
 from tpu_studio.data.folders import Listing, list_images
 from tpu_studio.data.looked import Broken
 from tpu_studio.data.paths import path_error
+from tpu_studio.data.rows import RowTally, TableFile
 from tpu_studio.data.split import keys_of_rows, validation_mask
-from tpu_studio.data.textlayout import PARQUET, PLAIN, RECORDS, TABLES
+from tpu_studio.data.textlayout import PLAIN, TABLES
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
 
 LEAST = 10  # texts
-SAMPLE_BYTES = 16 * 2**20  # that a look reads of a folder, or of JSON lines
-SAMPLE_CELLS = 1_000_000  # of JSON lines, however few letters they take
-LONGEST_LINE = 4_000_000  # letters of one of them
+SAMPLE_BYTES = 16 * 2**20  # that a look reads of a folder
 LONGEST_TEXT = 2**20  # bytes of one in a folder that are read: more than any model has places for
-MOST_COLUMNS = 1000
 _AS_TEXT = "text"  # of `data.columns`
 _PROBED = 500  # rows, of which a column's cells are looked at
-
-Rows = Callable[[RowTally, Watch], Iterator[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -73,25 +65,6 @@ class Labelled:
         return self.whole > len(self.texts)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Attributes:
-    rows: Reads all of it.
-    sample, tally: Rows to judge by, and what was wrong among them.
-    about: How many rows there are.
-    header: Whether the file itself names the columns.
-    nested: Columns that hold lists or objects, with the first line where one does.
-    """
-
-    names: tuple[str, ...]
-    rows: Rows
-    sample: list[list[str]]
-    about: int
-    tally: RowTally
-    header: bool
-    nested: Mapping[str, int] = field(default_factory=dict)
-
-
 def examine(job: Job, path: Path, watch: Watch) -> Labelled:
     """A sample that tells what is there; all of it where that is little. Raises as `read`."""
     return _folder(job, path, watch, SAMPLE_BYTES) if path.is_dir() else _table(job, path, watch, whole=False)
@@ -101,8 +74,8 @@ def read(job: Job, path: Path, watch: Watch) -> Labelled:
     """All texts.
 
     Raises:
-        DataError: data-not-sorted, data-parquet, data-no-text-column, data-nested, data-too-few, data-too-broken, and
-            as `list_images` of a folder, `csvfile.sniff` and `columns.judge` of a table.
+        DataError: data-not-sorted, data-one-column, data-no-text-column, data-nested, data-too-few, data-too-broken,
+            and as `list_images` of a folder, `tablefile.opened` and `columns.judge` of a table.
     """
     return _folder(job, path, watch, None) if path.is_dir() else _table(job, path, watch, whole=True)
 
@@ -121,7 +94,7 @@ def texts_in(path: Path, column: str) -> list[str]:
     if column not in source.names:
         raise DataError("data-column-missing", column=column, columns=list(source.names)[:50])
     at = source.names.index(column)
-    return [row[at] for row in source.rows(RowTally(), Watch())]
+    return [row[at] for row in source.read(RowTally(), Watch())]
 
 
 def has_only_text(path: Path) -> bool:
@@ -129,9 +102,9 @@ def has_only_text(path: Path) -> bool:
     kind = kinds.first(lambda kind: kind.has_rows)
     job = parse({"model": {"name": kind.model}, "data": {"kind": kind.id, "path": str(path)}})
     try:
-        dialect = csvfile.sniff(path)
-        rows = list(islice(csvfile.read_rows(path, dialect, RowTally(), Watch()), _PROBED))
-        columns.judge(dialect.names, rows, job, str(path), header=dialect.header)
+        table = tablefile.opened(path, Watch(), first=_PROBED)
+        rows = table.sample(Watch()).rows
+        columns.judge(table.names, rows, job, str(path), header=table.header, nested=table.nested)
     except DataError as error:
         left_out = error.facts.get("left_out")
         pairs = left_out if error.id == "data-no-inputs" and isinstance(left_out, list) else []
@@ -178,19 +151,22 @@ def _folder(job: Job, path: Path, watch: Watch, most_bytes: int | None) -> Label
 
 def _table(job: Job, path: Path, watch: Watch, *, whole: bool) -> Labelled:
     source = _opened(path, watch)
-    column, judged = _columns(job, path, source)
+    if len(source.names) < 2 and not source.nested:
+        raise DataError("data-one-column", path=str(path), first=source.names[0][:80])
+    sample = source.sample(watch)
+    column, judged = _columns(job, path, source, sample.rows)
     for name in (source.names[column], judged.target.name):
         if name in source.nested:
             raise DataError("data-nested", path=str(path), column=name, line=source.nested[name])
-    tally = RowTally() if whole else source.tally
+    tally = RowTally() if whole else sample.tally
     texts, labels, count, unlabelled = [], [], 0, 0
-    for row in source.rows(tally, watch) if whole else source.sample:
+    for row in source.read(tally, watch) if whole else sample.rows:
         text, label = row[column].strip(), _label(row[judged.target.place], judged.target)
         count += 1
         if label is None:
             unlabelled += 1
         elif not text:
-            tally.breaks(tally.line if whole else count + source.header, "empty-text")
+            tally.breaks(tally.line if whole else count + source.above, "empty-text")
         else:
             texts.append(text)
             labels.append(label)
@@ -199,7 +175,7 @@ def _table(job: Job, path: Path, watch: Watch, *, whole: bool) -> Labelled:
     classes = [*judged.classes, *sorted(set(labels) - set(judged.classes))]  # met beyond the sample
     place = {name: number for number, name in enumerate(classes)}
     y = np.array([place[label] for label in labels], np.int32)
-    scale = 1.0 if whole else max(1.0, source.about / max(1, len(source.sample)))
+    scale = 1.0 if whole else max(1.0, sample.about / max(1, len(sample.rows)))
     each = np.bincount(y, minlength=len(classes))
     return Labelled(
         texts,
@@ -216,14 +192,14 @@ def _table(job: Job, path: Path, watch: Watch, *, whole: bool) -> Labelled:
     )
 
 
-def _columns(job: Job, path: Path, source: _Table) -> tuple[int, columns.Judged]:
+def _columns(job: Job, path: Path, source: TableFile, sample: list[list[str]]) -> tuple[int, columns.Judged]:
     """The place of the text's column, and what is to be told apart."""
-    names, sample = source.names, source.sample
+    names = source.names
     asked = {str(name): str(kind) for name, kind in job.data.columns.items()}
     given = [name for name, kind in asked.items() if kind == _AS_TEXT and name in names]
     as_table = {name: "ignore" if kind == _AS_TEXT else kind for name, kind in asked.items()}
     plain = job.with_values({"data.columns": as_table})
-    judged = columns.judge_target(names, sample, plain, str(path), header=source.header)
+    judged = columns.judge_target(names, sample, plain, str(path), header=source.header, nested=source.nested)
     if given:
         return names.index(given[0]), judged
     wordy = [
@@ -250,95 +226,10 @@ def _label(cell: str, target: columns.Column) -> str | None:
     return columns.target_class(cell, target)
 
 
-def _opened(path: Path, watch: Watch) -> _Table:
-    suffix = path.suffix.lower()
-    if suffix == PARQUET:
-        raise DataError("data-parquet", path=str(path))
-    if suffix in RECORDS:
-        return _records(path, watch)
-    if suffix not in TABLES:
+def _opened(path: Path, watch: Watch) -> TableFile:
+    if path.suffix.lower() not in TABLES:
         raise DataError("data-not-sorted", path=str(path))
-    dialect, tally = csvfile.sniff(path), RowTally()
-    sample, about, _ = csvfile.sample_rows(path, dialect, tally, watch)
-    return _Table(
-        dialect.names,
-        lambda tally, watch: csvfile.read_rows(path, dialect, tally, watch),
-        sample,
-        about,
-        tally,
-        dialect.header,
-    )
-
-
-def _records(path: Path, watch: Watch) -> _Table:
-    """Of JSON lines: the columns are the names that the objects have."""
-    encoding, tally = encodings.detect(path), RowTally()
-    places: dict[str, int] = {}
-    nested: dict[str, int] = {}
-    found: list[dict[str, object]] = []
-    size = read = 0
-    for line, record, read in _lines(path, encoding, tally, watch):
-        new = [name for name in record if name not in places]
-        cells = (len(found) + 1) * max(1, len(places) + len(new))
-        if found and (read > SAMPLE_BYTES or cells > SAMPLE_CELLS):
-            break
-        found.append(record)
-        places |= {name: len(places) + at for at, name in enumerate(new)}
-        nested |= {name: line for name, one in record.items() if isinstance(one, (dict, list)) and name not in nested}
-        size = read
-    if not found:
-        raise DataError("data-empty", path=str(path))
-    places = {name: at for name, at in places.items() if at < MOST_COLUMNS}
-
-    def row_of(record: dict[str, object]) -> list[str]:
-        row = [""] * len(places)
-        for name, value in record.items():
-            if name in places:
-                row[places[name]] = _plain(value)
-        return row
-
-    def rows(tally: RowTally, watch: Watch) -> Iterator[list[str]]:
-        return (row_of(record) for _, record, _ in _lines(path, encoding, tally, watch))
-
-    about = len(found) if size == read else round(len(found) * path.stat().st_size / size)
-    nested = {_plain(name): line for name, line in nested.items()}
-    names = tuple(map(_plain, places))
-    return _Table(names, rows, [row_of(record) for record in found], about, tally, True, nested)
-
-
-def _lines(path: Path, encoding: str, tally: RowTally, watch: Watch) -> Iterator[tuple[int, dict[str, object], int]]:
-    """Each object with its line, and how many bytes were read with it; what is none goes to *tally*."""
-    number = read = 0
-    try:
-        with open(path, encoding=encoding, errors="replace") as file:
-            while line := file.readline(LONGEST_LINE):
-                number += 1
-                if number % 1000 == 1:
-                    watch.check()
-                read += len(line.encode(encoding, "replace"))
-                if len(line) == LONGEST_LINE and not line.endswith("\n"):
-                    while (rest := file.readline(LONGEST_LINE)) and not rest.endswith("\n"):
-                        watch.check()
-                    tally.breaks(number, "cell-too-long")
-                    continue
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError):
-                    record = None
-                if isinstance(record, dict):
-                    tally.rows, tally.line = tally.rows + 1, number
-                    yield number, record, read
-                else:
-                    tally.breaks(number, "not-json")
-    except OSError as error:
-        raise path_error(path, error) from error
-
-
-def _plain(value: object) -> str:
-    """As text that can be written: JSON may name half a character."""
-    return "" if value is None else str(value).encode("utf-8", "replace").decode()
+    return tablefile.opened(path, watch)
 
 
 def _text_of(path: Path) -> str:

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import cells, csvfile, labelled, links, sorting
+from tpu_studio.data import cells, labelled, links, sorting, tablefile
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.brokenness import check_broken
-from tpu_studio.data.csvfile import RowTally
 from tpu_studio.data.imaging import SUFFIXES, BrokenImage, decode
 from tpu_studio.data.paths import check_ordinary
+from tpu_studio.data.rows import RowTally
 from tpu_studio.data.table_encoding import untransform
 from tpu_studio.data.texts import encode_text, read_tokens
 from tpu_studio.data.watching import Watch
@@ -45,10 +45,8 @@ def inputs_in(description: Description, path: Path) -> list[object]:
                 return [path]
             return list(links.all_below(path, SUFFIXES))
         case "row":
-            dialect = csvfile.sniff(path)
-            tally = RowTally()
-            read = csvfile.read_rows(path, dialect, tally, Watch())
-            rows = [dict(zip(dialect.names, row, strict=True)) for row in read]
+            table, tally = tablefile.opened(path, Watch()), RowTally()
+            rows = [dict(zip(table.names, row, strict=True)) for row in table.read(tally, Watch())]
             check_broken(tally.broken_count, tally.rows + tally.broken_count, 0.0, tally.broken)
             return list(rows)  # none left out: an answer belongs to each row
         case _ if tasks.by_id(description["task"]).has_classes:

@@ -1,4 +1,4 @@
-"""Tables from delimited files: the quick look, and the opened data set.
+"""Tables, however their files are written: the quick look, and the opened data set.
 
 The look judges columns on all rows of a small file and on a fixed sample of a large one. Opening reads the file once,
 block by block, keeps numbers and codes, and writes one float32 matrix for each side of the split: into memory, or into
@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import cells, csvfile
+from tpu_studio.data import cells, tablefile
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Floats, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.columns import Column, Judged, judge, target_class
-from tpu_studio.data.csvfile import Dialect, RowTally
 from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened
 from tpu_studio.data.paths import data_path
+from tpu_studio.data.rows import RowTally, TableFile
 from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import kinds, tasks
@@ -34,13 +34,13 @@ from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
 
 LEAST_ROWS = 10
-_BLOCK = 20_000
+_BLOCK, _BLOCK_CELLS = 20_000, 4_000_000  # rows that are held as text at a time; cells of them
 _PREVIEW_ROWS = 20
 
 
 @dataclass(frozen=True)
 class Sampled:
-    dialect: Dialect
+    table: TableFile
     rows: list[list[str]]
     count: int
     sampled: bool
@@ -85,7 +85,7 @@ def look(job: Job, watch: Watch) -> Look:
         duplicates=duplicates,
         findings=tuple(_findings(sample, job, labelled, classes, duplicates)),
         preview={
-            "columns": list(sample.dialect.names),
+            "columns": list(sample.table.names),
             "rows": [[cell[:200] for cell in row] for row in sample.rows[:_PREVIEW_ROWS]],
         },
         bytes_on_disk=path.stat().st_size,
@@ -98,16 +98,17 @@ def look(job: Job, watch: Watch) -> Look:
 def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
     path = data_path(job)
     sample = examine(path, job, Watch(cancelled=watch.cancelled))
-    judged, dialect = sample.judged, sample.dialect
+    judged, table = sample.judged, sample.table
     lanes = [_lane(column) for column in judged.inputs]
     target = _lane(judged.target if tasks.by_id(judged.task).has_number else _as_category(judged.target))
     tally = RowTally()
     rows: Iterator[list[str]] = iter(sample.rows)
     if sample.sampled:
-        rows = csvfile.read_rows(path, dialect, tally, watch)
+        rows = table.read(tally, watch)
     else:
         tally = sample.tally
-    while block := list(islice(rows, _BLOCK)):
+    most = max(1, min(_BLOCK, _BLOCK_CELLS // len(table.names)))
+    while block := list(islice(rows, most)):
         columns = list(zip(*block, strict=True))
         for lane, column in zip(lanes, judged.inputs, strict=True):
             lane.add(columns[column.place])
@@ -115,7 +116,7 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
         target.add([label or "" for label in _labels(answers, judged)] if judged.classes else answers)
         for lane in (*lanes, target):
             if isinstance(lane, encoding.NumberLane) and lane.beyond:
-                raise _beyond(path, dialect, lane.column, watch)
+                raise _beyond(path, table, lane.column, watch)
         watch.check()
     check_broken(tally.broken_count, tally.rows + tally.broken_count, job.data.max_broken_share, tally.broken)
     y, known, description = _targets(target, judged, path)
@@ -141,7 +142,7 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
     description |= {
         "columns": encoders,
         "input_shape": [width],
-        "header": dialect.header,
+        "header": table.header,
         "ignored": [column.name for column in judged.columns if not column.used],
     }
     train, kept = (
@@ -152,18 +153,20 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
 
 
 def examine(path: Path, job: Job, watch: Watch) -> Sampled:
-    """Dialect, sample and judged columns: the part that look and open share."""
+    """The file, a sample of it and judged columns: the part that look and open share."""
     if path.is_dir():
         raise DataError("data-not-a-file", path=str(path))
-    dialect = csvfile.sniff(path)
-    tally = RowTally()
-    rows, count, sampled = csvfile.sample_rows(path, dialect, tally, watch)
+    table = tablefile.opened(path, watch)
+    if len(table.names) < 2 and not table.nested:
+        raise DataError("data-one-column", path=str(path), first=table.names[0][:80])
+    sample = table.sample(watch)
+    rows, tally = sample.rows, sample.tally
     check_broken(tally.broken_count, tally.rows + tally.broken_count, job.data.max_broken_share, tally.broken)
-    judged = judge(dialect.names, rows, job, str(path), header=dialect.header)
+    judged = judge(table.names, rows, job, str(path), header=table.header, nested=table.nested)
     for column in (*judged.inputs, *([judged.target] if tasks.by_id(judged.task).has_number else ())):
         if column.kind == "number" and column.beyond:
-            raise _beyond(path, dialect, column, watch)
-    return Sampled(dialect, rows, count, sampled, tally, judged)
+            raise _beyond(path, table, column, watch)
+    return Sampled(table, rows, sample.about, sample.sampled, tally, judged)
 
 
 def check_enough(path: Path, examples: int) -> None:
@@ -273,11 +276,11 @@ def _width(judged: Judged, rows: list[list[str]]) -> int:
     return width
 
 
-def _beyond(path: Path, dialect: Dialect, column: Column, watch: Watch) -> DataError:
+def _beyond(path: Path, table: TableFile, column: Column, watch: Watch) -> DataError:
     """That a cell of *column* holds a number that is too large to count with: the first one, found by reading again."""
     facts: dict[str, object] = {"path": str(path), "column": column.name, "largest": f"{cells.WIDEST:.2g}"}
     tally = RowTally()
-    for row in csvfile.read_rows(path, dialect, tally, Watch(cancelled=watch.cancelled)):
+    for row in table.read(tally, Watch(cancelled=watch.cancelled)):
         if cells.beyond(row[column.place], column.decimal):
             return DataError("data-number-too-large", **facts, line=tally.line, cell=row[column.place].strip()[:40])
         if tally.rows % _BLOCK == 0:
@@ -317,6 +320,8 @@ def _findings(
             found.append(Finding(f"leak-{column.leak}", "warning", facts | {"target": judged.target.name}))
         elif column.why == "constant":
             found.append(Finding("constant-column", "info", facts | {"value": column.examples[0]}))
+        elif column.why == "nested":
+            found.append(Finding("nested-column", "warning", facts | {"line": sample.table.nested[column.name]}))
         elif column.why == "empty":
             found.append(Finding("empty-column", "info", facts))
         elif column.why == "text":
@@ -325,8 +330,8 @@ def _findings(
             found.append(Finding("date-column", "info", facts | {"form": column.form}))
         if column.used and column.missing > 0.5 * len(sample.rows):
             found.append(Finding("mostly-missing", "info", facts | {"count": column.missing}))
-    if not sample.dialect.header:
-        found.append(Finding("no-header", "info", {"names": list(sample.dialect.names)[:10]}))
+    if not sample.table.header:
+        found.append(Finding("no-header", "info", {"names": list(sample.table.names)[:10]}))
     if labelled < len(sample.rows):
         found.append(
             Finding(
@@ -361,7 +366,6 @@ def _findings(
 
 def guess(path: Path) -> dict[str, object]:
     """What the table at *path* seems to be for. Raises DataError."""
-    csvfile.sniff(path)
     kind = kinds.by_id("table")
     job = parse({"model": {"name": kind.model}, "data": {"kind": kind.id, "path": str(path)}})
     judged = examine(path, job, Watch()).judged

@@ -16,11 +16,17 @@ from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.tasks import Task
 
-RECORDS = (".jsonl", ".ndjson")
+RECORDS = (".jsonl", ".ndjson", ".json")
 PARQUET = ".parquet"
-TABLES = (*kinds.first(lambda kind: kind.has_rows).endings, *RECORDS, PARQUET)
-PLAIN = tuple(ending for ending in kinds.first(lambda kind: kind.has_text).endings if ending not in RECORDS)
+TABLES = (*kinds.first(lambda kind: kind.has_rows).endings, *RECORDS)
+PLAIN = kinds.first(lambda kind: kind.has_text).endings
 _LOOKED_AT = 200  # names in a folder
+
+
+def kind_of(name: str) -> kinds.DataKind | None:
+    """The kind that a file of that name is. A file of JSON, which in a folder may be anything, is lines by itself."""
+    lines = name.lower().endswith(RECORDS)
+    return kinds.of_file(name) or (kinds.first(lambda kind: kind.has_rows) if lines else None)
 
 
 def task_of(job: Job, path: Path) -> Task:

@@ -25,7 +25,19 @@ from tpu_studio.wire.sizes import MODEL_CODE_BYTES
 LARGEST_BYTES = MODEL_CODE_BYTES
 MOST_DOTS = 4000  # a key a.a.a… of ten thousand parts takes the parser seconds, of a hundred thousand all memory
 COMMENTED_BYTES, COMMENTED_DOTS = 50_000, 400
-_DATA = {".csv", ".tsv", ".tab", ".txt", ".md", ".text", ".jpg", ".jpeg", ".png"}  # no job file is called so
+_DATA = {
+    ".csv",
+    ".tsv",
+    ".tab",
+    ".jsonl",
+    ".ndjson",
+    ".txt",
+    ".md",
+    ".text",
+    ".jpg",
+    ".jpeg",
+    ".png",
+}  # no job file is called so
 
 
 def load(path: Path) -> Job:

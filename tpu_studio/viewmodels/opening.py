@@ -41,7 +41,7 @@ class Opened:
             return (
                 f"{self.path.name} is nothing TPU Studio can open. It opens .tpujob files, run folders and their zips, "
                 "runs that were saved as one page (.html), "
-                "folders of pictures or texts, tables (.csv) and texts (.txt, .jsonl)."
+                "folders of pictures or texts, tables (.csv, .jsonl) and texts (.txt)."
             )
         return ""
 
@@ -65,7 +65,7 @@ def what_is(path: Path) -> Opened:
                 return Opened("run", path.parent)
             if path.name == DATA_SET:
                 return Opened("data", path.parent, kinds.first(lambda kind: kind.is_converted).id)
-            kind = kinds.of_file(path.name)
+            kind = textlayout.kind_of(path.name)
             if kind is not None and kind.has_rows and _has_only_text(path):
                 kind = kinds.first(lambda kind: kind.has_text)
             if kind is not None and not kind.has_picture_files:

@@ -152,23 +152,22 @@ class Tables(Base):
         ("# comment\n#a,b,y\n" + "".join(f"{i},{i % 5},{i % 3}\n" for i in range(80))).encode(),
     )
 
+    FILE = "t.csv"
+    KINDS: tuple[str, ...] = ("table",)
+
     def one(self, chance: random.Random) -> None:
         data = chance.choice(self.WHOLE)
         for _ in range(chance.randint(1, 5)):
             data = self._changed(data, chance)
-        path = self.write("t.csv", data)
+        path = self.write(self.FILE, data)
         target = chance.choice(("auto", "auto", "y", "target", "price", "nope"))
         asked = {"target": target} if target != "auto" else {}
         task = chance.choice(("auto", "auto", "regression", "classification"))
-        opened(
-            parse(
-                {
-                    "format": 1,
-                    "model": {"name": "mlp"},
-                    "data": {"kind": "table", "path": str(path), "task": task, **asked},
-                }
-            )
-        )
+        kind = chance.choice(self.KINDS)
+        if kind == "text":
+            task, asked = "auto", {**asked, "tokenizer": "bytes"}
+        model = {"name": "mlp" if kind == "table" else "text-classifier"}
+        opened(parse({"format": 1, "model": model, "data": {"kind": kind, "path": str(path), "task": task, **asked}}))
 
     def _changed(self, data: bytes, chance: random.Random) -> bytes:
         match chance.randrange(4):
@@ -188,6 +187,49 @@ class Tables(Base):
                     if len(cells) > column and chance.random() < 0.9:
                         cells[column] = cell
                 return b"\n".join(comma.join(cells) for cells in lines)
+
+
+class Lines(Tables):
+    """JSON lines, objects and lists, by look, opening and a batch; as a table, and as texts to tell apart."""
+
+    ROWS = tuple({"a": i, "b": i * 1.5, "c": "xyz"[i % 3], "y": ("no", "yes")[i % 2]} for i in range(60))
+    TEXTS = tuple({"text": f"It was day number {i}, and a long one.", "y": ("no", "yes")[i % 2]} for i in range(60))
+    WHOLE = (
+        "\n".join(map(json.dumps, ROWS)).encode(),
+        "\n".join(map(json.dumps, TEXTS)).encode(),
+        "\n".join(map(json.dumps, [list(ROWS[0]), *(list(row.values()) for row in ROWS)])).encode("utf-16"),
+        json.dumps(ROWS).encode(),
+    )
+    ODD = (
+        b"[]",
+        b"{}",
+        b"null",
+        b"[1,[2]]",
+        b'{"a":{"b":1}}',
+        b'{"a":1,"a":2}',
+        b'"\\ud800"',
+        b'{"\\udfff":1}',
+        b"-Infinity",
+        b"[" * 5000,
+        b'{"a":' * 5000,
+        b'{"%s":1}' % (b"n" * 70_000),
+        b"{" + b",".join(b'"k%d":%d' % (i, i) for i in range(11_000)) + b"}",
+        b"{}\n" * 20_000,
+        b'["a","b"]\n',
+    )
+    FILE = "t.jsonl"
+    KINDS = ("table", "table", "text")
+
+    def _changed(self, data: bytes, chance: random.Random) -> bytes:
+        if chance.random() < 0.5:
+            return super()._changed(data, chance)
+        lines = data.split(b"\n")
+        at = chance.randrange(len(lines))
+        if chance.random() < 0.5:
+            lines.insert(at, chance.choice(self.ODD))
+        else:
+            lines[at] = lines[at].replace(b'"%c"' % chance.choice(b"abcy"), chance.choice(self.ODD), 1)
+        return b"\n".join(lines)
 
 
 class Pictures(Base):

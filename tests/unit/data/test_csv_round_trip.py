@@ -8,7 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tpu_studio.data import csvfile
-from tpu_studio.data.csvfile import Dialect, RowTally
+from tpu_studio.data.csvfile import Dialect
+from tpu_studio.data.rows import RowTally
 from tpu_studio.data.watching import Watch
 
 CELL = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\u2028\u2029\x85"), max_size=12)

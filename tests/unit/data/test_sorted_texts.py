@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tpu_studio.data import labelled, textlayout
-from tpu_studio.data.csvfile import RowTally
+from tpu_studio.data import jsonlines, labelled, textlayout
 from tpu_studio.data.look import Look, look
 from tpu_studio.data.predicting import decode_outputs, encode_inputs, inputs_in
+from tpu_studio.data.rows import RowTally
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.tokens import learned_vocabulary
 from tpu_studio.data.watching import Cancelled, Watch
@@ -303,7 +303,7 @@ def test_json_lines_made_to_fill_the_memory_are_looked_at_in_part(names_come: st
     with path.open("a") as file:
         file.writelines(parts if names_come == "first" else parts[::-1])
     source = labelled._opened(path, Watch())
-    assert len(source.sample) * len(source.names) <= labelled.SAMPLE_CELLS
+    assert len(source.sample(Watch()).rows) * len(source.names) <= jsonlines.SAMPLE_CELLS
     assert [name for name, _ in look(sorting(path, target="mood")).classes] == ["bad", "good"]
 
 
@@ -312,9 +312,9 @@ def test_a_look_at_json_lines_is_cancelled_and_no_line_is_read_without_end(tmp_p
     with pytest.raises(Cancelled):
         look(sorting(path), cancelled=lambda: True)
     with path.open("a") as file:
-        file.write('{"review": "' + "a" * 3 * labelled.LONGEST_LINE + '", "mood": "good"}\n' + json.dumps({}) + "\n")
+        file.write('{"review": "' + "a" * 3 * jsonlines.LONGEST_LINE + '", "mood": "good"}\n' + json.dumps({}) + "\n")
     tally = RowTally()
-    rows = list(labelled._opened(path, Watch()).rows(tally, Watch()))
+    rows = list(labelled._opened(path, Watch()).read(tally, Watch()))
     assert [(one.item, one.why) for one in tally.broken] == [("line 3001", "cell-too-long")]
     assert (len(rows), tally.line) == (3001, 3002)
 

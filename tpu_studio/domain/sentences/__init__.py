@@ -32,6 +32,7 @@ from tpu_studio.domain.sentences import (
     run,
     signin,
     stops,
+    tablefiles,
 )
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence, tell
 from tpu_studio.wire import places
@@ -55,6 +56,7 @@ __all__ = [
 ERRORS: dict[str, Entry] = {
     **job.ERRORS,
     **data.ERRORS,
+    **tablefiles.ERRORS,
     **comparing.ERRORS,
     **converting.ERRORS,
     **explaining.ERRORS,
@@ -77,6 +79,7 @@ ERRORS: dict[str, Entry] = {
 }
 FINDINGS: dict[str, Entry] = {
     **data.FINDINGS,
+    **tablefiles.FINDINGS,
     **job.CHECKS,
     **model.CHECKS,
     **check.CHECKS,

@@ -164,16 +164,6 @@ ERRORS: dict[str, Entry] = {
         f"Beside {_column(f)} there are: {_named(f.raw('columns'))}. {DATA_UNTOUCHED}",
         "Choose another column to predict, or “Table”, which learns from numbers and categories.",
     ),
-    "data-nested": lambda f: Sentence(
-        f"Line {f.text('line', '1')} of {_path(f)} holds a list or an object in {_column(f)}",
-        f"Text and class must be plain values. {DATA_UNTOUCHED}",
-        "Write what is inside under a name of its own, or choose another column.",
-    ),
-    "data-parquet": lambda f: Sentence(
-        f"{_path(f)} is a Parquet file, which is not read yet",
-        DATA_UNTOUCHED,
-        "Save it as CSV or JSON lines: pandas does by DataFrame.to_csv and to_json(lines=True, orient='records').",
-    ),
     "data-number-too-large": lambda f: Sentence(
         f"A number in {_path(f)} is too large to learn from",
         (f"{_where(f)} holds “{f.text('cell')}”" if "cell" in f else f"{_column(f)} holds it")
@@ -425,6 +415,9 @@ WHY_BROKEN: dict[str, str] = {
     "cell-too-long": "a field is far too long",
     "empty-text": "there is no text",
     "not-json": "it is not a JSON object",
+    "not-json-list": "it is not a JSON list",
+    "name-twice": "a name stands twice in it",
+    "nested": "it holds a list or an object",
     "not-text": "it is not a text file",
     "empty": "there is no text",
     "too-deep": "it lies too many folders deep",

@@ -21,7 +21,11 @@ from tpu_studio.wire import kinds
 from tpu_studio.wire.resources import resource_path
 
 SAMPLE = "A sample that comes with TPU Studio"
-ANY = ("Drop a folder or file here", "A folder of pictures, a table (.csv) or a text (.txt).", "Choose a folder…")
+ANY = (
+    "Drop a folder or file here",
+    "A folder of pictures, a table (.csv, .jsonl) or a text (.txt).",
+    "Choose a folder…",
+)
 
 
 def _told(path: str) -> str:

@@ -277,7 +277,10 @@ class MainWindow(QMainWindow):
         dialog = QFileDialog(self, "Open a job, a table, a text or a saved page")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(
-            ["What TPU Studio opens (*.tpujob *.csv *.tsv *.txt *.html plan.json dataset.json)", "All files (*)"]
+            [
+                "What TPU Studio opens (*.tpujob *.csv *.tsv *.jsonl *.txt *.html plan.json dataset.json)",
+                "All files (*)",
+            ]
         )
         self._ask(dialog)
 

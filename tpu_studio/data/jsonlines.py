@@ -1,0 +1,255 @@
+"""JSON lines as rows of text cells: an object a line, its names the columns; or a list a line, below one of names.
+
+Cells are what the same table has as CSV: numbers as they are written, ``True`` and ``False``, nothing for null and for
+a name that a line does not have. So both are judged and encoded alike. Big files are looked at in stretches, as CSV is:
+the columns are the names that are met there.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from tpu_studio.data import encodings
+from tpu_studio.data.paths import path_error
+from tpu_studio.data.rows import RowTally, Sample, TableFile, unique_names
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire.errors import DataError
+
+SMALL = 24 * 2**20  # files up to this size are read as a whole in a look: with their names they are larger than CSV
+SAMPLE_CELLS = 1_500_000  # of a look, however few letters they take
+LONGEST_LINE = 4_000_000  # letters
+MOST_NAMES = 10_000
+_STRETCHES, _STRETCH = 8, 2**19
+_MANY_CELLS, _ONE_OF = 50_000_000, 100  # of more cells than these, at least one of so many is filled
+
+
+class _Object(list[tuple[str, object]]):
+    """An object's names and values in their order, also those that stand there twice."""
+
+
+class _Number(str):
+    """As it is written; NaN and Infinity too, which JSON does not have and many write."""
+
+
+class _Nested(str):
+    """A cell with a list or an object in it."""
+
+
+_READER = json.JSONDecoder(object_pairs_hook=_Object, parse_float=_Number, parse_int=_Number, parse_constant=_Number)
+
+
+@dataclass(frozen=True)
+class _File:
+    """*listed*: the names above its lists; None where each line names its own."""
+
+    path: Path
+    encoding: str
+    size: int
+    listed: tuple[str, ...] | None
+
+
+@dataclass
+class _Found:
+    """What a look met: rows as cells by name, the place of each name, and the names that hold something nested."""
+
+    records: list[dict[str, str]] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    nested: dict[str, int] = field(default_factory=dict)
+    tally: RowTally = field(default_factory=RowTally)
+    bytes: float = 0.0
+
+
+def opened(path: Path, watch: Watch, first: int | None = None) -> TableFile:
+    """*first*: only so many rows from the begin are looked at, which is quick.
+
+    Raises:
+        DataError: data-empty, data-not-text, data-not-json-lines, data-too-many-names, data-missing, data-unreadable;
+            of `TableFile.read`, data-mostly-empty as well.
+    """
+    encoding = encodings.detect(path)
+    try:
+        file = _File(path, encoding, os.stat(path).st_size, _listed(path, encoding))
+        found, sampled = _look(file, watch, first)
+    except OSError as error:
+        raise path_error(path, error) from error
+    names, places = unique_names(map(_text, found.places)), found.places
+    rows = [_spread(record, places) for record in found.records]
+    about = round(len(rows) * file.size / max(1.0, found.bytes)) if sampled else len(rows)
+    sample = Sample(rows, about, sampled, found.tally)
+
+    def read(tally: RowTally, watch: Watch) -> Iterator[list[str]]:
+        return _read(file, places, found.nested, tally, watch)
+
+    nested = {name: found.nested[raw] for raw, name in zip(places, names, strict=True) if raw in found.nested}
+    return TableFile(names, True, read, lambda watch: sample, nested, above=int(file.listed is not None))
+
+
+def _listed(path: Path, encoding: str) -> tuple[str, ...] | None:
+    """Raises DataError ``data-not-json-lines``; OSError."""
+    with open(path, encoding=encoding, errors="replace") as file:
+        head = next((line for line in iter(lambda: file.readline(LONGEST_LINE), "") if line.strip()), "")
+    if not head.lstrip().startswith("["):
+        return None
+    names = _value(head)
+    if isinstance(names, list) and names and all(type(name) is str for name in names):
+        return unique_names(names)
+    raise DataError("data-not-json-lines", path=str(path), list=True)
+
+
+def _look(file: _File, watch: Watch, first: int | None) -> tuple[_Found, bool]:
+    """And whether it is a sample only."""
+    found = _Found(places={name: place for place, name in enumerate(file.listed or ())})
+    whole = first is None and file.size <= SMALL
+    sampled, begins = not whole, _begins(file, first)
+    for number, begin in enumerate(begins):
+        watch.at(number, len(begins))
+        found.tally.origin, piece = _piece(file.path, begin, file.size if whole else _STRETCH)
+        text = io.StringIO(piece.decode(file.encoding, errors="replace"), newline=None)
+        most_cells = SAMPLE_CELLS * (number + 1) // len(begins)
+        sampled |= not _take(text, file, found, watch, most_cells, first)
+        ended, length = text.tell(), text.seek(0, os.SEEK_END)
+        found.bytes += len(piece) * ended / max(1, length)
+    if not found.records or not found.places:
+        raise DataError(
+            "data-not-json-lines" if found.tally.broken_count else "data-empty",
+            path=str(file.path),
+            **_first_broken(found.tally),
+        )
+    return found, sampled
+
+
+def _begins(file: _File, first: int | None) -> Sequence[int]:
+    """Bytes at which a look begins to read."""
+    if first is not None or file.size <= SMALL or file.encoding.startswith("utf-16"):
+        return (0,)
+    return [number * (file.size - _STRETCH) // (_STRETCHES - 1) for number in range(_STRETCHES)]
+
+
+def _piece(path: Path, begin: int, size: int) -> tuple[int, bytes]:
+    """Whole lines from about *begin* on, and where the first of them stands; of a longer one only so much."""
+    with open(path, "rb") as file:
+        file.seek(begin)
+        while begin and (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+            pass
+        at, piece = file.tell() if begin else 0, file.read(size)
+        return at, piece + file.readline(LONGEST_LINE)
+
+
+def _take(text: TextIO, file: _File, found: _Found, watch: Watch, most_cells: int, first: int | None) -> bool:
+    """Whether all of the *text* went into what was *found*."""
+    for line, record in _records(text, file, found.tally, watch, above=found.tally.origin == 0):
+        new = [name for name in record if name not in found.places]
+        if (len(found.records) + 1) * (len(found.places) + len(new)) > most_cells and found.records:
+            return False
+        found.places |= {name: len(found.places) + at for at, name in enumerate(new)}
+        if len(found.places) > MOST_NAMES:
+            raise DataError("data-too-many-names", path=str(file.path), line=line, allowed=MOST_NAMES)
+        for name, cell in record.items():
+            if type(cell) is _Nested:
+                found.nested.setdefault(name, line)
+        found.records.append(record)
+        found.tally.rows += 1
+        if first is not None and len(found.records) >= first:
+            return False
+    return True
+
+
+def _read(
+    file: _File, places: dict[str, int], nested: dict[str, int], tally: RowTally, watch: Watch
+) -> Iterator[list[str]]:
+    filled = 0
+    try:
+        with open(file.path, encoding=file.encoding, errors="replace") as text:
+            for line, record in _records(text, file, tally, watch, above=True, told=True):
+                if any(
+                    type(cell) is _Nested and name in places and name not in nested for name, cell in record.items()
+                ):
+                    tally.breaks(line, "nested")
+                    continue
+                tally.rows, tally.line = tally.rows + 1, line
+                filled += len(record)
+                if tally.rows * len(places) > max(_MANY_CELLS, _ONE_OF * filled):
+                    raise DataError("data-mostly-empty", path=str(file.path), names=len(places), lines=tally.rows)
+                yield _spread(record, places)
+    except OSError as error:
+        raise path_error(file.path, error) from error
+
+
+def _records(
+    text: TextIO, file: _File, tally: RowTally, watch: Watch, *, above: bool, told: bool = False
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each row's cells by name, with its line; what is none goes to *tally*.
+
+    *above*: the line of names comes first where there is one; *told*: the watch is told how far it is.
+    """
+    read = number = 0
+    due = above and file.listed is not None
+    while line := text.readline(LONGEST_LINE):
+        number += 1
+        read += len(line)
+        if number % 1000 == 1:
+            watch.at(min(file.size, read), file.size) if told else watch.check()
+        if len(line) == LONGEST_LINE and not line.endswith("\n"):
+            while (rest := text.readline(LONGEST_LINE)) and not rest.endswith("\n"):
+                watch.check()
+            tally.breaks(number, "cell-too-long")
+        elif line.strip():
+            if due:
+                due = False
+                continue
+            record = _record(_value(line), file.listed)
+            if isinstance(record, str):
+                tally.breaks(number, record)
+            else:
+                yield number, record
+
+
+def _value(line: str) -> object:
+    """What a line holds; None where it is no JSON, or JSON that nests without end."""
+    try:
+        return _READER.decode(line.strip())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _record(value: object, listed: tuple[str, ...] | None) -> dict[str, str] | str:
+    """Cells by name, or why it is no row."""
+    if listed is not None:
+        if not isinstance(value, list) or isinstance(value, _Object):
+            return "not-json-list"
+        return dict(zip(listed, map(_cell, value), strict=True)) if len(value) == len(listed) else "fields"
+    if not isinstance(value, _Object):
+        return "not-json"
+    record = {name: _cell(cell) for name, cell in value}
+    return record if len(record) == len(value) else "name-twice"
+
+
+def _cell(value: object) -> str:
+    if type(value) is str:
+        return _text(value)
+    if isinstance(value, list):
+        return _Nested("{…}" if isinstance(value, _Object) else "[…]")
+    return "" if value is None else str(value)
+
+
+def _text(value: str) -> str:
+    """As text that can be written: JSON may name half a character."""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def _spread(record: dict[str, str], places: dict[str, int]) -> list[str]:
+    row = [""] * len(places)
+    for name, cell in record.items():
+        if (place := places.get(name)) is not None:
+            row[place] = cell
+    return row
+
+
+def _first_broken(tally: RowTally) -> dict[str, object]:
+    return {"item": tally.broken[0].item} if tally.broken else {}

@@ -1,0 +1,62 @@
+"""Words for tables in JSON lines and Parquet: what about the file cannot be read as rows of plain cells."""
+
+from __future__ import annotations
+
+from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, Entry, Facts, Sentence
+
+JSON_LINES = "pandas writes such a file by DataFrame.to_json(path, orient='records', lines=True)"
+AS_CSV = "pandas saves the table as CSV by DataFrame.to_csv, or as JSON lines by to_json(lines=True, orient='records')"
+
+
+def _path(f: Facts) -> str:
+    return f.file("path", "The file")
+
+
+def _nested(f: Facts) -> str:
+    """Where a list or an object stands."""
+    where = f"Line {f.text('line')} of {_path(f)}" if f.raw("line") else _path(f)
+    return f"{where} holds a list or an object in “{f.text('column', 'a column')}”"
+
+
+def _first(f: Facts) -> str:
+    return f"The first that is not: {f.text('item')}. " if "item" in f else ""
+
+
+ERRORS: dict[str, Entry] = {
+    "data-nested": lambda f: Sentence(
+        _nested(f),
+        f"What is learned from or predicted must be a plain value. {DATA_UNTOUCHED}",
+        "Write what is inside under a name of its own, choose another column, or leave this one out "
+        "(data.columns, “ignore”).",
+    ),
+    "data-not-json-lines": lambda f: Sentence(
+        f"{_path(f)} is one list of JSON" if f.raw("list") else f"{_path(f)} does not hold JSON lines",
+        f"Each line must be an object of its own, in braces, whose names are the columns. {_first(f)}{DATA_UNTOUCHED}",
+        f"Save it as JSON lines: {JSON_LINES}.",
+    ),
+    "data-too-many-names": lambda f: Sentence(
+        f"The lines of {_path(f)} have more than {f.text('allowed', '10000')} different names",
+        f"Each would be a column: line {f.text('line', 'one')} is where they get too many. Perhaps the names are data "
+        f"themselves. {DATA_UNTOUCHED}",
+        "Write them as values under one name, or save the columns that count.",
+    ),
+    "data-mostly-empty": lambda f: Sentence(
+        f"Nearly all cells of {_path(f)} are empty",
+        f"Its lines have {f.text('names', 'many')} different names, of which each line has a few; as a table that would "
+        f"take more memory than there is. {DATA_UNTOUCHED}",
+        "Save it with the columns that count.",
+    ),
+    "data-parquet": lambda f: Sentence(
+        f"{_path(f)} is a Parquet file, which is not read yet", DATA_UNTOUCHED, f"Save it otherwise: {AS_CSV}."
+    ),
+}
+
+FINDINGS: dict[str, Entry] = {
+    "nested-column": lambda f: Sentence(
+        f"“{f.text('column', 'A column')}” holds lists or objects",
+        (f"The first stands in line {f.text('line')}. " if f.raw("line") else "")
+        + "They cannot be read as plain values, "
+        "so the column is left out.",
+        "To learn from what is inside, write it under a name of its own.",
+    ),
+}
