@@ -5,6 +5,7 @@
     tpu-studio run digits.tpujob    the command line, which never loads Qt
     tpu-studio --self-test          whether this copy of the program is whole (app/selftest.py)
     tpu-studio --plan-pdf P OUT     the program's own: a plan as a PDF (local/planpdf.py)
+    tpu-studio --write-rows OUT P … the program's own: rows of Parquet files (data/columnar.py)
     tpu-studio --practice-machine F the packaged program's own: the supervisor of a practice machine
 
 The one module outside the layers: it imports one of them, when asked. It is also where the packaged program begins.
@@ -35,6 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from tpu_studio.practice.machines.__main__ import main as practice_machine
 
         return practice_machine(Path(arguments[1]))
+    if arguments[:1] == ["--write-rows"] and len(arguments) > 2:
+        from tpu_studio.data.columnarchild import main as write_rows
+
+        return write_rows(Path(arguments[1]), [Path(one) for one in arguments[2:]])
     if arguments[:1] == ["--plan-pdf"] and len(arguments) == 3:
         from tpu_studio.app.planpdf import main as plan_pdf
 

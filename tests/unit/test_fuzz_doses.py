@@ -14,7 +14,17 @@ from tests.fakes.fuzz.target import dose
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = int(os.environ.get("FUZZ_TIMES", "0"))
-DOSE = {"verbs": 2, "folders": 12, "databases": 12, "bucket": 8, "events": 15, "http": 20, "words": 300, "logs": 6}
+DOSE = {
+    "verbs": 2,
+    "folders": 12,
+    "databases": 12,
+    "bucket": 8,
+    "events": 15,
+    "http": 20,
+    "words": 300,
+    "logs": 6,
+    "columnar": 4,
+}
 """Times; others 25: a fifth of a second for each of them."""
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 

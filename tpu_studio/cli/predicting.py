@@ -20,7 +20,7 @@ def predict(arguments: Arguments, output: Output) -> int:
     """Exit code 0; 2 when none of the items could be answered."""
     from tpu_studio.local.computer import trainer_environment
 
-    items = [*arguments.items, *_row(arguments.row)]
+    items = [*map(_readable, arguments.items), *_row(arguments.row)]
     if not items and not arguments.prompt and arguments.samples < 1:
         raise BadInput(
             "command-line",
@@ -58,6 +58,17 @@ def predict(arguments: Arguments, output: Output) -> int:
             answer["label"] = labels[str(answer["item"])]
     output.answer({"run": folder.name, "answers": answers}, _as_text(answers))
     return 0 if any("error" not in answer for answer in answers) else BadInput.exit_code
+
+
+def _readable(item: str) -> str:
+    """*item* as the engine can read it, which has nothing to read Parquet with."""
+    from pathlib import Path
+
+    from tpu_studio.data import columnar
+    from tpu_studio.data.watching import Watch
+
+    path = Path(item)
+    return str(columnar.rows_of(path, Watch()).file) if columnar.is_columnar(path) and path.exists() else item
 
 
 def _samples(count: int, plan: Plan) -> dict[str, str]:

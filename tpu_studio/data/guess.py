@@ -75,8 +75,11 @@ def _folder(path: Path) -> dict[str, object]:
     for kind in found:
         if kind.has_picture_files:
             return _is(kind, path)
-    if textlayout.of_path(path).has_classes:
+    if not textlayout.has_shards(path) and textlayout.of_path(path).has_classes:
         return _is(kinds.first(lambda kind: kind.has_text), path)
+    if textlayout.has_shards(path):
+        kind = kinds.first(lambda kind: kind.has_rows)
+        return _is(kinds.first(lambda kind: kind.has_text) if has_only_text(path) else kind, path)
     tables = [(kind, name) for kind, names in found.items() if kind.has_rows for name in names]
     if len(tables) == 1:
         return _is(tables[0][0], Path(tables[0][1]))

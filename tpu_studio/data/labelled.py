@@ -86,6 +86,7 @@ def texts_in(path: Path, column: str) -> list[str]:
     Raises:
         DataError: as `read`; data-column-missing, data-link-outside.
     """
+    path = tablefile.found(path, Watch()).file
     if path.is_dir():
         return [_text_of(one) for one in links.all_below(path, PLAIN)]
     if path.suffix.lower() not in TABLES or not column:

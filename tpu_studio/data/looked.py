@@ -111,6 +111,7 @@ class Look:
         input_shape: Of one example as the model gets it.
         outputs: Numbers the model gives: classes, 1 for regression, or the vocabulary.
         image_size, sequence_length: The job's, or what "auto" becomes; None where they mean nothing.
+        rows_file: Where the rows of a Parquet or Arrow file were written to: what is trained on instead of it; else "".
     """
 
     kind: str
@@ -136,6 +137,7 @@ class Look:
     outputs: int = 0
     image_size: int | None = None
     sequence_length: int | None = None
+    rows_file: str = ""
 
     def to_json(self) -> dict[str, object]:
         return _plain(self)  # type: ignore[no-any-return]

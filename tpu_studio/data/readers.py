@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpu_studio.data import described, digits, images, links, shards, tables, texts
+from tpu_studio.data import described, digits, images, links, shards, tablefile, tables, texts
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.looked import Look
 from tpu_studio.data.opened import Opened
@@ -65,7 +65,7 @@ def _text_files(path: Path) -> list[tuple[Path, str]]:
 
 def _table_fingerprint(path: Path) -> str:
     try:
-        return tables.fingerprint(path)
+        return tables.fingerprint(tablefile.found(path, Watch()).file)
     except OSError as error:
         raise path_error(path, error) from error
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import labelled, tokens
+from tpu_studio.data import labelled, tablefile, tokens
 from tpu_studio.data.arrays import Ints, Ints32
 from tpu_studio.data.labelled import Labelled
 from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, alike_findings, broken_finding
@@ -24,6 +24,7 @@ from tpu_studio.data.opened import ArraySource, Opened
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.shown import to_show
 from tpu_studio.data.split import validation_count
+from tpu_studio.data.tables import split_findings
 from tpu_studio.data.tokens import ByteTokens, Tokens
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import models, starters
@@ -43,7 +44,8 @@ _IMBALANCE, _FEW = 3, 10
 
 def look(job: Job, task: str, watch: Watch) -> Look:
     """All but the fingerprint."""
-    path = data_path(job)
+    rows = tablefile.found(given := data_path(job), watch)
+    path = rows.file
     found = labelled.examine(job, path, watch)
     characters = round(sum(map(len, found.texts)) * found.whole / len(found.texts))
     kept = _kept(found, job)
@@ -64,18 +66,19 @@ def look(job: Job, task: str, watch: Watch) -> Look:
         numbers=numbers,
         broken=tuple(found.broken[:NAMED_BROKEN]),
         broken_count=found.broken_count,
-        findings=tuple(_findings(found)),
+        findings=(*_findings(found), *split_findings(rows)),
         preview=_preview(found),
         bytes_on_disk=_bytes(path, found),
         input_shape=(length_of(job, numbers),),
         outputs=len(found.classes),
         sequence_length=length_of(job, numbers),
+        rows_file=str(path) if path != given else "",
     )
 
 
 def open_texts(job: Job, task: str, watch: Watch) -> Opened:
     """Raises ModelError ``starter-missing``, ``starter-damaged`` besides those of `labelled.read`."""
-    found = labelled.read(job, data_path(job), watch)
+    found = labelled.read(job, tablefile.found(data_path(job), watch).file, watch)
     length, kind = length_of(job, _sizes(found)), tokenizer_of(job)
     cutter = _tokens(job, kind, found)
     x = cutter.encode(found.texts, length)

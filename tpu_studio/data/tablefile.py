@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tpu_studio.data import csvfile, jsonlines
+from tpu_studio.data import columnar, csvfile, jsonlines
+from tpu_studio.data.columnar import Rows
 from tpu_studio.data.rows import TableFile
-from tpu_studio.data.textlayout import PARQUET, RECORDS
+from tpu_studio.data.textlayout import RECORDS
 from tpu_studio.data.watching import Watch
-from tpu_studio.wire.errors import DataError
+
+
+def found(path: Path, watch: Watch) -> Rows:
+    """Where the rows of the table at *path* are read from: there, or what `columnar` wrote, whose errors it has."""
+    return columnar.rows_of(path, watch) if columnar.is_columnar(path) else Rows(path)
 
 
 def opened(path: Path, watch: Watch, first: int | None = None) -> TableFile:
     """*first*: only so many rows from the begin are judged, which is quick.
 
     Raises:
-        DataError: data-parquet, and as `csvfile.sniff` or `jsonlines.opened`.
+        DataError: as `columnar.rows_of`, `csvfile.sniff` or `jsonlines.opened`.
     """
-    match path.suffix.lower():
-        case suffix if suffix == PARQUET:
-            raise DataError("data-parquet", path=str(path))
-        case suffix if suffix in RECORDS:
-            return jsonlines.opened(path, watch, first)
-        case _:
-            return csvfile.opened(path, first)
+    path = found(path, watch).file
+    if path.suffix.lower() in RECORDS:
+        return jsonlines.opened(path, watch, first)
+    return csvfile.opened(path, first)

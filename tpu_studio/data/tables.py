@@ -22,6 +22,7 @@ from tpu_studio.data import cells, tablefile
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Floats, Ints
 from tpu_studio.data.brokenness import check_broken
+from tpu_studio.data.columnar import Rows
 from tpu_studio.data.columns import Column, Judged, judge, target_class
 from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened
@@ -49,7 +50,8 @@ class Sampled:
 
 
 def look(job: Job, watch: Watch) -> Look:
-    path = data_path(job)
+    rows = tablefile.found(given := data_path(job), watch)
+    path = rows.file
     sample = examine(path, job, watch)
     judged = sample.judged
     labels = _labels([row[judged.target.place] for row in sample.rows], judged)
@@ -83,7 +85,7 @@ def look(job: Job, watch: Watch) -> Look:
         broken=tuple(tally.broken),
         broken_count=tally.broken_count,
         duplicates=duplicates,
-        findings=tuple(_findings(sample, job, labelled, classes, duplicates)),
+        findings=(*_findings(sample, job, labelled, classes, duplicates), *split_findings(rows)),
         preview={
             "columns": list(sample.table.names),
             "rows": [[cell[:200] for cell in row] for row in sample.rows[:_PREVIEW_ROWS]],
@@ -92,11 +94,12 @@ def look(job: Job, watch: Watch) -> Look:
         fingerprint=fingerprint(path),
         input_shape=(width,),
         outputs=len(judged.classes) or 1,
+        rows_file=str(path) if path != given else "",
     )
 
 
 def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
-    path = data_path(job)
+    path = tablefile.found(data_path(job), watch).file
     sample = examine(path, job, Watch(cancelled=watch.cancelled))
     judged, table = sample.judged, sample.table
     lanes = [_lane(column) for column in judged.inputs]
@@ -167,6 +170,11 @@ def examine(path: Path, job: Job, watch: Watch) -> Sampled:
         if column.kind == "number" and column.beyond:
             raise _beyond(path, table, column, watch)
     return Sampled(table, rows, sample.about, sample.sampled, tally, judged)
+
+
+def split_findings(rows: Rows) -> list[Finding]:
+    """That a data set has splits beside the one that is read."""
+    return [Finding("other-splits", "info", {"splits": list(rows.left_out)})] if rows.left_out else []
 
 
 def check_enough(path: Path, examples: int) -> None:
@@ -368,5 +376,5 @@ def guess(path: Path) -> dict[str, object]:
     """What the table at *path* seems to be for. Raises DataError."""
     kind = kinds.by_id("table")
     job = parse({"model": {"name": kind.model}, "data": {"kind": kind.id, "path": str(path)}})
-    judged = examine(path, job, Watch()).judged
+    judged = examine(tablefile.found(path, Watch()).file, job, Watch()).judged
     return {"data.target": judged.target.name, "data.task": judged.task}

@@ -17,7 +17,7 @@ from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.tasks import Task
 
 RECORDS = (".jsonl", ".ndjson", ".json")
-PARQUET = ".parquet"
+COLUMNAR = (".parquet", ".arrow")
 TABLES = (*kinds.first(lambda kind: kind.has_rows).endings, *RECORDS)
 PLAIN = kinds.first(lambda kind: kind.has_text).endings
 _LOOKED_AT = 200  # names in a folder
@@ -40,8 +40,17 @@ def task_of(job: Job, path: Path) -> Task:
 
 
 def of_path(path: Path) -> Task:
-    sorts = path.suffix.lower() in TABLES if not path.is_dir() else _has_kinds(path)
+    sorts = _has_kinds(path) or has_shards(path) if path.is_dir() else path.suffix.lower() in TABLES
     return next(task for task in _able() if task.has_classes == sorts)
+
+
+def has_shards(folder: Path) -> bool:
+    """Whether it is a folder of Parquet or Arrow files, as Hugging Face data sets are: in it, or a folder deeper."""
+    entries = list(_entries(folder))
+    if any(one.name.lower().endswith(COLUMNAR) for one in entries):
+        return True
+    below = (inner for one in entries if one.is_dir() for inner in _entries(Path(one.path)))
+    return any(one.name.lower().endswith(COLUMNAR) for one in below)
 
 
 def _able() -> list[Task]:

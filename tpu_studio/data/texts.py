@@ -100,7 +100,8 @@ class _Text:
 def look(job: Job, watch: Watch) -> Look:
     path = data_path(job)
     if (task := task_of(job, path)).has_classes:
-        return replace(sorting.look(job, task.id, watch), fingerprint=fingerprint_of_text(path))
+        seen = sorting.look(job, task.id, watch)
+        return replace(seen, fingerprint=fingerprint_of_text(Path(seen.rows_file) if seen.rows_file else path))
     text = _find(path)
     exact = text.size <= _COUNTED
     tokens = _read(text, watch) if exact else _head(text)

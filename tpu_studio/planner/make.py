@@ -65,7 +65,7 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
     resolved, price = limits.resolved, limits.price
     resolved.reasons["estimate"] = parts.estimate.why
     plan = Plan(
-        job=whole_job(question.job, resolved),
+        job=whole_job(question.job, resolved, question.look.rows_file),
         task=resolved.job.data.task,
         framework=resolved.job.training.framework,
         place=resolved.job.where.place,

@@ -207,7 +207,7 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
 
 def work_key(question: Question, sized: Sized) -> str:
     """Of this very work on this kind of machine."""
-    job = whole_job(question.job, sized.resolved)
+    job = whole_job(question.job, sized.resolved, question.look.rows_file)
     own = question.known.own_sha256
     return key_of(job.values, sized.devices, job.where.accelerator, own, question.look.fingerprint)
 

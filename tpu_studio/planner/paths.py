@@ -9,12 +9,15 @@ from tpu_studio.wire import presets
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 
 
-def whole_job(job: Job, resolved: Resolved) -> ResolvedJob:
+def whole_job(job: Job, resolved: Resolved, rows_file: str = "") -> ResolvedJob:
+    """*rows_file*: `Look.rows_file`."""
     values = dict(resolved.values)
     for path in ("data.path", "model.file"):
         if isinstance(value := values[path], str):
             found = os.path.expanduser(value)  # as where the data is looked at
             values[path] = found if os.path.isabs(found) else os.path.normpath(os.path.join(job.base or os.sep, found))
+    if rows_file:
+        values["data.path"] = rows_file
     if folder := resolved.job.model.folder:
         values["model.preset"] = str(presets.folder_of(folder, job.base))
     given = frozenset(path for path, value in values.items() if value is not None and value not in ({}, []))

@@ -41,7 +41,7 @@ class Opened:
             return (
                 f"{self.path.name} is nothing TPU Studio can open. It opens .tpujob files, run folders and their zips, "
                 "runs that were saved as one page (.html), "
-                "folders of pictures or texts, tables (.csv, .jsonl) and texts (.txt)."
+                "folders of pictures or texts, tables (.csv, .jsonl, .parquet) and texts (.txt)."
             )
         return ""
 
@@ -83,6 +83,8 @@ def what_is(path: Path) -> Opened:
 
 
 def _has_only_text(path: Path) -> bool:
+    if path.suffix.lower() in textlayout.COLUMNAR:
+        return False  # the look will tell: telling takes a process
     from tpu_studio.data.labelled import has_only_text  # numpy, which the window begins without
 
     return has_only_text(path)
@@ -91,6 +93,8 @@ def _has_only_text(path: Path) -> bool:
 def _folder_kind(folder: Path) -> str:
     """A folder with folders or pictures in it holds pictures, with texts alone, or folders of such, text; else the look
     will tell."""
+    if textlayout.has_shards(folder):
+        return kinds.first(lambda kind: kind.has_rows).id
     text = kinds.first(lambda kind: kind.has_text)
     if textlayout.of_path(folder).has_classes:
         return text.id

@@ -101,7 +101,7 @@ _KINDS = (
     DataKind(
         "table",
         "Table",
-        "A .csv or .jsonl file",
+        "A .csv, .jsonl or .parquet file",
         "table",
         "row",
         "rows",
@@ -113,12 +113,13 @@ _KINDS = (
         question="row",
         drop=(
             "Drop a table here",
-            "A .csv or .jsonl file: a line for each example, a column for each measure.",
+            "A .csv, .jsonl or .parquet file: a row for each example, a column for each measure.",
             "Choose a file…",
         ),
-        endings=(".csv", ".tsv", ".tab", ".psv", ".jsonl", ".ndjson", ".parquet"),
-        files="Tables (*.csv *.tsv *.tab *.txt *.jsonl *.ndjson *.json);;All files (*)",
-        suffixes=(".csv", ".txt", ".jsonl", ".ndjson", ".json"),
+        endings=(".csv", ".tsv", ".tab", ".psv", ".jsonl", ".ndjson", ".parquet", ".arrow"),
+        or_folder=True,
+        files="Tables (*.csv *.tsv *.tab *.txt *.jsonl *.ndjson *.json *.parquet *.arrow);;All files (*)",
+        suffixes=(".csv", ".txt", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow"),
         model="mlp",
     ),
     DataKind(
@@ -136,13 +137,13 @@ _KINDS = (
         question="prompt",
         drop=(
             "Drop texts here",
-            "To classify: one folder per class, or a table (.csv, .jsonl). To generate: a plain .txt file.",
+            "To classify: one folder per class, or a table (.csv, .jsonl, .parquet). To generate: a plain .txt file.",
             "Choose a file…",
         ),
         endings=(".txt", ".text", ".md"),
         or_folder=True,
-        files="Texts (*.txt *.md *.text *.csv *.tsv *.jsonl *.ndjson *.json);;All files (*)",
-        suffixes=(".csv", ".txt", ".jsonl", ".ndjson", ".json"),
+        files="Texts (*.txt *.md *.text *.csv *.tsv *.jsonl *.ndjson *.json *.parquet *.arrow);;All files (*)",
+        suffixes=(".csv", ".txt", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow"),
         model="gpt-nano",
     ),
     DataKind(

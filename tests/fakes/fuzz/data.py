@@ -1,4 +1,4 @@
-"""Job files, tables, pictures and converted data, damaged: look, open and one batch."""
+"""Job files, tables in all forms, pictures and converted data, damaged: look, open and one batch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import arro3.core as arrow
+import arro3.io as arrow_io
 import numpy as np
 from PIL import Image
 
@@ -345,3 +347,39 @@ class Shards(Base):
             index = chance.randrange(len(data))
             return data[:index] + chance.randbytes(1) + data[index + 1 :]
         return damage.mutated_bytes(data)
+
+
+class Columnar(Base):
+    """Parquet and Arrow files, by the process that reads them: what it says is a sentence, what it writes are rows."""
+
+    CODECS = ("snappy", "zstd(1)", "gzip(6)", "brotli(1)", "lz4_raw", "uncompressed")
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.whole: list[tuple[str, bytes]] = []
+        text, number = arrow.DataType.string(), arrow.DataType.float64()
+        offsets = arrow.Array.from_numpy(np.arange(61, dtype=np.int32))
+        table = arrow.Table.from_pydict(
+            {
+                "a": arrow.Array([None if i % 7 == 0 else i * 1.5 for i in range(60)], number),
+                "c": arrow.Array(["xyz"[i % 3] for i in range(60)], text),
+                "l": arrow.list_array(offsets, arrow.Array(list(range(60)), arrow.DataType.int64())),
+                "y": arrow.Array(["no" if i % 2 else "yes" for i in range(60)], text),
+            }
+        )
+        for number_of, codec in enumerate(self.CODECS):
+            path = folder / f"whole{number_of}.parquet"
+            arrow_io.write_parquet(table, path, compression=codec, max_row_group_size=17)
+            self.whole.append((".parquet", path.read_bytes()))
+        for write in (arrow_io.write_ipc_stream, arrow_io.write_ipc):
+            write(table, folder / "whole.arrow")
+            self.whole.append((".arrow", (folder / "whole.arrow").read_bytes()))
+
+    def one(self, chance: random.Random) -> None:
+        ending, data = chance.choice(self.whole)
+        for _ in range(chance.randint(1, 3)):
+            end = max(0, len(data) - 2000)  # where the footer says what is where
+            at = chance.choice((0, end, chance.randrange(len(data) + 1)))
+            data = data[:at] + Damage(chance).mutated_bytes(data[at:] or b"x")
+        path = self.write(f"t{ending}", data or b"x")
+        opened(parse({"format": 1, "model": {"name": "mlp"}, "data": {"kind": "table", "path": str(path)}}))

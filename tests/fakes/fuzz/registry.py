@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.fakes.fuzz.archives import Archives
 from tests.fakes.fuzz.cloud import Bucket, Http
-from tests.fakes.fuzz.data import Jobs, Lines, Pictures, Shards, Tables
+from tests.fakes.fuzz.data import Columnar, Jobs, Lines, Pictures, Shards, Tables
 from tests.fakes.fuzz.logs import Logs
 from tests.fakes.fuzz.plans import Compared, Plans
 from tests.fakes.fuzz.programs import Programs
@@ -19,6 +19,7 @@ TARGETS: dict[str, type[Base]] = {
     "jobs": Jobs,
     "tables": Tables,
     "lines": Lines,
+    "columnar": Columnar,
     "pictures": Pictures,
     "shards": Shards,
     "events": Events,

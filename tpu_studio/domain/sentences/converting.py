@@ -69,7 +69,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-unknown-kind": lambda f: Sentence(
         f"{_path(f)} is no data that we know",
-        f"Known are folders of pictures, tables (.csv, .jsonl), texts (.txt) and converted data. {DATA_UNTOUCHED}",
+        f"Known are folders of pictures, tables (.csv, .jsonl, .parquet), texts (.txt) and converted data. {DATA_UNTOUCHED}",
         HUB_FOLDER if f.raw("weights") is True else "Choose the kind yourself, or other data.",
     ),
     "data-single-picture": lambda f: Sentence(

@@ -47,11 +47,29 @@ ERRORS: dict[str, Entry] = {
         "Save it with the columns that count.",
     ),
     "data-parquet": lambda f: Sentence(
-        f"{_path(f)} is a Parquet file, which is not read yet", DATA_UNTOUCHED, f"Save it otherwise: {AS_CSV}."
+        f"{_path(f)} cannot be read by this copy of TPU Studio",
+        f"What reads Parquet and Arrow files is not installed with it. {DATA_UNTOUCHED}",
+        f"Install it anew; or save the table otherwise: {AS_CSV}.",
+    ),
+    "data-parquet-damaged": lambda f: Sentence(
+        f"{_path(f)} is damaged, or no Parquet or Arrow file",
+        f"It could not be read to its end, in a process of its own, which takes at most 4 GB of memory. {DATA_UNTOUCHED}",
+        f"Copy it again from where it came. If it opens elsewhere, save it otherwise: {AS_CSV}.",
+    ),
+    "data-shards-differ": lambda f: Sentence(
+        f"The files of {_path(f)} do not have the same columns",
+        f"{f.file('shard', 'One of them')} has other ones than {f.file('first', 'the first')}; together they would be no table. "
+        f"{DATA_UNTOUCHED}",
+        "Choose one of the files, or a folder with those that belong together.",
     ),
 }
 
 FINDINGS: dict[str, Entry] = {
+    "other-splits": lambda f: Sentence(
+        "Only the rows for training are read",
+        f"Also there, and left out: {f.text('splits', 'other splits')}. What is kept aside is chosen from the rows for training.",
+        "To learn from others, choose their file or folder.",
+    ),
     "nested-column": lambda f: Sentence(
         f"“{f.text('column', 'A column')}” holds lists or objects",
         (f"The first stands in line {f.text('line')}. " if f.raw("line") else "")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from tpu_studio.data import textlayout
 from tpu_studio.domain import figures
 from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.button import Button
@@ -157,7 +158,7 @@ class DataSection(FoldingSection):
         told = what_is(path)
         kind = told.data_kind if told.kind == "data" and told.data_kind else self.zone.kind
         chosen = kinds.find(self.zone.kind)
-        if chosen and chosen.source == "file" and path.is_file():
+        if chosen and chosen.source == "file" and (path.is_file() or textlayout.has_shards(path)):
             kind = chosen.id
         self._model.choose_data(kind or kinds.IDS[0], path)
 
@@ -166,7 +167,8 @@ def _both_read(job: Job, kind: str) -> bool:
     """Whether the file that was chosen is one that data of *kind* can be as well: a table of texts."""
     now, then = kinds.find(job.data.kind), kinds.by_id(kind)
     alike = now is not None and {now.example, then.example} == {"row", "text"}
-    return alike and str(job.data.path or "").lower().endswith(kinds.first(lambda kind: kind.has_rows).endings)
+    path = draft.absolute(job, "data.path")
+    return alike and path is not None and (path.suffix.lower() in textlayout.TABLES or textlayout.has_shards(path))
 
 
 def _kept(count: int, noun: str) -> str:

@@ -23,7 +23,7 @@ from tpu_studio.wire.resources import resource_path
 SAMPLE = "A sample that comes with TPU Studio"
 ANY = (
     "Drop a folder or file here",
-    "A folder of pictures, a table (.csv, .jsonl) or a text (.txt).",
+    "A folder of pictures, a table (.csv, .jsonl, .parquet) or a text (.txt).",
     "Choose a folder…",
 )
 

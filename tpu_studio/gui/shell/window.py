@@ -278,7 +278,7 @@ class MainWindow(QMainWindow):
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(
             [
-                "What TPU Studio opens (*.tpujob *.csv *.tsv *.jsonl *.txt *.html plan.json dataset.json)",
+                "What TPU Studio opens (*.tpujob *.csv *.tsv *.jsonl *.parquet *.txt *.html plan.json dataset.json)",
                 "All files (*)",
             ]
         )

@@ -1,0 +1,151 @@
+"""The process that reads Parquet and Arrow files for `columnar`: rows of text cells, as CSV would hold them, to a file.
+
+Its last line on standard output tells how it ended. Its memory is bounded where the system can (Linux): files that
+unpack without end, and damaged ones, end it and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, BinaryIO
+
+MOST_BYTES = 4 * 2**30  # of memory
+FREE_BYTES = 2**30  # of the disk, that are left to others
+BATCH_ROWS = 512
+NESTED: list[object] = []  # a cell that holds no plain value, as JSON lines tell it
+FILE_MAGIC = b"ARROW1"  # of an Arrow file with a footer; others are streams
+INFINITE = (float("inf"), float("-inf"))
+
+
+def main(out: Path, shards: Sequence[Path]) -> int:
+    """Exit code 0 when all is written."""
+    told: dict[str, object]
+    try:
+        bound_memory()
+        told = {"rows": write(out, shards)}
+    except Refusal as refusal:
+        told = {"error": refusal.id, "facts": refusal.facts}
+    except ImportError as error:
+        told = {"error": "data-parquet", "facts": {"raw": str(error)[:200]}}
+    except OSError as error:
+        told = {"error": "data-unreadable", "facts": {"raw": str(error)[:200]}}
+    except BaseException as error:  # noqa: BLE001  # the boundary of a process: the library's panics are no Exception
+        told = {"error": "data-parquet-damaged", "facts": {"raw": f"{type(error).__name__}: {error}"[:200]}}
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+    return 0 if "rows" in told else 1
+
+
+class Refusal(Exception):
+    """Ends the reading with an error of `DataError`'s ids."""
+
+    def __init__(self, id: str, **facts: object) -> None:
+        super().__init__(id)
+        self.id, self.facts = id, facts
+
+
+def bound_memory() -> None:
+    if sys.platform == "linux":
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = MOST_BYTES if hard == resource.RLIM_INFINITY else min(MOST_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def write(out: Path, shards: Sequence[Path]) -> int:
+    """How many rows were written. Raises Refusal, ImportError, OSError, and whatever the library does."""
+    names: list[str] = []
+    rows = 0
+    with open(out, "wb") as file:
+        for shard in shards:
+            reader = _reader(shard)
+            found = list(reader.schema.names)
+            if not found:
+                raise Refusal("data-empty", others=0)
+            if not names:
+                names = found
+                _put(file, [names])
+            elif found != names:
+                raise Refusal("data-shards-differ", shard=shard.name, first=shards[0].name)
+            for batch in reader:
+                _put(file, zip(*map(_cells, batch.columns), strict=True))
+                rows += batch.num_rows
+                if (rows // BATCH_ROWS) % 64 == 0 and shutil.disk_usage(out.parent).free < FREE_BYTES:
+                    raise Refusal("data-disk-full", path=str(out.parent), needed=FREE_BYTES)
+    return rows
+
+
+def _put(file: BinaryIO, rows: Any) -> None:
+    import orjson
+
+    file.write(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
+
+
+def _reader(shard: Path) -> Any:
+    import arro3.io
+
+    if shard.suffix.lower() == ".arrow":
+        with open(shard, "rb") as file:
+            whole = file.read(len(FILE_MAGIC)) == FILE_MAGIC
+        return (arro3.io.read_ipc if whole else arro3.io.read_ipc_stream)(shard)
+    return arro3.io.read_parquet(shard, batch_size=BATCH_ROWS)
+
+
+def _cells(column: Any) -> list[object]:
+    """One column of a batch, each cell as the text that CSV would hold, None or `NESTED`."""
+    values = column.to_pylist()
+    if "Float32" in str(column.type) or "Float16" in str(column.type):
+        return [None if value is None else _short(value) for value in values]
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {str} or not kinds:
+        return values  # type: ignore[no-any-return]
+    if kinds in ({int}, {float}) and not any(value in INFINITE for value in values):
+        return _numbers(values)
+    return [None if value is None else TEXTS.get(type(value), _nested)(value) for value in values]
+
+
+def _numbers(values: list[Any]) -> list[object]:
+    """Three times as fast as `repr` of each. What is no number is null."""
+    import orjson
+
+    return [None if text == "null" else text for text in orjson.dumps(values).decode()[1:-1].split(",")]
+
+
+def _nested(value: object) -> object:
+    return NESTED
+
+
+def _short(value: float) -> str:
+    """As few digits as tell it from other numbers of its width."""
+    import numpy as np
+
+    return str(np.float32(value))
+
+
+def _letters(value: bytes) -> object:
+    """Old writers keep texts as bytes; others keep pictures so."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return NESTED
+
+
+TEXTS: dict[type, Callable[[Any], object]] = {
+    str: lambda value: value,
+    int: str,
+    bool: str,
+    float: repr,
+    Decimal: lambda value: format(value, "f"),
+    date: lambda value: value.isoformat(),
+    datetime: lambda value: value.isoformat(sep=" "),
+    time: lambda value: value.isoformat(),
+    timedelta: lambda value: repr(value.total_seconds()),
+    bytes: _letters,
+}
