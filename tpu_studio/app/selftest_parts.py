@@ -182,6 +182,24 @@ def workers() -> str:
     return f"{len(found)} worker {'process' if len(found) == 1 else 'processes'} answered"
 
 
+def parquet() -> str:
+    """Tables in Parquet are read by a process of our own, with a library that has to have travelled."""
+    import arro3.core
+    import arro3.io
+
+    from tpu_studio.data.columnar import rows_of
+    from tpu_studio.data.watching import Watch
+
+    path = home_folder() / "numbers.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    numbers = arro3.core.Array(list(range(100)), arro3.core.DataType.int64())
+    arro3.io.write_parquet(arro3.core.Table.from_pydict({"number": numbers}), path, compression="zstd(1)")
+    lines = rows_of(path, Watch()).file.read_text("utf-8").splitlines()
+    if (lines[0], lines[-1], len(lines)) != ('["number"]', '["99"]', 101):
+        raise RuntimeError(f"its rows came out as {lines[:2]} and {len(lines) - 2} more")
+    return "100 rows came back as they were"
+
+
 def small_job() -> str:
     """Train the digits for one epoch on this computer, from the plan to the written model."""
     from tpu_studio.app.compose import compose
@@ -245,6 +263,7 @@ PARTS: tuple[Part, ...] = (
     ("window", window),
     ("other programs", other_programs),
     ("worker processes", workers),
+    ("parquet", parquet),
     ("keyring", selftest_cloud.keyrings),
     ("program of VMs", selftest_cloud.vm_program),
     ("practice cloud", selftest_cloud.practice_cloud),

@@ -204,7 +204,7 @@ BAD_DATA: dict[str, tuple[Callable[[Path], Path], dict[str, Any], str, dict[str,
     "parquet": (
         lambda at: Path((at / "a.parquet").write_bytes(b"PAR1" + b"\0" * 90) and at / "a.parquet"),
         {},
-        "data-parquet",
+        "data-parquet-damaged",
         {},
     ),
     "not sorted": (
