@@ -73,7 +73,7 @@ _PLACES = (
         tab="This computer",
         promise=(
             "Everything stays on this computer",
-            "Always. Your data is not copied anywhere; the model and the charts are saved in the run's folder.",
+            "Always. Your data does not leave it; the model and the charts are saved in the run's folder.",
         ),
         stay="No: train on this computer.",
     ),

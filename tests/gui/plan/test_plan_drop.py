@@ -57,7 +57,7 @@ def test_choosing_begins_in_the_persons_own_folder_then_beside_the_last_data(qtb
         dialog.deleteLater()
 
 
-def test_texts_are_chosen_as_a_file_or_as_a_folder(qtbot: QtBot) -> None:
+def test_tables_and_texts_are_chosen_as_a_file_or_as_a_folder(qtbot: QtBot) -> None:
     zone = DropZone()
     qtbot.addWidget(zone)
     zone.show()
@@ -65,7 +65,7 @@ def test_texts_are_chosen_as_a_file_or_as_a_folder(qtbot: QtBot) -> None:
     for kind in ("images", "table", "text"):
         zone.set_kind(kind)
         shown[kind] = zone.folder.isVisible()
-    assert shown == {"images": False, "table": False, "text": True}
+    assert shown == {"images": False, "table": True, "text": True}
     for button, mode in (
         (zone.button, QFileDialog.FileMode.ExistingFile),
         (zone.folder, QFileDialog.FileMode.Directory),
@@ -73,6 +73,8 @@ def test_texts_are_chosen_as_a_file_or_as_a_folder(qtbot: QtBot) -> None:
         button.click()
         dialog = zone.window().findChild(QFileDialog)
         assert dialog is not None and dialog.fileMode() == mode
+        if mode == QFileDialog.FileMode.ExistingFile:
+            assert {"*.csv", "*.jsonl", "*.parquet"} <= set(dialog.nameFilters()[0].split("(")[1].strip(")").split())
         dialog.setParent(None)
         dialog.deleteLater()
 

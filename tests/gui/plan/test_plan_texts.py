@@ -41,3 +41,20 @@ def test_a_table_that_was_chosen_stays_when_it_is_to_be_text(
         assert (world.view.job.data.kind, world.view.job.data.path) == (kind, kept)
         if kind == "text":
             assert world.view.job.model.name == "text-classifier"
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet", "set/data/train-00000-of-00001.parquet"])
+def test_a_table_may_be_json_lines_parquet_or_a_folder_of_it_and_stays_when_it_is_to_be_text(
+    name: str, qtbot: QtBot, page: PlanPage, world: World, tmp_path: Path
+) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text('{"size": 1, "price": 2}\n' * 20)
+    path = tmp_path / name.split("/")[0]
+    page.data_section.zone.chosen.emit(path)
+    assert (world.view.job.data.kind, world.view.job.data.path) == ("table", str(path))
+    world.model.open_section("data")
+    qtbot.mouseClick(page.data_section.kinds.card("text"), Qt.MouseButton.LeftButton)
+    assert (world.view.job.data.kind, world.view.job.data.path) == ("text", str(path))
+    assert world.view.job.model.name == "text-classifier"
+    page.data_section.zone.chosen.emit(path)  # again: the kind that was chosen holds
+    assert world.view.job.data.kind == "text"

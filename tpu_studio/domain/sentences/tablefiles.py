@@ -53,7 +53,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-parquet-damaged": lambda f: Sentence(
         f"{_path(f)} is damaged, or no Parquet or Arrow file",
-        f"It could not be read to its end, in a process of its own, which takes at most 4 GB of memory. {DATA_UNTOUCHED}",
+        f"It could not be read to its end, or unpacks to more memory than there is. {DATA_UNTOUCHED}",
         f"Copy it again from where it came. If it opens elsewhere, save it otherwise: {AS_CSV}.",
     ),
     "data-shards-differ": lambda f: Sentence(
