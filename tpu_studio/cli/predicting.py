@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 from typing import Any
 
 from tpu_studio.cli.output import Output, table
@@ -20,7 +21,9 @@ def predict(arguments: Arguments, output: Output) -> int:
     """Exit code 0; 2 when none of the items could be answered."""
     from tpu_studio.local.computer import trainer_environment
 
-    items = [*map(_readable, arguments.items), *_row(arguments.row)]
+    files = [_readable(item) for item in arguments.items]
+    given = dict(zip(files, arguments.items, strict=True))
+    items = [*files, *_row(arguments.row)]
     if not items and not arguments.prompt and arguments.samples < 1:
         raise BadInput(
             "command-line",
@@ -54,6 +57,8 @@ def predict(arguments: Arguments, output: Output) -> int:
     )  # in the person's own working folder, which the files may be named from; no module comes from there (-P)
     answers = _answers(done)
     for answer in answers:
+        if "item" in answer:
+            answer["item"] = _as_given(str(answer["item"]), given)
         if str(answer.get("item")) in labels:
             answer["label"] = labels[str(answer["item"])]
     output.answer({"run": folder.name, "answers": answers}, _as_text(answers))
@@ -69,6 +74,12 @@ def _readable(item: str) -> str:
 
     path = Path(item)
     return str(columnar.rows_of(path, Watch()).file) if columnar.is_columnar(path) and path.exists() else item
+
+
+def _as_given(item: str, given: Mapping[str, str]) -> str:
+    """What the person called it, where its rows were read from elsewhere (`_readable`)."""
+    elsewhere = next((file for file, named in given.items() if file != named and item.startswith(f"{file}:")), "")
+    return given[elsewhere] + item[len(elsewhere) :] if elsewhere else item
 
 
 def _samples(count: int, plan: Plan) -> dict[str, str]:

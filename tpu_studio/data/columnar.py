@@ -41,7 +41,7 @@ class Rows:
 
 
 def is_columnar(path: Path) -> bool:
-    return path.suffix.lower() in COLUMNAR or (path.is_dir() and has_shards(path))
+    return path.suffix.lower() in COLUMNAR or (os.path.isdir(path) and has_shards(path))
 
 
 def rows_of(path: Path, watch: Watch) -> Rows:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
-from tpu_studio.cli.predicting import _as_text, _row
+import arro3.core as arrow
+import arro3.io as arrow_io
+import pytest
+
+from tpu_studio.cli.predicting import _as_given, _as_text, _readable, _row
 
 
 def test_a_row_is_sent_as_it_was_typed_for_the_table_knows_what_a_comma_is() -> None:
@@ -21,3 +26,19 @@ def test_what_was_not_understood_stands_beside_its_answer_only() -> None:
     assert "Not understood" not in second
     sorts = [{"item": "x", "classes": [{"name": "no", "probability": 0.75}], "unread": [["plan", "gold"]]}]
     assert _as_text(sorts).endswith("75%  Not understood, so left out: plan “gold”.")
+
+
+def test_a_parquet_file_is_asked_about_as_its_rows_and_answered_under_its_own_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine has nothing to read it with."""
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+    column = arrow.Array([1, 2], arrow.DataType.int64())
+    arrow_io.write_parquet(arrow.Table.from_pydict({"size": column}), tmp_path / "new.parquet")
+    rows = _readable(str(tmp_path / "new.parquet"))
+    assert Path(rows).read_text() == '["size"]\n["1"]\n["2"]\n'
+    given = {rows: "new.parquet", "other.csv": "other.csv"}
+    items = [f"{rows}:2", "other.csv:1", '{"size": 3}']
+    assert [_as_given(item, given) for item in items] == ["new.parquet:2", "other.csv:1", '{"size": 3}']
+    for item in (*items[1:], '{"size": ' + "9" * 5000 + "}"):
+        assert _readable(item) == item
