@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 from tests.fakes.waiting import PATIENCE_S
+from tests.trainer.warm import Forked, Server
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGUN = ROOT / "tests" / "fakes" / "engine_program.py"
+Program = Forked | subprocess.Popen[bytes]
 QUICKLY_COMPILED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 """For TensorFlow's XLA what JAX_DISABLE_MOST_OPTIMIZATIONS is for JAX's (tests/conftest.py)."""
 
@@ -40,11 +46,39 @@ def environment(backend: str) -> dict[str, str]:
     }
 
 
-def run_in_engine(program: Path, *arguments: str, backend: str = "tensorflow") -> Any:
-    """The JSON value on the last line of what *program* prints."""
-    argv = [str(engine_python()), str(BEGUN), str(program), *arguments]
-    done = subprocess.run(
-        argv, env=environment(backend), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+@functools.cache
+def warm(framework: str) -> Server:
+    return Server(engine_python(), framework, environment(framework))
+
+
+def begin(
+    argv: Sequence[str], around: Mapping[str, str], framework: str, stderr: IO[bytes], *, cold: bool = False
+) -> Program:
+    """A script and its arguments in the engine's Python, with pipes to and from it.
+
+    Args:
+        around: Its environment.
+        framework: The one that it imports, which is there already where it can be (`tests.trainer.warm`).
+        cold: A start that is what it is for a person.
+    """
+    if sys.platform == "linux" and not cold and warm(framework).serves(around):
+        return warm(framework).fork(argv, around, stderr)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [str(engine_python()), *argv], env=around, stdin=pipe, stdout=pipe, stderr=stderr, bufsize=0
     )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def run_in_engine(program: Path, *arguments: str, backend: str = "tensorflow", cold: bool = False) -> Any:
+    """The JSON value on the last line of what *program* prints."""
+    argv = [str(BEGUN), str(program), *arguments]
+    with tempfile.TemporaryFile() as stderr:
+        process = begin(argv, environment(backend), backend, stderr, cold=cold)
+        assert process.stdin is not None and process.stdout is not None
+        with process.stdin, process.stdout:
+            process.stdin.close()
+            told = process.stdout.read()
+        code = process.wait(PATIENCE_S)
+        stderr.seek(0)
+        assert code == 0, stderr.read()[-4000:].decode(errors="replace")
+    return json.loads(told.decode().strip().splitlines()[-1])

@@ -32,13 +32,13 @@ def test_killed_at_any_moment_and_resumed_gives_the_same_losses_bit_for_bit(
 ) -> None:
     plan = planned(model, framework=framework, steps=steps, checkpoint_every=every, evaluate_every=every * 2)
     anew = {"JAX_ENABLE_COMPILATION_CACHE": "0" if model is DIGITS else "1"}  # compiled again is the same, too
-    whole = train(put(tmp_path / "whole", plan), **anew)
+    whole = train(put(tmp_path / "whole", plan), cold=True, **anew)
 
-    killed = Training(put(tmp_path / "killed", plan), environment=anew)
+    killed = Training(put(tmp_path / "killed", plan), environment=anew, cold=True)
     with killed:
         killed.until(lambda event: event["kind"] == "checkpoint" and event["step"] >= steps // 3)
         killed.kill()
-    resumed = train(tmp_path / "killed", 2, **anew)
+    resumed = train(tmp_path / "killed", 2, cold=True, **anew)
 
     resume = resumed.kinds("resume")[0]
     assert resume["attempt"] == 2

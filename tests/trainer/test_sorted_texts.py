@@ -73,7 +73,8 @@ def test_published_weights_give_the_published_likeness() -> None:
 
 
 def test_tokens_are_learned_alike_in_every_process_and_stand_for_any_text() -> None:
-    one, other = (run_in_engine(PROGRAM, "learned", backend="jax") for _ in range(2))
+    # Cold: Python hashes otherwise in each.
+    one, other = (run_in_engine(PROGRAM, "learned", backend="jax", cold=True) for _ in range(2))
     assert one == other
     assert one["vocabulary"] <= 512 and one["pieces"] == 4
     assert one["texts"] == ["The quick brown fox", "中文 é 🦊"]

@@ -31,6 +31,7 @@ def team(
     *,
     devices: int = WORKERS,
     check: str = "",
+    cold: bool = False,
     **training: Any,
 ) -> Iterator[list[Training]]:
     """A trainer for each worker, each with a run folder of its own, as on machines of their own."""
@@ -45,6 +46,7 @@ def team(
                     put(folder / f"w{worker}", plan),
                     environment=reading(folder / f"w{worker}", check if worker else ""),
                     options=("--worker", str(worker), "--workers", str(WORKERS), "--coordinator", coordinator),
+                    cold=cold,
                 )
             )
             for worker in range(WORKERS)
@@ -54,7 +56,7 @@ def team(
 def test_two_workers_train_what_one_trains_with_the_same_global_batch(tmp_path: Path) -> None:
     rhythm = {"steps": 64, "evaluate_every": 32, "checkpoint_every": 32}
     alone = train(put(tmp_path / "alone", planned(devices=WORKERS, framework="jax", **rhythm)))
-    with team(tmp_path, **rhythm) as workers:
+    with team(tmp_path, cold=True, **rhythm) as workers:
         outcomes = [worker.outcome() for worker in workers]
     assert [outcome["reason"] for outcome in outcomes] == ["completed"] * WORKERS
     one, both = curve(alone), curve(workers[0])

@@ -260,7 +260,7 @@ def test_a_stop_is_heard_at_once_and_keeps_or_drops_what_was_trained(tmp_path: P
 
 
 def test_a_stop_before_the_first_step_ends_it_too(tmp_path: Path) -> None:
-    training = Training(put(tmp_path, planned(**LONG)))
+    training = Training(put(tmp_path, planned(**LONG)), cold=True)
     with training:
         training.until(lambda event: event["kind"] == "phase")
         training.tell(verb="stop", keep=True)

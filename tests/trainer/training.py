@@ -6,7 +6,6 @@ import json
 import os
 import queue
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,10 +15,11 @@ from typing import Any
 
 from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S
-from tests.trainer.in_engine import ROOT, engine_python, environment
+from tests.trainer.in_engine import ROOT, begin, environment
 from tpu_studio.data.look import look
 from tpu_studio.wire import events as codec
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
 
@@ -52,7 +52,8 @@ def put(folder: Path, plan: Plan) -> Path:
 class Training:
     """One attempt as a process. Use as a context: what still runs at the end is killed.
 
-    Its result has no SavedModel unless it is *whole*: `light_engine` says why.
+    Its result has no SavedModel unless it is *whole*: `light_engine` says why. *cold* or whole, its framework is
+    imported as it is for a person (`tests.trainer.warm`).
     """
 
     run: Path
@@ -60,11 +61,11 @@ class Training:
     environment: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     whole: bool = False
+    cold: bool = False
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def __enter__(self) -> Training:
         argv = [
-            str(engine_python()),
             *(("-m", "tpu_studio.trainer") if self.whole else (str(LIGHT),)),
             "train",
             "--run",
@@ -74,15 +75,9 @@ class Training:
             *self.options,
         ]
         self._stderr = open(self.run / f"stderr-{self.attempt}.txt", "wb")
-        env = {name: value for name, value in environment("tensorflow").items() if name != "KERAS_BACKEND"}
-        self.process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            bufsize=0,
-            env=env | dict(self.environment),
-        )
+        around = {name: value for name, value in environment("tensorflow").items() if name != "KERAS_BACKEND"}
+        around |= self.environment
+        self.process = begin(argv, around, self._framework(), self._stderr, cold=self.cold or self.whole)
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
@@ -96,6 +91,13 @@ class Training:
         for pipe in (self.process.stdin, self.process.stdout, self._stderr):
             if pipe is not None:
                 pipe.close()
+
+    def _framework(self) -> str:
+        """The one of its plan; of one that cannot be read, none is imported."""
+        try:
+            return str(plans.read(self.run).framework)
+        except RunError:
+            return "jax"
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -144,9 +146,9 @@ class Training:
         return [event for event in self.events if event["kind"] == kind]
 
 
-def train(run: Path, attempt: int = 1, *, whole: bool = False, **env: str) -> Training:
+def train(run: Path, attempt: int = 1, *, whole: bool = False, cold: bool = False, **env: str) -> Training:
     """Run one attempt to its end."""
-    training = Training(run, attempt, env, whole=whole)
+    training = Training(run, attempt, env, whole=whole, cold=cold)
     with training:
         training.outcome()
     return training
