@@ -15,7 +15,7 @@ from tpu_studio.workflow.cloudruns import acts, offer
 from tpu_studio.workflow.cloudruns.driver import Driver
 
 NO_PRICE = replace(cloud_plan(place="cloud"), price=None)
-NO_PRICE = replace(NO_PRICE, limits=replace(NO_PRICE.limits, money_usd=2.0, hours=40.0))
+NO_PRICE = replace(NO_PRICE, limits=replace(NO_PRICE.limits, money_usd=2.0, hours=8.0))
 
 
 def driven(home: Path, sky: Sky, plan: Plan) -> tuple[float, list[str]]:
@@ -26,7 +26,7 @@ def driven(home: Path, sky: Sky, plan: Plan) -> tuple[float, list[str]]:
     while not sky.nodes:
         there.turn()
     began = sky.now
-    while sky.nodes and sky.now < began + 50 * 3600.0:
+    while sky.nodes and sky.now < began + 12 * 3600.0:
         there.turn()
         sky.pass_time(600.0)
     there.die()
@@ -38,7 +38,7 @@ def driven(home: Path, sky: Sky, plan: Plan) -> tuple[float, list[str]]:
 def test_without_a_price_in_its_plan_a_cost_limit_counts_by_the_list_of_this_computer(
     desk: CloudDesk, sky: Sky
 ) -> None:
-    """$2 are 13 minutes of 8 chips at $1.20; the plan's 40 hours would be $384."""
+    """$2 are 13 minutes of 8 chips at $1.20; the plan's 8 hours would be $77."""
     hours, said = driven(desk.home, sky, NO_PRICE)
     assert hours < 1.0
     (told,) = said
@@ -51,6 +51,6 @@ def test_where_no_list_has_the_price_that_is_said_and_the_time_limit_ends_it(
     monkeypatch.setattr(offer, "listed", lambda plan: None)
     monkeypatch.setattr(acts, "listed", lambda plan: None)
     hours, said = driven(desk.home, sky, NO_PRICE)
-    assert 39.0 < hours < 42.0
+    assert 7.0 < hours < 10.0
     (told,) = said
     assert "cannot count" in told
