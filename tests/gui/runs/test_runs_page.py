@@ -1,5 +1,6 @@
 """The Runs page: finding, sorting, opening, choosing, deleting with undo."""
 
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,6 +9,9 @@ from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
+from tests.fakes.plans import plan
+from tests.fakes.studio import Studio
+from tests.gui.studios import open_studio
 from tests.unit.viewmodels.test_runs import DONE
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
@@ -26,11 +30,26 @@ from tpu_studio.viewmodels.runrows import rows_of
 from tpu_studio.viewmodels.runs import RunsView
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A home with two finished runs, "apple" and "birch"."""
+    there = Studio(tmp_path_factory.mktemp("trained"), "--steps", "5")
+    for name in ("apple", "birch"):
+        there.wait(there.runs.launch(plan(name=name, steps=5)))
+    there.close()
+    return there.home
+
+
+@pytest.fixture
+def studio(trained, home, qtbot):
+    shutil.copytree(trained, home, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.db*"))
+    with open_studio(qtbot, home) as opened:
+        yield opened
+
+
 @pytest.fixture
 def page(studio, qtbot):
-    """The Runs page with two finished runs, "apple" and "birch"."""
-    for run in [studio.launch(name, "--step-s", "0.001", steps=5) for name in ("apple", "birch")]:
-        studio.wait_over(run)
+    """The Runs page with the runs that were `trained`."""
     studio.shell.go("runs")
     qtbot.waitUntil(lambda: len(studio.page.table.runs.rows) == 2)
     return studio.page
