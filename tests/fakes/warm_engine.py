@@ -102,8 +102,13 @@ def become(told: dict[str, Any], made: dict[str, str]) -> None:
     os.chdir(told["folder"])
     sys.modules["numpy"].random.seed()  # no two programs draw the same
     sys.argv[:] = told["argv"]
-    sys.path[0] = str(Path(sys.argv[0]).parent)
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    if sys.argv[0] == "-m":
+        del sys.argv[0]
+        sys.path[0] = os.getcwd()
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = str(Path(sys.argv[0]).parent)
+        runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 if __name__ == "__main__":

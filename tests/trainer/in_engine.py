@@ -54,7 +54,7 @@ def warm(framework: str) -> Server:
 def begin(
     argv: Sequence[str], around: Mapping[str, str], framework: str, stderr: IO[bytes], *, cold: bool = False
 ) -> Program:
-    """A script and its arguments in the engine's Python, with pipes to and from it.
+    """A script or a module (``-m``) and its arguments in the engine's Python, with pipes to and from it.
 
     Args:
         around: Its environment.
@@ -69,16 +69,23 @@ def begin(
     )
 
 
-def run_in_engine(program: Path, *arguments: str, backend: str = "tensorflow", cold: bool = False) -> Any:
-    """The JSON value on the last line of what *program* prints."""
-    argv = [str(BEGUN), str(program), *arguments]
+def done_in_engine(
+    argv: Sequence[str], around: Mapping[str, str], framework: str, *, cold: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """What `begin` begins, given nothing and waited for."""
     with tempfile.TemporaryFile() as stderr:
-        process = begin(argv, environment(backend), backend, stderr, cold=cold)
+        process = begin(argv, around, framework, stderr, cold=cold)
         assert process.stdin is not None and process.stdout is not None
         with process.stdin, process.stdout:
             process.stdin.close()
             told = process.stdout.read()
         code = process.wait(PATIENCE_S)
         stderr.seek(0)
-        assert code == 0, stderr.read()[-4000:].decode(errors="replace")
-    return json.loads(told.decode().strip().splitlines()[-1])
+        return subprocess.CompletedProcess([*argv], code, told.decode(), stderr.read().decode(errors="replace"))
+
+
+def run_in_engine(program: Path, *arguments: str, backend: str = "tensorflow", cold: bool = False) -> Any:
+    """The JSON value on the last line of what *program* prints."""
+    done = done_in_engine([str(BEGUN), str(program), *arguments], environment(backend), backend, cold=cold)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.strip().splitlines()[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S
-from tests.trainer.in_engine import environment
+from tests.trainer.in_engine import done_in_engine, engine_python, environment
 from tpu_studio.data.look import look
 from tpu_studio.domain import jobfile
 from tpu_studio.local.engine import compiler, tf_compiler
@@ -66,15 +67,20 @@ def ask(
     question = tmp_path / "question.json"
     asked = {"plan": replace(plan, place="cloud").to_json(), "target": target, "build_limit_s": ENGINE_LIMIT_S} | more
     question.write_text(json.dumps(asked))
-    done = subprocess.run(
-        [str(python), "-m", "tpu_studio.trainer.check", "--question", str(question)],
-        env=environment(plan.framework),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=ENGINE_LIMIT_S,
-        check=False,
-    )
+    argv, around = ["-m", "tpu_studio.trainer.check", "--question", str(question)], environment(plan.framework)
+    if python == engine_python() and plan.framework == "jax":  # what TensorFlow asks before it is imported is set there
+        with contextlib.chdir(tmp_path):
+            done = done_in_engine(argv, around, "jax")
+    else:
+        done = subprocess.run(
+            [str(python), *argv],
+            env=around,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=ENGINE_LIMIT_S,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr[-3000:]
     told = [json.loads(line) for line in done.stdout.splitlines()]
     return {line["answer"]: line for line in told if "answer" in line}

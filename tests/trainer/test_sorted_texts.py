@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.trainer.in_engine import engine_python, environment, run_in_engine
+from tests.trainer.in_engine import done_in_engine, environment, run_in_engine
 from tests.trainer.training import Training, curve, planned, put
 from tpu_studio.wire.plan import Plan
 
@@ -49,8 +48,8 @@ def train(run: Path, attempt: int = 1) -> Training:
 
 
 def asked(run: Path, *items: str) -> dict[str, Any]:
-    argv = [str(engine_python()), "-m", "tpu_studio.trainer.predict", "--run", str(run), "--json", *items]
-    done = subprocess.run(argv, env=environment("jax"), capture_output=True, text=True, check=False)
+    argv = ["-m", "tpu_studio.trainer.predict", "--run", str(run), "--json", *items]
+    done = done_in_engine(argv, environment("jax"), "jax")
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
 

@@ -13,7 +13,7 @@ import pytest
 from tests.fakes.looks import DIGITS, HANDS, LAPTOP, NOW, job
 from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S
-from tests.trainer.in_engine import engine_python, environment
+from tests.trainer.in_engine import done_in_engine, engine_python, environment
 from tests.trainer.training import planned
 from tpu_studio.wire import plan as plans
 
@@ -40,8 +40,8 @@ def test_a_model_is_described_with_pictures_of_the_size_that_it_is_trained_with(
     assert (plan.job["data.image_size"], HANDS.input_shape) == (32, (64, 64, 3))
     file = tmp_path / "plan.json"
     file.write_bytes(plans.dumps(plan))
-    argv = [str(engine_python()), "-m", "tpu_studio.trainer", "inspect", "--plan", str(file)]
-    done = subprocess.run(argv, env=environment("jax"), capture_output=True, text=True, timeout=PATIENCE_S)
+    argv = ["-m", "tpu_studio.trainer", "inspect", "--plan", str(file)]
+    done = done_in_engine(argv, environment("jax"), "jax")
     assert done.returncode == 0, done.stderr[-4000:]
     told = json.loads(done.stdout)
     assert told["params"] == plan.memory.params
@@ -68,8 +68,8 @@ def inspected(tmp_path: Path, framework: str, body: str = LOOPS) -> dict[str, An
     plan = make_plan(asked, DIGITS, now=NOW, computer=LAPTOP, consent=hashlib.sha256(source.encode()).hexdigest())
     file = tmp_path / "plan.json"
     file.write_bytes(plans.dumps(plan))
-    argv = [str(engine_python()), "-m", "tpu_studio.trainer", "inspect", "--plan", str(file)]
-    done = subprocess.run(argv, env=environment(framework), capture_output=True, text=True, timeout=PATIENCE_S)
+    argv = ["-m", "tpu_studio.trainer", "inspect", "--plan", str(file)]
+    done = done_in_engine(argv, environment(framework), framework)
     assert done.returncode == 0, done.stderr[-4000:]
     told: dict[str, Any] = json.loads(done.stdout)
     return told

@@ -74,7 +74,7 @@ class Server:
         return all(environment.get(name) == self._environment.get(name) for name in names - {ASKED_FOR})
 
     def fork(self, argv: Sequence[str], environment: Mapping[str, str], stderr: IO[bytes]) -> Forked:
-        """A program, as `python *argv*` would be it: a script and its arguments."""
+        """A program, as `python *argv*` would be it: a script or ``-m`` with a module, and its arguments."""
         told = {"argv": [*argv], "environment": {**environment}, "folder": os.getcwd()}
         mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         (reads, stdin), (stdout, writes) = os.pipe(), os.pipe()

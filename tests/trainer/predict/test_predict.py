@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.waiting import PATIENCE_S
-from tests.trainer.in_engine import ROOT, engine_python, environment
+from tests.trainer.in_engine import ROOT, done_in_engine, engine_python, environment
 from tests.trainer.results_of import OWN
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -31,9 +31,9 @@ def environ() -> dict[str, str]:
     return {name: value for name, value in environment("jax").items() if name != "KERAS_BACKEND"}
 
 
-def ask(run: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    argv = [str(engine_python()), "-m", "tpu_studio.trainer.predict", "--run", str(run), *arguments]
-    return subprocess.run(argv, env=environ(), capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+def ask(run: Path, *arguments: str, cold: bool = False) -> subprocess.CompletedProcess[str]:
+    argv = ["-m", "tpu_studio.trainer.predict", "--run", str(run), *arguments]
+    return done_in_engine(argv, environ(), "tensorflow" if run.name == "own" else "jax", cold=cold)
 
 
 class Server:
@@ -70,7 +70,7 @@ def writer(runs: Path) -> Iterator[Server]:
 
 
 def test_a_folder_of_pictures_is_answered_as_a_table_and_as_json(runs: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(ask(runs / "pictures", str(DIGITS)).stdout)))
+    rows = list(csv.DictReader(io.StringIO(ask(runs / "pictures", str(DIGITS), cold=True).stdout)))
     answers = json.loads(ask(runs / "pictures", str(DIGITS), "--json").stdout)["answers"]
     assert len(rows) == len(answers) == len(list(DIGITS.glob("*.png")))
     assert [row["answer"] for row in rows] == [answer["classes"][0]["name"] for answer in answers]
