@@ -35,7 +35,7 @@ from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, rec
 from tpu_studio.store.tails import Tails
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.events import LINE_BYTES, Event, complete_lines, is_time
+from tpu_studio.wire.events import LINE_BYTES, Event, complete_lines
 from tpu_studio.wire.jsonfile import without_collecting
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.phases import Phase
@@ -361,7 +361,7 @@ def _of_machine(path: Path, found: list[Any], usd_per_hour: float | None, *, alo
     for one in found:
         if not isinstance(one, dict) or not isinstance(kind := one.get("kind"), str) or _is_a_desktops(kind, one):
             continue
-        if is_time(t := one.get("t")) and t > latest:
+        if isinstance(t := one.get("t"), (int, float)) and t > latest:
             one = {**one, "t": latest}
         if kind in ("end", "phase", "resume"):
             one = {**one, "attempt": attempt}
