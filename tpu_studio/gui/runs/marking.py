@@ -114,7 +114,7 @@ def _room(text: str) -> str:
 class MarksStrip(QWidget):
     """Star, tags and note of one run, below the head of its page; follows the list of runs."""
 
-    def __init__(self, model: RunsViewModel, run: str, parent: QWidget | None = None) -> None:
+    def __init__(self, model: RunsViewModel, run: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._model, self._run = model, run
         self._drawn: Mark | None = None
