@@ -73,7 +73,8 @@ def features(model: Any, ids: list[list[int]], tokens: int) -> Any:
     x = np.zeros((len(ids), tokens), np.int32)
     for row, one in enumerate(ids):
         x[row, : len(one)] = one
-    return keras.Model(model.inputs, model.get_layer("features").output).predict_on_batch(x)  # one program, not hundreds
+    told = keras.Model(model.inputs, model.get_layer("features").output)
+    return told.predict_on_batch(x)  # one program, not hundreds
 
 
 def drawn() -> dict[str, object]:
