@@ -394,10 +394,7 @@ class Studio:
             self._notifying = Notifying(self)
 
     def open_sheet(self, name: str) -> None:
-        """``sweep``: everything that may cost money. ``faults``: what could go wrong, on the practice cloud.
-        ``catalogue`` and ``catalogue-practice``: what is known of TPUs, from where, and its renewal.
-        ``live-check`` and ``live-check-practice``: what the program assumes of Google, asked on the account.
-        """
+        """Over the window: all that may cost money (``sweep``), or what could go wrong in practice (``faults``)."""
         if name.startswith("catalogue"):
             from tpu_studio.gui.account.catalogue import open_catalogue
 

@@ -241,7 +241,7 @@ class PicturePanel(TryPanel):
         noun = model.state.value.facts.noun
         below = f", or press one of the {noun} below" if known else ""
         unseen = " They were kept aside: the model has never seen them." if known and known[0].kept else ""
-        super().__init__(model, f"Choose a picture that it has not seen, drop one here{below}.{unseen}")
+        super().__init__(model, f"Choose a picture that it has not seen, or drop one here{below}.{unseen}")
         self.setAcceptDrops(True)
         self.choose = Button("Choose an image…", icon="image")
         self.choose.clicked.connect(self._choose)
