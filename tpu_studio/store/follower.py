@@ -52,9 +52,9 @@ _DESKS = 2 * DESKS_AT_MOST  # as many as are brought with a run, and of those th
 _OWN = ("device", "log", "notice")
 _ATTEMPT = re.compile(r"a([0-9]{4,9})-")
 _OF_DESKTOPS = OF_DESKTOPS | {"upload", "waiting"}
+"""What desktops say of machines: a machine's own word that it is gone is none."""
 _OFTEN = ("metric", "speed", "device", "log")  # whoever says them
 _PHASES = {Phase.SETTING_UP, Phase.COMPILING, Phase.TRAINING, Phase.SAVING}  # that a machine tells of
-"""What desktops say of machines: a machine's own word that it is gone is none."""
 
 
 @dataclass(frozen=True)

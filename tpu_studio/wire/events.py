@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from tpu_studio.wire.brief import brief_fields
 
@@ -82,7 +82,9 @@ def _whole(digits: str) -> int:
 
 def _finite(digits: str) -> float:
     value = float(digits)
-    return value if math.isfinite(value) else cast("float", _refuse(digits))
+    if not math.isfinite(value):
+        raise ValueError(digits)
+    return value
 
 
 def is_spelled(line: bytes | str, record: object) -> bool:
