@@ -15,10 +15,12 @@ import pytest
 from PIL import Image
 
 from tests.fakes.making import make_plan
-from tpu_studio.data import sources
+from tpu_studio.data import sources, tablefile
 from tpu_studio.data.look import look
+from tpu_studio.data.rows import RowTally
+from tpu_studio.data.watching import Watch
 from tpu_studio.domain.sentences import say
-from tpu_studio.trainer.script import parts, refusing, writing
+from tpu_studio.trainer.script import parts, refusing, tables, writing
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, RunError
 from tpu_studio.wire.job import parse
@@ -202,3 +204,29 @@ def _why(run: Path, plan: Plan, card: dict[str, Any]) -> object:
         writing.written(run, run, plan, card)
     assert refused.value.id == "export-no-script"
     return refused.value.facts["why"]
+
+
+ROWS: list[dict[str, object]] = [
+    {"size": 1.50, "kind": "a, b", "fine": True, "price": 10},
+    {"size": -2e-3, "kind": "“Zoë”\n", "fine": None, "price": 1e3},
+    {"size": None, "kind": "", "fine": False, "price": 7},
+]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "objects.jsonl", "lists.ndjson"])
+def test_a_scripts_rows_are_the_runs_however_the_table_is_written(tmp_path: Path, name: str) -> None:
+    """Parquet becomes lists below a line of names before a run learns from it."""
+    path, names = tmp_path / name, list(ROWS[0])
+    if name == "rows.csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([names, *([one[key] for key in names] for one in ROWS)])
+    elif name == "objects.jsonl":
+        turned = [dict(reversed(one.items())) for one in ROWS[1:]]
+        path.write_text("".join(json.dumps(one) + "\n" for one in (ROWS[0], *turned, "no row")))
+    else:
+        path.write_text("".join(json.dumps(one) + "\n\n" for one in (names, *([*one.values()] for one in ROWS), [1])))
+    table = tablefile.opened(path, Watch())
+    constants, code, module = tables.file_of(path, table.names)
+    scope: dict[str, Any] = {module: {"csv": csv, "json": json}[module]}
+    exec(parts.assigned(constants) + "\n" + code, scope)
+    assert scope["read_rows"]() == list(table.read(RowTally(), Watch()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import cells, csvfile
+from tpu_studio.data import cells, csvfile, encodings
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path
+from tpu_studio.data.textlayout import RECORDS
 from tpu_studio.trainer.script import splitting
 from tpu_studio.trainer.script.parts import Constant, Part
 from tpu_studio.trainer.script.refusing import MOST_BYTES, refusal
@@ -27,19 +29,31 @@ def table(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
         raise refusal("large-data")
     numeric = tasks.by_id(plan.task).has_number
     target, answer = _target(look, data, numeric=numeric)
-    constants = (*_file(plan), *target, Constant("COLUMNS", _columns(look, data)), Constant("SIGNS", SIGNS))
+    file, rows_of_file, module = file_of(data_path(plan.job), [column.name for column in look.columns])
+    constants = (*file, *target, Constant("COLUMNS", _columns(look, data)), Constant("SIGNS", SIGNS))
     constants += (Constant("MISSING", sorted(cells.MISSING), "what stands for nothing in a cell"),)
     constants += splitting.constants(plan)
-    code = splitting.ROWS + splitting.KEPT + ROWS_OF_FILE + NUMBER + _ENCODED + answer
-    return Part(constants, code, frozenset({"csv"}))
+    code = splitting.ROWS + splitting.KEPT + rows_of_file + NUMBER + _ENCODED + answer
+    return Part(constants, code, frozenset({module}))
 
 
-def _file(plan: Plan) -> tuple[Constant, ...]:
-    path = data_path(plan.job)
-    return constants_of_file(str(path), csvfile.sniff(path))
+def file_of(path: Path, names: Sequence[str]) -> tuple[tuple[Constant, ...], str, str]:
+    """What is known of a table's file, the function that reads its rows, and the module that it takes.
+
+    Args:
+        names: Of the columns, in the order of their cells.
+    """
+    if path.suffix.lower() not in RECORDS:
+        return _constants_of_csv(str(path), csvfile.sniff(path)), _ROWS_OF_CSV, "csv"
+    constants = (
+        Constant("DATA", str(path), "one JSON object a line, or a list a line below one of names"),
+        Constant("ENCODING", encodings.detect(path)),
+        Constant("NAMES", list(names), "of the columns, in the order of their cells"),
+    )
+    return constants, _ROWS_OF_LINES, "json"
 
 
-def constants_of_file(path: str, dialect: csvfile.Dialect) -> tuple[Constant, ...]:
+def _constants_of_csv(path: str, dialect: csvfile.Dialect) -> tuple[Constant, ...]:
     return (
         Constant("DATA", path),
         Constant("ENCODING", dialect.encoding),
@@ -85,13 +99,42 @@ def class_of(*, by_value: bool) -> str:
     return _CLASS_BY_VALUE if by_value else _CLASS
 
 
-ROWS_OF_FILE = '''
+_ROWS_OF_CSV = '''
 def read_rows():
     """The rows of DATA; what has another number of cells, a comment or a broken row, is left out."""
     with open(DATA, encoding=ENCODING, errors="replace", newline="") as file:
         rows = [row for row in csv.reader(file, delimiter=DELIMITER, quotechar=QUOTE) if len(row) >= WIDTH_OF_ROW]
     rows = [row[:WIDTH_OF_ROW] for row in rows if not any(cell.strip() for cell in row[WIDTH_OF_ROW:])]
     return rows[1:] if HEADER else rows
+
+'''
+
+_ROWS_OF_LINES = '''
+def cell(value):
+    """As CSV would have it: numbers as they are written, nothing for null."""
+    return "" if value is None else str(value)
+
+
+def read_rows():
+    """The rows of DATA; a line that is no row is left out."""
+    places = {name: place for place, name in enumerate(NAMES)}
+    rows, above = [], True
+    with open(DATA, encoding=ENCODING, errors="replace") as file:
+        for line in filter(str.strip, file):
+            first, above = above, False
+            try:
+                value = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                row = [""] * len(NAMES)
+                for name, one in value.items():
+                    if (place := places.get(" ".join(name.split()))) is not None:
+                        row[place] = cell(one)
+                rows.append(row)
+            elif isinstance(value, list) and len(value) == len(NAMES) and not first:
+                rows.append([cell(one) for one in value])
+    return rows
 
 '''
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import cells, csvfile, encodings, links
+from tpu_studio.data import cells, encodings, links, tablefile
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path
-from tpu_studio.data.textlayout import PLAIN, RECORDS
+from tpu_studio.data.textlayout import PLAIN
 from tpu_studio.data.texts import SUFFIXES
 from tpu_studio.data.watching import Watch
 from tpu_studio.trainer.script import splitting, tables
@@ -61,7 +61,7 @@ def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) ->
         imports |= set() if kept else {"hashlib"}
         code += ("" if kept else splitting.NAMES + splitting.KEPT) + FILES + _FOLDER.replace(_MASK_BY_NAME, split)
     else:
-        constants, code, more = _table(plan, data, look, path)
+        constants, code, more = _table(plan, data, path)
         imports = more
     constants += (Constant("CLASSES", list(data["classes"])),)
     constants += (
@@ -74,31 +74,22 @@ def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) ->
     return Part(constants, code + _BYTES, frozenset(imports))
 
 
-def _table(plan: Plan, data: Mapping[str, Any], look: Look, path: Path) -> tuple[tuple[Constant, ...], str, set[str]]:
+def _table(plan: Plan, data: Mapping[str, Any], path: Path) -> tuple[tuple[Constant, ...], str, set[str]]:
     """Of a table or JSON lines."""
     missing = Constant("MISSING", sorted(cells.MISSING), "what stands for nothing in a cell")
-    if path.suffix.lower() in RECORDS:
-        constants: tuple[Constant, ...] = (
-            Constant("DATA", str(path), "one JSON object a line"),
-            Constant("ENCODING", encodings.detect(path)),
-            Constant("TEXT", data["text_column"]),
-            Constant("TARGET", data["target"]),
-        )
-        code, imports = _RECORDS, {"json"}
-    else:
-        dialect = csvfile.sniff(path)
-        constants = (
-            *tables.constants_of_file(str(path), dialect),
-            Constant("TEXT", dialect.names.index(data["text_column"]), "the place of the text in a row"),
-            Constant("TARGET", dialect.names.index(data["target"]), "the place of the class"),
-        )
-        code, imports = tables.ROWS_OF_FILE, {"csv"}
+    names = tablefile.opened(path, Watch()).names
+    file, code, module = tables.file_of(path, names)
+    constants = (
+        *file,
+        Constant("TEXT", names.index(data["text_column"]), "the place of the text in a row"),
+        Constant("TARGET", names.index(data["target"]), "the place of the class"),
+    )
     constants += (missing, *splitting.constants(plan))
     by_value = all(_is_number(name) for name in data["classes"])
     if by_value:
         constants += (Constant("SIGNS", tables.SIGNS),)
     code += (tables.NUMBER if by_value else "") + tables.class_of(by_value=by_value)
-    return constants, splitting.ROWS + splitting.KEPT + code + _ROWS, imports
+    return constants, splitting.ROWS + splitting.KEPT + code + _ROWS, {module}
 
 
 def _is_number(name: object) -> bool:
@@ -164,15 +155,6 @@ def load_data():
     x, y = tokens([text for text, _ in rows]), np.array([number for _, number in rows], np.int32)
     kept = kept_aside(row_keys(len(rows)), y)
     return (x[~kept], y[~kept]), (x[kept], y[kept])
-
-'''
-
-_RECORDS = '''
-def read_rows():
-    """The objects of DATA, their values as texts."""
-    with open(DATA, encoding=ENCODING, errors="replace") as file:
-        found = [json.loads(line) for line in file if line.strip()]
-    return [{name: "" if one.get(name) is None else str(one[name]) for name in (TEXT, TARGET)} for one in found]
 
 '''
 
