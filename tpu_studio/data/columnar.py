@@ -24,6 +24,7 @@ from tpu_studio.data.watching import Watch
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.homes import home_folder, make_private
+from tpu_studio.wire.runfolder import beside
 
 DOOR = "--write-rows"  # of `tpu_studio.__main__`
 _POLL_S = 0.1
@@ -107,7 +108,7 @@ def _stamp(shards: Sequence[Path], watch: Watch) -> str:
 def _write(path: Path, shards: Sequence[Path], file: Path, watch: Watch) -> None:
     """Raises DataError, Cancelled; OSError."""
     make_private(file.parent)
-    part = file.with_name(f".{os.getpid()}.part")
+    part = beside(file, "part")
     command = [*ownpython.program(), DOOR, str(part), *(str(one.absolute()) for one in shards)]
     process = subprocess.Popen(
         command,

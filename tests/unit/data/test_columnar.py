@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -304,6 +306,15 @@ def test_without_its_library_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPat
 def as_parquet_bytes(folder: Path) -> Path:
     (folder / "t.parquet").write_bytes(b"PAR1")
     return folder / "t.parquet"
+
+
+def test_two_looks_at_once_write_it_twice_and_whole(tmp_path: Path) -> None:
+    """As the window's may; under one name each wrote into the other's rows."""
+    path = as_parquet(tmp_path / "t.parquet", flats(20_000))
+    with ThreadPoolExecutor(2) as looks:
+        one, other = looks.map(lambda _: columnar.rows_of(path, Watch()), range(2))
+    lines = one.file.read_text().splitlines()
+    assert one == other and len(lines) == 20_001 and all(len(json.loads(line)) == 4 for line in lines)
 
 
 def test_a_look_at_it_is_cancelled(tmp_path: Path, home: Path) -> None:
