@@ -27,7 +27,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
-JOBS ?= 3
+JOBS ?= 4
 PIP := --quiet --disable-pip-version-check --root-user-action=ignore
 
 .PHONY: env help engine demo app practice test thorough quick format lint pytest compiled bench golden chaos doubts fuzz pictures package clean
