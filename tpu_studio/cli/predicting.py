@@ -70,9 +70,12 @@ def _readable(item: str) -> str:
     from pathlib import Path
 
     from tpu_studio.data import columnar
+    from tpu_studio.data.paths import check_ordinary
     from tpu_studio.data.watching import Watch
 
     path = Path(item)
+    if path.exists():
+        check_ordinary(path)
     return str(columnar.rows_of(path, Watch()).file) if columnar.is_columnar(path) and path.exists() else item
 
 

@@ -7,11 +7,14 @@ The same files give the same place, so that a run which goes on finds its data a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +27,12 @@ from tpu_studio.data.watching import Watch
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.homes import home_folder, make_private
-from tpu_studio.wire.runfolder import beside
+from tpu_studio.wire.runfolder import PLAN, beside
+from tpu_studio.wire.sizes import PLAN_BYTES
 
 DOOR = "--write-rows"  # of `tpu_studio.__main__`
+PART = ".part"
+_FRESH_S = 3600.0
 _POLL_S = 0.1
 _ENDS = 65_536
 _TRAIN = ("train", "training")
@@ -50,7 +56,7 @@ def rows_of(path: Path, watch: Watch) -> Rows:
 
     Raises:
         DataError: data-parquet (this program has nothing to read it with), data-parquet-damaged, data-shards-differ,
-            data-link-outside, data-missing, data-unreadable, data-disk-full.
+            data-link-outside, data-missing, data-unreadable, data-disk-full, data-unpacks-large.
         Cancelled
     """
     shards, left_out = _shards(path)
@@ -60,12 +66,43 @@ def rows_of(path: Path, watch: Watch) -> Rows:
         if not file.is_file():
             make_private(folder)
             _write(path, shards, file, watch)
-            for old in folder.iterdir():
-                if old != file.parent:  # of files that are no longer so
-                    shutil.rmtree(old, ignore_errors=True)
+            _tidy(folder, file.parent)
     except OSError as error:
         raise path_error(path, error) from error
     return Rows(file, left_out)
+
+
+def _tidy(folder: Path, kept: Path) -> None:
+    """Without rows of files that are no longer so and that no run reads, and without what a killed look began."""
+    read = _read_by_runs(folder)
+    for old in folder.iterdir():
+        began = [one for one in old.iterdir() if one.suffix == PART] if old.is_dir() else []
+        if old != kept and read is not None and old.name not in read and not any(map(_is_fresh, began)):
+            shutil.rmtree(old, ignore_errors=True)
+        for part in began:
+            if not _is_fresh(part):
+                part.unlink(missing_ok=True)
+
+
+def _is_fresh(part: Path) -> bool:
+    """Whether somebody may be writing it."""
+    with contextlib.suppress(OSError):
+        return time.time() - part.stat().st_mtime < _FRESH_S
+    return False
+
+
+def _read_by_runs(folder: Path) -> set[str] | None:
+    """Versions below *folder* that plans of runs name, also of runs in the trash. None: that cannot be told."""
+    version = re.compile(re.escape(os.fsencode(folder.name)) + rb"[/\\\\]+([0-9a-f]{16})[/\\\\]")
+    read: set[str] = set()
+    try:
+        for name in ("runs", "trash"):
+            for plan in (home_folder() / name).glob(f"*/{PLAN}"):
+                with open(plan, "rb") as file:
+                    read.update(one.decode() for one in version.findall(file.read(PLAN_BYTES)))
+    except OSError:
+        return None
+    return read
 
 
 def _shards(path: Path) -> tuple[list[Path], tuple[str, ...]]:
@@ -108,7 +145,7 @@ def _stamp(shards: Sequence[Path], watch: Watch) -> str:
 def _write(path: Path, shards: Sequence[Path], file: Path, watch: Watch) -> None:
     """Raises DataError, Cancelled; OSError."""
     make_private(file.parent)
-    part = beside(file, "part")
+    part = beside(file, PART[1:])
     command = [*ownpython.program(), DOOR, str(part), *(str(one.absolute()) for one in shards)]
     process = subprocess.Popen(
         command,

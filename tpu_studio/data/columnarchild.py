@@ -7,16 +7,21 @@ unpack without end, and damaged ones, end it and nothing else.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 MOST_BYTES = 4 * 2**30  # of memory
 FREE_BYTES = 2**30  # of the disk, that are left to others
+TIMES, AT_LEAST, AT_MOST = 100, 64 * 2**20, 64 * 2**30  # bytes of rows: so many times the files', within these
+ROWS_AT_ONCE = 256
+LOOK_BYTES = 16 * 2**20  # between two looks at the disk
 BATCH_ROWS = 512
 NESTED: list[object] = []  # a cell that holds no plain value, as JSON lines tell it
 FILE_MAGIC = b"ARROW1"  # of an Arrow file with a footer; others are streams
@@ -63,7 +68,8 @@ def write(out: Path, shards: Sequence[Path]) -> int:
     """How many rows were written. Raises Refusal, ImportError, OSError, and whatever the library does."""
     names: list[str] = []
     rows = 0
-    with open(out, "wb") as file:
+    with open(out, "wb") as opened:
+        file = Bounded(opened, out, sum(shard.stat().st_size for shard in shards))
         for shard in shards:
             reader = _reader(shard)
             found = list(reader.schema.names)
@@ -77,15 +83,39 @@ def write(out: Path, shards: Sequence[Path]) -> int:
             for batch in reader:
                 _put(file, zip(*map(_cells, batch.columns), strict=True))
                 rows += batch.num_rows
-                if (rows // BATCH_ROWS) % 64 == 0 and shutil.disk_usage(out.parent).free < FREE_BYTES:
-                    raise Refusal("data-disk-full", path=str(out.parent), needed=FREE_BYTES)
     return rows
 
 
-def _put(file: BinaryIO, rows: Any) -> None:
+class Bounded:
+    """The file of rows: no larger than such a table can be, never the last of the disk, and only while who asked for it
+    is there."""
+
+    def __init__(self, file: BinaryIO, out: Path, size: int) -> None:
+        """*size*: bytes of the files that are read."""
+        self._file, self._folder, self._parent = file, out.parent, os.getppid()
+        self._most = min(AT_MOST, max(AT_LEAST, TIMES * size))
+        self._bytes = self._looked = 0
+
+    def write(self, data: bytes) -> None:
+        """Raises Refusal, OSError."""
+        self._bytes += len(data)
+        if self._bytes > self._most:
+            raise Refusal("data-unpacks-large", allowed_bytes=self._most)
+        if self._bytes - self._looked >= LOOK_BYTES or not self._looked:
+            self._looked = self._bytes
+            if shutil.disk_usage(self._folder).free < FREE_BYTES:
+                raise Refusal("data-disk-full", path=str(self._folder), needed=FREE_BYTES)
+            if os.getppid() != self._parent:
+                raise Refusal("data-unreadable", raw="nobody waits for it")
+        self._file.write(data)
+
+
+def _put(file: Bounded, rows: Iterable[object]) -> None:
     import orjson
 
-    file.write(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
+    rows = iter(rows)
+    while some := list(islice(rows, ROWS_AT_ONCE)):
+        file.write(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in some))
 
 
 def _reader(shard: Path) -> Any:

@@ -27,6 +27,7 @@ DELIMITERS = (",", ";", "\t", "|")
 SMALL = 8 * 2**20  # files up to this size are read as a whole in a look
 LONGEST_CELL = 1_000_000
 _STRETCHES, _STRETCH = 8, 2**19
+_LONGEST_LINE = 64 * 2**20  # bytes that are looked at of one
 _SWALLOWED = 20  # lines in one row from which on a quotation mark must be missing
 
 
@@ -125,10 +126,11 @@ def sample_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> 
             watch.at(number, _STRETCHES)
             file.seek(number * (size - _STRETCH) // (_STRETCHES - 1))
             if number:
-                file.readline()
+                while (rest := file.readline(_LONGEST_LINE)) and not rest.endswith(b"\n"):
+                    watch.check()
                 tally.origin = file.tell()
             piece = file.read(_STRETCH)
-            piece += file.readline()
+            piece += file.readline(_LONGEST_LINE)
             read += len(piece)
             text = io.StringIO(piece.decode(dialect.encoding, errors="replace"), newline="")
             first = number == 0

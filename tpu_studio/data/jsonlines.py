@@ -91,12 +91,14 @@ def opened(path: Path, watch: Watch, first: int | None = None) -> TableFile:
 
 
 def _listed(path: Path, encoding: str) -> tuple[str, ...] | None:
-    """Raises DataError ``data-not-json-lines``; OSError."""
+    """Raises DataError ``data-not-json-lines``, ``data-too-many-names``; OSError."""
     with open(path, encoding=encoding, errors="replace") as file:
         head = next((line for line in iter(lambda: file.readline(LONGEST_LINE), "") if line.strip()), "")
     if not head.lstrip().startswith("["):
         return None
     names = _value(head)
+    if isinstance(names, list) and len(names) > MOST_NAMES:
+        raise DataError("data-too-many-names", path=str(path), line=1, allowed=MOST_NAMES)
     if isinstance(names, list) and names and all(type(name) is str for name in names):
         return unique_names(names)
     raise DataError("data-not-json-lines", path=str(path), list=True)
@@ -109,7 +111,7 @@ def _look(file: _File, watch: Watch, first: int | None) -> tuple[_Found, bool]:
     sampled, begins = not whole, _begins(file, first)
     for number, begin in enumerate(begins):
         watch.at(number, len(begins))
-        found.tally.origin, piece = _piece(file.path, begin, file.size if whole else _STRETCH)
+        found.tally.origin, piece = _piece(file.path, begin, file.size if whole else _STRETCH, watch)
         text = io.StringIO(piece.decode(file.encoding, errors="replace"), newline=None)
         most_cells = SAMPLE_CELLS * (number + 1) // len(begins)
         sampled |= not _take(text, file, found, watch, most_cells, first)
@@ -131,12 +133,12 @@ def _begins(file: _File, first: int | None) -> Sequence[int]:
     return [number * (file.size - _STRETCH) // (_STRETCHES - 1) for number in range(_STRETCHES)]
 
 
-def _piece(path: Path, begin: int, size: int) -> tuple[int, bytes]:
+def _piece(path: Path, begin: int, size: int, watch: Watch) -> tuple[int, bytes]:
     """Whole lines from about *begin* on, and where the first of them stands; of a longer one only so much."""
     with open(path, "rb") as file:
         file.seek(begin)
         while begin and (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-            pass
+            watch.check()
         at, piece = file.tell() if begin else 0, file.read(size)
         return at, piece + file.readline(LONGEST_LINE)
 
@@ -145,7 +147,8 @@ def _take(text: TextIO, file: _File, found: _Found, watch: Watch, most_cells: in
     """Whether all of the *text* went into what was *found*."""
     for line, record in _records(text, file, found.tally, watch, above=found.tally.origin == 0):
         new = [name for name in record if name not in found.places]
-        if (len(found.records) + 1) * (len(found.places) + len(new)) > most_cells and found.records:
+        width = max(1, len(found.places) + len(new))  # also a line without a name is kept
+        if (len(found.records) + 1) * width > most_cells and found.records:
             return False
         found.places |= {name: len(found.places) + at for at, name in enumerate(new)}
         if len(found.places) > MOST_NAMES:

@@ -66,12 +66,13 @@ class TableFile:
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:
     """*names* without needless spaces, none empty, none twice."""
     taken: set[str] = set()
+    numbers: dict[str, int] = {}  # the next that may be free: a header of one name a million times is soon named
     unique = []
     for place, raw in enumerate(names, 1):
-        base = " ".join(raw.split()) or f"column_{place}"
-        name, number = base, 2
+        name = base = " ".join(raw.split()) or f"column_{place}"
         while name in taken:
-            name, number = f"{base}_{number}", number + 1
+            numbers[base] = numbers.get(base, 1) + 1
+            name = f"{base}_{numbers[base]}"
         taken.add(name)
         unique.append(name)
     return tuple(unique)

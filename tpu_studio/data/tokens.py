@@ -109,14 +109,14 @@ class PieceTokens:
 
 
 def check_parts(file: bytes) -> bytes:
-    """The same, each key once: of two with one name the library may build that which nobody looked at.
+    """The same, written anew. Of two keys with one name the library may build that which nobody looked at.
 
     Raises:
-        ValueError: A `tokenizer.json` has other parts than ours. It may be a stranger's, and others search by patterns
-            without end, grow a text a million times, or end the process.
+        ValueError: A `tokenizer.json` has a part twice, or others than ours. It may be a stranger's, and others search
+            by patterns without end, grow a text a million times, or end the process.
     """
     try:
-        tree = json.loads(file)
+        tree = json.loads(file, object_pairs_hook=_each_once)
         fits = all((tree[part] or {}).get("type") in known for part, known in _PARTS.items())
         fits = fits and _fits_model(tree["model"]) and _fits_template(tree["post_processor"], tree["model"]["vocab"])
         fits = fits and all(map(_fits_added, tree.get("added_tokens", ())))
@@ -125,6 +125,13 @@ def check_parts(file: bytes) -> bytes:
     if not fits:
         raise ValueError("it is no tokenizer of ours: it has other parts")
     return json.dumps(tree).encode()
+
+
+def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    tree = dict(pairs)
+    if len(tree) != len(pairs):
+        raise ValueError("a key is there twice")
+    return tree
 
 
 def _fits_model(model: Mapping[str, Any]) -> bool:

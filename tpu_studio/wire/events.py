@@ -23,7 +23,7 @@ SEAL = "seal"
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LINE_BYTES = 16 << 20  # no longer line is read as an event; a guardian writes half of it at most
 DEEPEST = 16  # levels of lists and objects in an event; ours have three
-_ODD = re.compile(r"\\u[dD][89a-fA-F]|\d[eE]\+?\d{2}|\d{300}")  # half of a letter, a number beyond all
+_ODD = re.compile(r"\\u[dD][89a-fA-F]|\d[eE]\+?\d{2}|(?<!\d)\d{300}")  # half a letter, a number beyond all
 _LATEST = 1e11  # seconds since 1970: no time is beyond it, whatever a file says
 
 

@@ -108,10 +108,10 @@ class Deleting:
     def deleted(self) -> Sequence[trash.Deleted]:
         return trash.listed(self._trash)
 
-    def empty(self, older_than_s: float) -> int:
-        """See `Runs.empty_trash`."""
+    def empty(self, older_than_s: float) -> Sequence[str]:
+        """See `Runs.empty_trash`; the ids."""
         try:
-            return len(trash.remove_older(self._trash, older_than_s, self._clock.now()))
+            return trash.remove_older(self._trash, older_than_s, self._clock.now())
         except OSError as error:
             raise desk.disk_error(error, self._trash) from error
 

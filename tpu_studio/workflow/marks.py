@@ -84,12 +84,12 @@ def change(home: Path, run: str, how: Callable[[Mark], Mark]) -> tuple[Mark, Mar
     return before, after
 
 
-def keep(home: Path, runs: Collection[str]) -> None:
-    """Nothing is noted any more of runs but these. Raises OSError."""
+def forget(home: Path, runs: Collection[str]) -> None:
+    """Nothing is noted of these any more. Raises OSError."""
     with _alone(home):
         known = _whole(home)
-        if not known.keys() <= set(runs):
-            _write(home, {run: mark for run, mark in known.items() if run in runs})
+        if not known.keys().isdisjoint(runs):
+            _write(home, {run: mark for run, mark in known.items() if run not in runs})
 
 
 @contextmanager
@@ -113,11 +113,6 @@ def _write(home: Path, known: Mapping[str, Mark]) -> None:
 def rename(home: Path, run: str, name: str) -> str:
     """Show *run* as *name* from now on; "" as its job called it. Returns what it is. Raises as `change`."""
     return change(home, run, lambda mark: replace(mark, name=clean(name)))[1].name
-
-
-def forget(home: Path, run: str) -> None:
-    """Nothing is noted of *run*. Raises OSError."""
-    change(home, run, lambda mark: Mark())
 
 
 def marked(row: RunSummary, noted: Mapping[str, Mark]) -> RunSummary:

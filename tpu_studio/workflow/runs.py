@@ -217,7 +217,7 @@ class Runs:
     def remove_for_good(self, run: str) -> str:
         """Remove a run that is in the list or in the trash, at once and for ever; its id. RunErrors as `delete`."""
         removed = self._deleting.remove(run)
-        self._forget_notes()
+        self._forget_notes([removed])
         return removed
 
     def undo_delete(self, run: str) -> str:
@@ -231,17 +231,19 @@ class Runs:
 
     def empty_trash(self, older_than_s: float = 0.0) -> int:
         """Delete for good what has been in the trash for so long; how many runs that were. Raises RunError."""
-        count = self._deleting.empty(older_than_s)
-        if count:
-            self._forget_notes()
-        return count
+        removed = self._deleting.empty(older_than_s)
+        self._forget_notes(removed)
+        return len(removed)
 
-    def _forget_notes(self) -> None:
-        """Those of runs that nothing brings back."""
+    def _forget_notes(self, removed: Sequence[str]) -> None:
+        """Of runs that nothing brings back; not of those that are merely not seen now."""
         try:
-            marks.keep(self.home, {folder.name for folder in self._folders.all()} | {one.run for one in self.deleted()})
+            marks.forget(self.home, [run for run in removed if not self._may_come_back(run)])
         except OSError as error:  # the runs are gone, and that was asked for
             _log.warning("notes of removed runs stay: %s", error)
+
+    def _may_come_back(self, run: str) -> bool:
+        return (self.runs_folder / run).exists() or any(one.run == run for one in self._deleting.deleted())
 
     def import_folder(
         self,
@@ -263,7 +265,7 @@ class Runs:
 
         def begins(run: str) -> None:
             if not replace and run in marks.read(self.home):  # of one that was removed
-                marks.forget(self.home, run)
+                self._forget_notes([run])
             moving(run)
 
         put_away = self._deleting.put_away if replace else None

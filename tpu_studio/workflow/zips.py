@@ -23,7 +23,7 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import LINE_BYTES, Event, decode
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plan import Plan, loads
-from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_known, is_run_id, tops_of
+from tpu_studio.wire.runfolder import COMMITTED, OWNER, PLAN, belongs, is_known, is_run_id, tops_of
 from tpu_studio.wire.sizes import PLAN_BYTES
 from tpu_studio.workflow import passing
 from tpu_studio.workflow.ports import Progress
@@ -31,6 +31,7 @@ from tpu_studio.workflow.ports import Progress
 LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
 ENTRIES_AT_MOST = 50_000
 RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 64_000_000
+RESULT = "result"
 _LONGEST_PART = 255  # bytes, of a name in any file system
 _SPARE = 64 << 20
 _CHUNK = 1 << 20
@@ -218,11 +219,19 @@ def last_word(folder: Path) -> Event | None:
     return last
 
 
+def has_result(folder: Path) -> bool:
+    return any(path.is_file() for path in (folder / RESULT).rglob("*"))
+
+
 def take(folder: Path, brought: Path) -> None:
-    """Move what was *brought* into the run at *folder*; desktops' events there stay. Raises OSError."""
+    """Move what was *brought* into the run at *folder*; desktops' events there stay, and so do copies and a result
+    where it brings none, or older copies. Raises OSError."""
     files = [path for path in brought.rglob("*") if path.is_file()]
     names = {path.relative_to(brought).as_posix() for path in files}
-    for part in ("checkpoints", "claims", "result"):
+    replaced = ["claims"]
+    replaced += ["checkpoints"] if _latest_copy(brought) >= _latest_copy(folder) else []
+    replaced += [RESULT] if has_result(brought) else []
+    for part in replaced:
         for old in (folder / part).rglob("*"):
             if old.is_file() and old.relative_to(folder).as_posix() not in names:
                 old.unlink()
@@ -235,6 +244,12 @@ def take(folder: Path, brought: Path) -> None:
             continue
         (folder / target).parent.mkdir(parents=True, exist_ok=True)
         os.replace(path, folder / target)
+
+
+def _latest_copy(folder: Path) -> int:
+    """The step of the newest whole checkpoint; -1: there is none."""
+    whole = [path.parent.name for path in (folder / "checkpoints").glob(f"*/{COMMITTED}")]
+    return max((int(name) for name in whole if name.isdecimal()), default=-1)
 
 
 def _events(folder: Path) -> dict[str, Path]:

@@ -73,11 +73,12 @@ def test_parts_that_the_program_does_not_write_are_not_begun(what: str) -> None:
         tokens.check_parts(json.dumps(LEARNED | HOSTILE[what]).encode())
 
 
-def test_of_two_parts_with_one_name_only_that_is_there_which_was_looked_at() -> None:
+def test_two_parts_with_one_name_are_refused_of_which_the_library_may_build_the_other() -> None:
     once = json.dumps(LEARNED | {"added_tokens": [ADDED]})
     twice = once.replace('"normalizer": null', '"normalizer": {"type": "Precompiled"}, "normalizer": null')
-    assert b"Precompiled" not in tokens.check_parts(twice.encode())
-    assert json.loads(tokens.check_parts(twice.encode())) == json.loads(once)
+    assert json.loads(tokens.check_parts(once.encode())) == json.loads(once)
+    with pytest.raises(ValueError, match="twice"):
+        tokens.check_parts(twice.encode())
 
 
 def test_a_file_of_any_size_is_not_read_whole(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_name_tags_note_and_star_of_a_run_are_changed_one_by_one(tmp_path: Path)
     assert (before, after) == (Mark("mine"), Mark("mine", ("x",)))
     marks.change(tmp_path, "a-aaaa", lambda mark: noted(mark, "ä note"))
     assert marks.read(tmp_path) == {"a-aaaa": Mark("mine", ("x",), "ä note")}
-    marks.forget(tmp_path, "a-aaaa")
+    marks.forget(tmp_path, ["a-aaaa"])
     assert marks.read(tmp_path) == {}
 
 
@@ -73,10 +73,10 @@ def test_more_notes_than_the_file_has_room_for_are_refused(tmp_path: Path, monke
     assert list(marks.read(tmp_path)) == ["a-aaaa"]
 
 
-def test_notes_are_kept_of_runs_that_are_there(tmp_path: Path) -> None:
+def test_only_notes_of_runs_that_are_named_are_forgotten(tmp_path: Path) -> None:
     for run in ("a-aaaa", "b-bbbb"):
         marks.rename(tmp_path, run, run)
-    marks.keep(tmp_path, {"b-bbbb", "c-cccc"})
+    marks.forget(tmp_path, ["a-aaaa", "c-cccc"])
     assert list(marks.read(tmp_path)) == ["b-bbbb"]
 
 

@@ -229,6 +229,11 @@ ERRORS: dict[str, Entry] = {
         f"{f.text('path', 'the temporary folder')}. {DATA_UNTOUCHED}",
         "Free some space and try again.",
     ),
+    "data-unpacks-large": lambda f: Sentence(
+        f"{_path(f)} unpacks to far more than such a table",
+        f"Its rows as text take more than {f.bytes('allowed_bytes')}, the most that is written for it. {DATA_UNTOUCHED}",
+        "It may be damaged, or made to fill a disk. Ask whoever made it, or save the rows that you want as CSV.",
+    ),
     "data-too-big": lambda f: Sentence(
         f"{_path(f)} is too large for this computer's memory",
         f"It holds {f.bytes('bytes')}; {f.bytes('budget', 'less')} can be used. {DATA_UNTOUCHED}",

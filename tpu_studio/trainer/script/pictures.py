@@ -8,7 +8,8 @@ from typing import Any
 
 from tpu_studio.data.digits import FILE, SIDE
 from tpu_studio.data.folders import Listing, list_images
-from tpu_studio.data.imaging import SUFFIXES
+from tpu_studio.data.imagecost import MOST_PIXELS
+from tpu_studio.data.imaging import FORMATS, SUFFIXES
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.watching import Watch
@@ -51,6 +52,8 @@ def folder(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
         Constant("ENDINGS", sorted(SUFFIXES)),
         Constant("SIDE", int(data["image_size"]), "pixels"),
         Constant("CHANNELS", int(data["channels"]), "red, green and blue, or gray alone"),
+        Constant("FORMATS", list(FORMATS), "what Pillow may open: none of these starts another program"),
+        Constant("MOST_PIXELS", MOST_PIXELS),
     )
     imports = {"os", "from PIL import Image"} | (set() if kept else {"hashlib"})
     split = "" if kept else splitting.NAMES + splitting.KEPT
@@ -92,9 +95,11 @@ def files():
         for folder, inner, names in os.walk(os.path.join(DATA, top)):
             inner[:] = [name for name in inner if not name.startswith((".", "__MACOSX"))]
             for name in names:
-                if not name.startswith((".", "__MACOSX")) and os.path.splitext(name)[1].lower() in ENDINGS:
-                    below = os.path.relpath(os.path.join(folder, name), DATA)
-                    found.append((below.replace(os.sep, "/"), number))
+                path = os.path.join(folder, name)
+                usual = not name.startswith((".", "__MACOSX")) and os.path.splitext(name)[1].lower() in ENDINGS
+                inside = os.path.realpath(path).startswith(os.path.join(os.path.realpath(DATA), ""))
+                if usual and inside and os.path.isfile(path):
+                    found.append((os.path.relpath(path, DATA).replace(os.sep, "/"), number))
     return sorted(found)
 
 '''
@@ -116,7 +121,9 @@ TURNS = (
 
 def read_picture(path):
     """The middle of a picture, upright, as [SIDE, SIDE, CHANNELS] of 0 to 255."""
-    with Image.open(path) as picture:
+    with Image.open(path, formats=FORMATS) as picture:
+        if picture.width * picture.height > MOST_PIXELS:
+            raise ValueError("it has too many pixels")
         picture.draft(None, (2 * SIDE, 2 * SIDE))  # a large JPEG is scaled down while it is decoded
         picture.load()
         held = picture.getexif().get(0x0112, 1)

@@ -124,7 +124,7 @@ def read_rows():
             first, above = above, False
             try:
                 value = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
                 row = [""] * len(NAMES)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import cells, encodings, links, tablefile
+from tpu_studio.data import cells, encodings, links, tablefile, tokens
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path
@@ -43,7 +43,8 @@ def one_text(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
 
 
 def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> Part:
-    """To be told apart. *result*: where the run's tokenizer lies. Raises as `one_text`."""
+    """To be told apart. *result*: where the run's tokenizer lies. Raises as `one_text`; RunError
+    ``result-unreadable``: that is not the run's."""
     if look.bytes_on_disk > MOST_BYTES:
         raise refusal("large-data")
     data, path = card["data"], data_path(plan.job)
@@ -69,6 +70,7 @@ def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) ->
         Constant("VOCABULARY", int(data["vocabulary"]), "different tokens; 0 stands for nothing"),
     )
     if data.get("tokenizer_sha256"):
+        tokens.of_description({**data, "folder": str(result)})  # a stranger's may search without end
         constants += (Constant("TOKENIZER", str(result.absolute() / TOKENIZER), "how the run cuts texts into tokens"),)
         return Part(constants, code + _PIECES, frozenset(imports | {"from tokenizers import Tokenizer"}))
     return Part(constants, code + _BYTES, frozenset(imports))
@@ -99,6 +101,7 @@ def _is_number(name: object) -> bool:
 _ONE_FILE = "    files = [Path(DATA)]\n"
 _FILES_OF_FOLDER = (
     '    files = sorted(one for one in Path(DATA).rglob("*") if one.suffix.lower() in ENDINGS and one.is_file())\n'
+    "    files = [one for one in files if one.resolve().is_relative_to(Path(DATA).resolve())]\n"
 )
 
 _ONE_TEXT = '''

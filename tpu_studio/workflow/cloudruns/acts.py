@@ -135,6 +135,8 @@ class Acts:
                     raw=seen.raw,
                     created=seen.created,
                     over=seen.over,
+                    # Of Compute Engine it is not told: a machine that switched itself off looks the same.
+                    by_service=seen.by_service and machine.ref.backend == "tpu",
                 )
             case decide.SetLeaseStops(machine):
                 return self._set_lease_stops(run, machine, limits)

@@ -42,7 +42,7 @@ def workers_of(plan: Plan) -> int:
 
 def lease_s(limits: Limits, state: State, now: float) -> float:
     """What is left of the time limit for this attempt."""
-    return max(60.0, float(limits.hours or 1.0) * 3600.0 - state.used_s(now))
+    return max(60.0, float(limits.hours or 1.0) * 3600.0 - state.limited_s(now))
 
 
 def stay_s(limits: Limits, used_s: float) -> float:
@@ -70,13 +70,13 @@ def before_times(now: float, state: State, rules: Rules, limits: Limits) -> list
 def lease_times(machine: Machine, state: State, limits: Limits, now: float) -> list[float]:
     """Deadlines at the true end of the lease, by time or by money, + margin, and those after it."""
     began = machine.created if machine.created is not None else now
-    used_s = sum(one.billed_s(began) for one in state.machines if one.ref.name != machine.ref.name)
+    used_s = sum(one.limited_s(began) for one in state.machines if one.ref.name != machine.ref.name)
     return times(max(began + stay_s(limits, used_s), now) + MARGIN_S)
 
 
 def bare_deadline(now: float, state: State, rules: Rules, limits: Limits) -> float:
     waiting = max(0.0, rules.wait_s - max(0.0, now - state.since)) if state.since else rules.wait_s
-    return now + waiting + rules.boot_s + stay_s(limits, state.used_s(now))
+    return now + waiting + rules.boot_s + stay_s(limits, state.limited_s(now))
 
 
 PIECES = ("bundle", "data", "environment", "guardian_sha256", "installer", "runtime", "trust_code")
@@ -137,7 +137,7 @@ def config(
         "outside_stops": outside if stops else None,
         "lease_s": round(lease_s(limits, state, now), 3),
         "usd_per_hour": limits.usd_per_hour,
-        "spent_usd": round(state.usd(limits.usd_per_hour, now), 6),
+        "spent_usd": round(state.limited_s(now) / 3600.0 * (limits.usd_per_hour or 0.0), 6),
         "money_usd": limits.money_usd,
         "reserve": limits.reserve.to_json(),
         "idle_minutes": limits.idle_minutes if limits.idle_minutes is not None else 15,
@@ -167,7 +167,7 @@ def wanted(
         runtime=str((state.pieces or {}).get("runtime") or catalogue().image(slice_.generation, plan.framework)),
         tier=tier,
         valid_for_s=max(60.0, rules.wait_s - max(0.0, now - state.since)),
-        run_s=_run_s(stay_s(limits, state.used_s(now)) + rules.boot_s, tier) if own_stop else None,
+        run_s=_run_s(stay_s(limits, state.limited_s(now)) + rules.boot_s, tier) if own_stop else None,
         metadata=metadata,
         labels=labels_of(plan.run, install),
         service_account=side.runner,

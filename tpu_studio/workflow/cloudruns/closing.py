@@ -23,7 +23,7 @@ from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, believed, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
-from tpu_studio.workflow.cloudruns.lasted import THERE_S, Signs, Until, until
+from tpu_studio.workflow.cloudruns.lasted import THERE_S, Signs, Until, counted, until
 from tpu_studio.workflow.cloudruns.mirror import attempts, desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
@@ -53,7 +53,8 @@ class Closing:
                 first = max(machine.asked or 0.0, guard.first - rules.boot_s)
         deletion = self._deletion(run, machine)
         ended = self._until(run, replace(machine, created=created), guard, deletion, rules, limits)
-        self._tell_unseen(run, machine, deletion, rules, limits)
+        unseen_s = self._tell_unseen(run, machine, deletion, rules, limits)
+        counted_s = unseen_s if created is None else counted(machine, guard, ended) - created
         self._records.say(
             run,
             "deleted",
@@ -65,6 +66,7 @@ class Closing:
             billed_until=ended.likely,
             billed_least=ended.least,
             billed_most=ended.most,
+            counted_s=round(counted_s, 3) if counted_s > 0.0 else None,
             spoke=guard.first or None,
             first=first,
         )
@@ -114,13 +116,13 @@ class Closing:
 
     def _tell_unseen(
         self, run: Watched, machine: Machine, deletion: Deletion | None, rules: Rules, limits: Limits
-    ) -> None:
+    ) -> float:
         """It was asked for and is gone without a word: between two looks it may have come, hung, and been charged for,
-        until its deletion, the end of the stops from outside, or now."""
+        until its deletion, the end of the stops from outside, or now. Those seconds: they count towards the limits."""
         guard, now = run.words.guard(machine.attempt), run.side.clock.now()
         unseen = machine.created is None and not guard.first and machine.outcome != "refused"
         if not unseen or machine.asked is None or limits.usd_per_hour is None:
-            return
+            return 0.0
         stopped = self._first_stop(run, machine, guard, rules, limits) + STOPS_TAKE_S
         spans = run.unlooked.get(machine.ref.name, ())
         if deletion is None:  # it may have come after the first stop, and have met the next
@@ -129,10 +131,11 @@ class Closing:
         else:
             seconds = _within(spans, min(now, deletion.done))
         if seconds < SEEN_ENOUGH_S:
-            return
+            return 0.0
         usd = round(seconds / 3600.0 * limits.usd_per_hour, 6)
         facts = {"name": machine.ref.name, "usd_at_most": usd}
         self._records.say(run, "notice", id="cost-unseen", level="warning", facts=facts)
+        return seconds
 
     def money(self, run: Watched, limits: Limits) -> None:
         """Spent so far: what is reserved, and the time of the machines that there were."""
@@ -278,7 +281,7 @@ def _own_end(run: Watched, machine: Machine, guard: Guard, rules: Rules, limits:
     if machine.created is None or not (machine.ref.alpha or machine.ref.backend == "compute"):
         return 0.0
     others = tuple(one for one in run.state.machines if one.ref != machine.ref)
-    used_s = replace(run.state, machines=others).used_s(machine.created)
+    used_s = replace(run.state, machines=others).limited_s(machine.created)
     began = max(machine.created, guard.first, machine.ready or 0.0)
     return began + asking.stay_s(limits, used_s) + rules.boot_s + THERE_S
 

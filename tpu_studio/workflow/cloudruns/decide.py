@@ -254,10 +254,9 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
         return Declare(_stopped(seen))
     if seen.bucket_gone:
         return Declare(Reason.BUCKET_GONE)
-    used_s, usd = state.used_s(seen.now), rules.reserved_usd + state.usd(rules.usd_per_hour, seen.now)
-    if rules.money_usd is not None and rules.usd_per_hour and usd >= rules.money_usd:
+    if rules.usd_per_hour and _is_money_spent(state, seen.now, rules):
         return Declare(Reason.MONEY_LIMIT, {"result": False})
-    if rules.hours is not None and used_s >= rules.hours * 3600.0:
+    if rules.hours is not None and state.limited_s(seen.now) >= rules.hours * 3600.0:
         return Declare(Reason.TIME_LIMIT, {"result": False})
     if state.pieces is None:  # a proof goes on beside the upload
         return Prepare() if region_of(rules.zones[0]) in state.gates else Show(rules.zones[0])
@@ -497,9 +496,13 @@ def _deletes_itself(state: State) -> bool:
 
 def _is_spent(state: State, now: float, rules: Rules) -> bool:
     """Whether time or money is used up: another machine would end at once."""
-    usd = rules.reserved_usd + state.usd(rules.usd_per_hour, now)
-    money = rules.money_usd is not None and usd >= rules.money_usd
-    return money or (rules.hours is not None and state.used_s(now) >= rules.hours * 3600.0)
+    time = rules.hours is not None and state.limited_s(now) >= rules.hours * 3600.0
+    return time or _is_money_spent(state, now, rules)
+
+
+def _is_money_spent(state: State, now: float, rules: Rules) -> bool:
+    usd = rules.reserved_usd + state.limited_s(now) / 3600.0 * (rules.usd_per_hour or 0.0)
+    return rules.money_usd is not None and usd >= rules.money_usd
 
 
 def _stopped(seen: Seen) -> Reason:

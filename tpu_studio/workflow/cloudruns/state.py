@@ -6,7 +6,8 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
     intent {id, action, name, zone, backend, alpha, attempt, try, request_id}
     intent-closed {id, outcome, error, facts}
     opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
-    deleted {name, proof, made, created, billed_until, billed_least, billed_most}   stops-removed {name, left}
+    deleted {name, proof, made, created, billed_until, billed_least, billed_most,
+    counted_s}   stops-removed {name, left}
     attempt-over {attempt, reason}   again {attempt}   taken-over {}   settled {}
     gate {region, backend, answer (shown | proving | proved | refused), queue, runner, accounts, tasks, control,
          codes}
@@ -46,6 +47,8 @@ class Machine:
         gone: GET by name has proved it absent.
         billed_until: When it was really gone, as far as that can be told: a desktop that comes back proves it late.
         billed_least, billed_most: What that moment lies between, where no record of the cloud's tells it.
+        counted_s: Seconds that count towards the limits at least, once it is gone: it may have been charged unseen.
+        taken_back: Google itself says that it took the machine back.
         coming: When a look first saw it PROVISIONING without a node yet: that may be charged (`provisioning-free`).
         first: createTime of the first node in its place: one that vanished while it was provisioned may be billed; or
             the earliest at which it can have been made, where nobody was told.
@@ -79,6 +82,8 @@ class Machine:
     billed_until: float | None = None
     billed_least: float | None = None
     billed_most: float | None = None
+    counted_s: float = 0.0
+    taken_back: bool = False
     first: float | None = None
     coming: float | None = None
     spoke: float | None = None
@@ -102,6 +107,10 @@ class Machine:
         """Seconds that are charged: from the node's creation to the proof of its deletion, or to now."""
         until = now if self.gone is None else self.billed_until or self.gone
         return self._charged_s(until)
+
+    def limited_s(self, now: float) -> float:
+        """Seconds that count towards the limits: those that are charged, or may have been while nobody looked."""
+        return max(self.billed_s(now), self.counted_s)
 
     def billed_between_s(self, now: float) -> tuple[float, float]:
         """Seconds that are charged at least and at most, whichever way Google counts (docs/live-checks.md)."""
@@ -214,6 +223,10 @@ class State:
 
     def used_s(self, now: float) -> float:
         return sum(one.billed_s(now) for one in self.machines)
+
+    def limited_s(self, now: float) -> float:
+        """Of all machines: what is left of the limits begins here."""
+        return sum(one.limited_s(now) for one in self.machines)
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
@@ -346,6 +359,7 @@ def _cloud(state: State, event: Event, grown: _Grown) -> State:
             gone=None,
             made=True,
             state=seen,
+            taken_back=event.get("by_service") is True,
             changed=known.changed if seen == known.state else event.t,
             # A node that vanishes while provisioning is not billed: the one in its place is.
             created=created or known.created if known.ready is None else known.created or created,
@@ -381,6 +395,7 @@ def _deleted(state: State, event: Event, grown: _Grown) -> State:
             billed_until=_time(event.get("billed_until")),
             billed_least=_time(event.get("billed_least")),
             billed_most=_time(event.get("billed_most")),
+            counted_s=_time(event.get("counted_s")) or 0.0,
             spoke=_time(event.get("spoke")),
             first=_time(event.get("first")) or known.first,
         )

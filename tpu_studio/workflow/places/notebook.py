@@ -127,8 +127,8 @@ def _complete(desktop: Desktop, folder: Path, brought: Path, path: Path) -> brin
             raise RunError("run-busy", run=folder.name)
         check_no_links(folder)
         found = zips.relation(folder, brought)
-        if found == "other":
-            ended = zips.last_word(folder) is not None
+        ended = zips.last_word(folder) is not None
+        if found == "other" or (found == "newer" and ended and zips.has_result(folder)):  # which it would replace
             raise RunError("zip-other-course", file=str(path), run=folder.name, ended=ended)
         end = zips.last_word(brought)
         if found != "nothing-new":
