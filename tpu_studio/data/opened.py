@@ -33,10 +33,12 @@ class Source(ABC):
     Attributes:
         spec: "x", "y" (and "weight" where each part of an example counts by itself) → shape and dtype of one.
         in_memory: True when a batch is copied, False when it is decoded or read from the disk.
+        tokens_a_byte: Of a text to continue; 1 but where it is cut into pieces.
     """
 
     spec: Spec
     in_memory: bool
+    tokens_a_byte: float = 1.0
 
     @abstractmethod
     def __len__(self) -> int: ...

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import cells, labelled, links, sorting, tablefile
+from tpu_studio.data import cells, continuing, labelled, links, sorting, tablefile
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.brokenness import check_broken
@@ -184,11 +184,11 @@ def _cell(value: object) -> str:
 
 
 def _prompts(description: Description, items: Sequence[object]) -> dict[str, Array]:
-    length = int(description["sequence_length"])
+    length, cutter = int(description["sequence_length"]), continuing.of_result(description)
     x = np.zeros((len(items), length), dtype=np.int32)
     lengths = np.zeros(len(items), dtype=np.int32)
     for row, item in enumerate(items):
-        tokens = encode_text(str(item))[-length:]
+        tokens = cutter.encode(encode_text(str(item)))[0][-length:]
         if not len(tokens):
             raise DataError("data-prompt-empty")
         x[row, : len(tokens)] = tokens

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from tpu_studio.data import example, texts
+from tpu_studio.data import continuing, example, texts
 from tpu_studio.data.arrays import Array, Ints, Ints32
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import Decoder, DecodingSource, decode_all
@@ -55,7 +55,10 @@ def look(job: Job, watch: Watch) -> Look:
         shape = (size, size, shape[2])
     if kinds.by_id(tree["kind"]).has_text:
         tokens = [int(tree["splits"][split]["bytes_of_text"]) for split in SPLITS]
-        length = _length(job, tree)
+        if job.data.tokenizer == "bpe":
+            was = _in_pieces(job, was, tokens)
+            tokens = [was.numbers["train_tokens"], was.numbers["validation_tokens"]]
+        length = _length(job, tokens)
         shape, train = (length,), max(1, (tokens[0] - 1) // length)
         kept = -(-(tokens[1] - 1) // length)
     findings = [item for item in was.findings if item.id != "fixed-split"]
@@ -124,17 +127,27 @@ def _open_text(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Path]
         if len(text) != int(tree["splits"][split]["bytes_of_text"]):
             path = str(next(iter(files[split]), job.data.path))
             raise DataError("data-shard-damaged", path=path, offset=len(text), why="size")
-    length = _length(job, tree)
+    if job.data.tokenizer == "bpe":
+        return texts.windows(job, tree["task"], tokens[0], tokens[1])
+    length = _length(job, [len(text) for text in tokens])
     description = dict(tree["description"]) | {"sequence_length": length, "input_shape": [length]}
-    train, kept = texts.TrainingWindows(tokens[0], length), texts.ValidationWindows(tokens[1], length)
+    train, kept = texts.TrainingWindows(tokens[0], length), texts.ValidationWindows(tokens[1], length, len(tokens[1]))
     return Opened(tree["task"], train, kept, description)
 
 
-def _length(job: Job, tree: Mapping[str, Any]) -> int:
-    """The sequence length that the job's own text of this size would get."""
-    tokens = [int(tree["splits"][split]["bytes_of_text"]) for split in SPLITS]
+def _length(job: Job, tokens: list[int]) -> int:
+    """The sequence length that the job's own text of so many tokens on each side would get."""
     share = tokens[1] / max(1, sum(tokens))
     return texts.sequence_length(job.with_values({"data.validation": share}), sum(tokens))
+
+
+def _in_pieces(job: Job, was: Look, sizes: list[int]) -> Look:
+    """As looked at by a job that learns its pieces, by the words of the text's begin; *sizes*: bytes of both sides."""
+    vocabulary = texts.vocabulary_of(job, sizes[0])
+    begin = texts.encode_text(str(was.preview.get("text", "")))
+    train, kept = (continuing.tokens_in(begin, size, vocabulary) for size in sizes)
+    counted = {"tokens": train + kept, "train_tokens": train, "validation_tokens": kept, "vocabulary": vocabulary}
+    return replace(was, numbers={**was.numbers, **counted}, outputs=vocabulary)
 
 
 def _read_text(files: list[Path], watch: Watch) -> Array:

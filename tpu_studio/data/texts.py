@@ -1,7 +1,8 @@
 """Texts: the quick look, and the opened data set. Here of plain text for a language model; to tell apart: ``sorting``.
 
-Tokens are the bytes of the text as UTF-8 (256 of them). The last share of the text is kept aside, so no window of
-training overlaps what is tested. A folder stands for its .txt files in the order of their names.
+Tokens are the bytes of the text as UTF-8 (256 of them), or pieces that are learned from the text of training
+(``continuing``). The last share of the text is kept aside, so no window of training overlaps what is tested, and pieces
+know nothing of it. A folder stands for its .txt files in the order of their names.
 
 Shapes: L tokens a window, B windows a batch.
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import encodings, links, sorting, textlayout
+from tpu_studio.data import continuing, encodings, links, sorting, textlayout
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
 from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
@@ -23,9 +24,10 @@ from tpu_studio.data.paths import check_task, data_path, path_error
 from tpu_studio.data.tables import fingerprint
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import models
-from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.errors import DataError, JobError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.secrets import without_secrets
+from tpu_studio.wire.starters import TOKENIZER
 from tpu_studio.wire.tasks import Task
 
 VOCABULARY = 256
@@ -45,7 +47,7 @@ class TrainingWindows(Source):
 
     in_memory = True
 
-    def __init__(self, tokens: Bytes, length: int) -> None:
+    def __init__(self, tokens: Array, length: int) -> None:
         self.tokens, self._length = tokens, length
         self._starts = len(tokens) - length
         self.spec: Spec = {"x": ((length,), "int32"), "y": ((length,), "int32")}
@@ -65,12 +67,16 @@ class TrainingWindows(Source):
 
 
 class ValidationWindows(Source):
-    """The kept-aside text cut side by side; "weight" is 1 for each token to be foretold once, 0 for padding."""
+    """The kept-aside text cut side by side; "weight" is 1 for each token to be foretold once, 0 for padding.
+
+    *size*: bytes that the tokens stand for.
+    """
 
     in_memory = True
 
-    def __init__(self, tokens: Bytes, length: int) -> None:
+    def __init__(self, tokens: Array, length: int, size: int) -> None:
         self.tokens, self._length = tokens, length
+        self.tokens_a_byte = len(tokens) / size
         self.spec: Spec = {"x": ((length,), "int32"), "y": ((length,), "int32"), "weight": ((length,), "float32")}
 
     def __len__(self) -> int:
@@ -105,14 +111,16 @@ def look(job: Job, watch: Watch) -> Look:
     text = _find(path)
     exact = text.size <= _COUNTED
     tokens = _read(text, watch) if exact else _head(text)
-    count = len(tokens) if exact else text.size
+    size = len(tokens) if exact else text.size
+    vocabulary = vocabulary_of(job, _cut(size, job))
+    count = size if vocabulary == VOCABULARY else continuing.tokens_in(tokens, size, vocabulary)
     length = sequence_length(job, count)
     cut = _cut(count, job)
     train, kept = max(1, (cut - 1) // length), -(-(count - cut - 1) // length)
     characters = int(np.count_nonzero((tokens & 0xC0) != 0x80))
     distinct = int(np.count_nonzero(np.bincount(tokens, minlength=VOCABULARY)))
     findings = []
-    if count < 20_000:
+    if size < 20_000:
         findings.append(Finding("tiny-data", "warning", {"characters": characters}))
     if distinct < 5:
         findings.append(Finding("few-characters", "warning", {"distinct": distinct}))
@@ -120,7 +128,7 @@ def look(job: Job, watch: Watch) -> Look:
         findings.append(Finding("other-encoding", "info", {"encodings": sorted({item for _, item in text.files})}))
     if text.broken:
         findings.append(broken_finding(len(text.broken), text.broken))
-    scale = count / len(tokens)
+    scale = size / len(tokens)
     return Look(
         kind=job.data.kind,
         task=task.id,
@@ -137,6 +145,7 @@ def look(job: Job, watch: Watch) -> Look:
             "files": len(text.files),
             "train_tokens": cut,
             "validation_tokens": count - cut,
+            **({"vocabulary": vocabulary} if job.data.tokenizer == "bpe" else {}),
         },
         broken=text.broken[:NAMED_BROKEN],
         broken_count=len(text.broken),
@@ -145,7 +154,7 @@ def look(job: Job, watch: Watch) -> Look:
         bytes_on_disk=text.size,
         fingerprint=_fingerprint(text),
         input_shape=(length,),
-        outputs=VOCABULARY,
+        outputs=vocabulary,
         sequence_length=length,
     )
 
@@ -155,24 +164,63 @@ def open_text(job: Job, *, budget: int, watch: Watch) -> Opened:
     if (task := task_of(job, path)).has_classes:
         return sorting.open_texts(job, task.id, watch)
     text = _find(path)
-    tokens = _map(text, budget) if text.size > budget else _read(text, watch)
+    as_it_is = job.data.tokenizer != "bpe"
+    tokens = _map(text, budget, as_it_is=as_it_is) if text.size > budget else _read(text, watch)
     return _opened(job, task.id, tokens, list(text.broken))
 
 
-def _opened(job: Job, task: str, tokens: Bytes, broken: list[Broken]) -> Opened:
-    length = sequence_length(job, len(tokens))
-    cut = _cut(len(tokens), job)
+def _opened(job: Job, task: str, text: Bytes, broken: list[Broken]) -> Opened:
+    cut = _cut(len(text), job)
+    if job.data.tokenizer == "bpe":
+        cut = continuing.between_letters(text, cut)
+    opened = windows(job, task, text[:cut], text[cut:])
+    opened.broken, opened.broken_count = broken[:NAMED_BROKEN], len(broken)
+    return opened
+
+
+def windows(job: Job, task: str, train: Bytes, kept: Bytes, length: int | None = None) -> Opened:
+    """Of the bytes of a text to learn from and of one kept aside. *length*: None, by the job and the tokens.
+
+    Raises:
+        DataError: as `sequence_length`.
+        JobError: as `vocabulary_of`.
+    """
+    cutter: continuing.Cutter = continuing.AsBytes()
+    if job.data.tokenizer == "bpe":
+        cutter = continuing.learn(train, vocabulary_of(job, len(train)))
+    learned, _ = cutter.encode(train)
+    tested, size = cutter.encode(kept)
+    length = length or _length(job, len(learned), len(tested))
     description = {
         "kind": "text",
         "task": task,
-        "tokenizer": "bytes",
-        "vocabulary": VOCABULARY,
+        "tokenizer": cutter.kind,
+        **({"tokenizer_sha256": hashlib.sha256(cutter.file).hexdigest()} if cutter.file else {}),
+        "vocabulary": cutter.vocabulary,
         "sequence_length": length,
         "input_shape": [length],
-        "outputs": VOCABULARY,
+        "outputs": cutter.vocabulary,
     }
-    train, kept = TrainingWindows(tokens[:cut], length), ValidationWindows(tokens[cut:], length)
-    return Opened(task, train, kept, description, broken[:NAMED_BROKEN], len(broken))
+    files = {TOKENIZER: cutter.file} if cutter.file else {}
+    sides = TrainingWindows(learned, length), ValidationWindows(tested, length, size)
+    return Opened(task, *sides, description, files=files)
+
+
+def vocabulary_of(job: Job, train: int) -> int:
+    """Tokens that the text is cut into, of which *train* bytes are learned from; fewer where it has no more.
+
+    Raises:
+        JobError: ``job-out-of-range``: fewer are wanted than there are bytes.
+    """
+    if job.data.tokenizer != "bpe":
+        return VOCABULARY
+    given = job.model.options.get("vocabulary")
+    if not isinstance(given, int):  # another kind of value is refused where the model's options are read
+        return continuing.learned_vocabulary(train)
+    if not continuing.LEAST <= given <= continuing.MOST:
+        limits = {"minimum": continuing.LEAST, "maximum": continuing.MOST}
+        raise JobError("job-out-of-range", key="model.options.vocabulary", value=given, **limits)
+    return given
 
 
 def sequence_length(job: Job, tokens: int) -> int:
@@ -182,14 +230,19 @@ def sequence_length(job: Job, tokens: int) -> int:
         DataError: data-too-few when the text does not hold one window to train on and two tokens to test on.
     """
     cut = _cut(tokens, job)
+    return _length(job, cut, tokens - cut)
+
+
+def _length(job: Job, train: int, kept: int) -> int:
     given = job.data.sequence_length
     model = models.BY_NAME.get(job.model.id)
     wanted = (model.sequence_length if model else None) or DEFAULT_WINDOW
-    length = min(wanted, max(SHORTEST_WINDOW, cut // 4)) if given == "auto" else int(given)
-    if cut < length + 1 or tokens - cut < 2:
+    length = min(wanted, max(SHORTEST_WINDOW, train // 4)) if given == "auto" else int(given)
+    if train < length + 1 or kept < 2:
         share = job.data.validation
         needed = max(round((length + 1) / (1 - share)) + 1, round(2 / share))
-        raise DataError("data-too-few", path=str(job.data.path), count=tokens, needed=needed, unit="characters")
+        unit = "characters" if job.data.tokenizer != "bpe" else "tokens"
+        raise DataError("data-too-few", path=str(job.data.path), count=train + kept, needed=needed, unit=unit)
     return length
 
 
@@ -264,10 +317,10 @@ def _head(text: _Text) -> Bytes:
         return np.frombuffer(_as_utf8(file.read(_COUNTED), encoding), dtype=np.uint8)
 
 
-def _map(text: _Text, budget: int) -> Bytes:
-    """A text larger than memory, paged in by the system: one plain UTF-8 file only, taken as it is."""
+def _map(text: _Text, budget: int, *, as_it_is: bool) -> Bytes:
+    """A text larger than memory, paged in by the system: one plain UTF-8 file only, whose bytes are its tokens."""
     path, encoding = text.files[0]
-    if len(text.files) > 1 or encoding != "utf-8":
+    if len(text.files) > 1 or encoding != "utf-8" or not as_it_is:
         raise DataError("data-too-big", path=str(text.root), bytes=text.size, budget=budget)
     return np.memmap(path, dtype=np.uint8, mode="r")
 

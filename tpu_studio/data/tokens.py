@@ -93,6 +93,21 @@ class PieceTokens:
     def vocabulary(self) -> int:
         return int(self._tokenizer.get_vocab_size())
 
+    @property
+    def keeps_bytes(self) -> bool:
+        """Each token but that for nothing stands for bytes, and a text's are all there."""
+        return type(self._tokenizer.pre_tokenizer).__name__ == "ByteLevel"
+
+    def whole(self, text: str) -> list[int]:
+        """All tokens of a text, however long."""
+        self._tokenizer.no_truncation()
+        return list(self._tokenizer.encode(text).ids)
+
+    def piece(self, token: int) -> bytes:
+        """What a token of a byte-level tokenizer stands for; nothing where it is for nothing, or is none of ours."""
+        letters = self._tokenizer.id_to_token(token) or ""
+        return bytes(_BYTE[one] for one in letters if one in _BYTE) if token else b""
+
     def encode(self, texts: Sequence[str], length: int) -> Ints32:
         self._tokenizer.enable_truncation(length)
         x = np.zeros((len(texts), length), np.int32)
@@ -174,6 +189,11 @@ PADDING = "[PAD]"
 
 def learn(texts: Iterator[str] | Sequence[str], vocabulary: int) -> PieceTokens:
     """The tokens that stand for these texts in the fewest pieces, *vocabulary* at most: the same for the same texts."""
+    return learned_from(texts, vocabulary, least=0)
+
+
+def learned_from(texts: Iterator[str] | Sequence[str], vocabulary: int, *, least: int) -> PieceTokens:
+    """As `learn`, of pieces that come *least* times."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -181,12 +201,23 @@ def learn(texts: Iterator[str] | Sequence[str], vocabulary: int) -> PieceTokens:
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
+        min_frequency=least,
         special_tokens=[PADDING],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
     tokenizer.train_from_iterator((text.encode("utf-8", "replace").decode() for text in texts), trainer)
     return PieceTokens(tokenizer.to_str().encode())
+
+
+def _letters_of_bytes() -> dict[str, int]:
+    """The letter that a byte-level tokenizer writes each byte as (`bytes_to_unicode` of GPT-2's released code)."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in shown]
+    return {chr(byte): byte for byte in shown} | {chr(256 + place): byte for place, byte in enumerate(others)}
+
+
+_BYTE = _letters_of_bytes()
 
 
 def learned_vocabulary(characters: int) -> int:

@@ -111,7 +111,7 @@ class Question:
         if facts.sizes:
             return examples * resolved.job.data.sequence_length * work.FLOAT  # a token is a whole number of four bytes
         if kind.has_text:
-            return examples
+            return examples if resolved.job.data.tokenizer == "bytes" else examples * work.FLOAT
         return examples * max(1, facts.inputs) * work.FLOAT if kind.has_rows else 0
 
 
@@ -189,6 +189,8 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
         JobError: A model name, an option of it or a preset that does not exist.
     """
     options = {} if job.model.is_own else model_options(job.model.id, job.model.options)
+    if "vocabulary" in options and "vocabulary" not in job.model.options and job.data.tokenizer == "bpe":
+        options["vocabulary"] = look.outputs  # as many as are learned from the text
     preset(job.model.id, job.model.preset)
     question = Question(job, look, known, known.computer or this_computer(), facts_of(look, job), options)
     sized = _that_fits(question, _on_slice(question, _sized(question, question.resolve(1), 1, None)))

@@ -54,6 +54,7 @@ def evaluate(
     values["val_accuracy"] = right / total if total else math.nan
     if tasks.by_id(task).has_tokens:
         values["val_nats_per_token"] = values["val_loss"]
+        values["val_bits_per_byte"] = values["val_loss"] * source.tokens_a_byte / math.log(2.0)
     return values
 
 

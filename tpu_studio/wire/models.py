@@ -100,7 +100,7 @@ def tokenizer(name: str, preset: str, given: str, *, sorts: bool) -> str:
     model = BY_NAME.get(name)
     starter = model.starter if model is not None and preset != starters.NONE else None
     begins = starter is not None and bool(starter.tokenizer)
-    able = ["preset"] if begins else ["bpe", "bytes"] if sorts else ["bytes"]  # the usual one first
+    able = ["preset"] if begins else ["bpe", "bytes"] if sorts else ["bytes", "bpe"]  # the usual one first
     if given != AUTO and given not in able:
         raise JobError("job-tokenizer-unfit", key="data.tokenizer", value=given, allowed=able)
     return able[0] if given == AUTO else given

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import predicting, tokens
+from tpu_studio.data import continuing, predicting, tokens
 from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.predict.generating import generate
 from tpu_studio.trainer.result import loading
@@ -37,7 +37,7 @@ class Asked:
     def __init__(self, result: Path, card: dict[str, Any], *, consent: str = "") -> None:
         self._card = card
         self._data: dict[str, Any] = {**card["data"], "folder": str(result)}
-        if self.reads_text and not self.writes:
+        if self.reads_text:
             tokens.of_description(self._data)  # a tokenizer of another model is told before the first question
         self._model = loading.load(result, consent=consent)
         self._run = running().compiled(self._model)
@@ -84,7 +84,9 @@ class Asked:
             raise BadInput("predict-wrong-kind", wanted=kinds.by_id(self._data["kind"]).question)
         encoded = predicting.encode_inputs(self._data, [prompt or "\n"])
         start = encoded["x"][0][: int(encoded["length"][0])]
-        return generate(self._run, int(self._card["input"]["shape"][1]), start, tokens, temperature, seed, stopped)
+        length = int(self._card["input"]["shape"][1])
+        cutter = continuing.of_result(self._data)
+        return generate(self._run, length, start, tokens, temperature, seed, stopped, cutter)
 
     def warm_up(self) -> None:
         """Compile before the first question comes."""

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tpu_studio.data.continuing import Cutter
+
 PIECE_EVERY_S = 0.05  # pieces are handed on about 20 times a second: text that appears, not flickers
-BYTES = 256
 
 Numbers = npt.NDArray[Any]
 
@@ -28,6 +29,7 @@ def generate(
     temperature: float,
     seed: int,
     stopped: Callable[[], bool],
+    cutter: Cutter,
 ) -> Iterator[str]:
     """Pieces of text that follow *start*.
 
@@ -35,6 +37,7 @@ def generate(
         run: [1, length] tokens → [1, length, V] scores.
         temperature: Scores are divided by it; 0 takes the likeliest token each time.
         stopped: Asked before each token; True ends the text.
+        cutter: Whose tokens they are. A letter may end in a later one than it began in; bytes that make none are �.
     """
     rng = np.random.default_rng(seed)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -45,9 +48,10 @@ def generate(
             return
         window = np.zeros((1, length), np.int32)
         window[0, : len(seen)] = seen
-        token = pick(np.asarray(run(window))[0, len(seen) - 1], temperature, rng)
+        scores = np.asarray(run(window))[0, len(seen) - 1, cutter.first : cutter.vocabulary]
+        token = cutter.first + pick(scores, temperature, rng)
         seen = [*seen, token][-length:]
-        piece += decoder.decode(bytes([token]))
+        piece += decoder.decode(cutter.piece(token))
         if piece and time.monotonic() - told >= PIECE_EVERY_S:
             yield piece
             piece, told = "", time.monotonic()
@@ -57,8 +61,8 @@ def generate(
 
 
 def pick(scores: Numbers, temperature: float, rng: np.random.Generator) -> int:
-    """A token: the likeliest, or drawn by its share. Tokens beyond the 256 bytes have no text and are never picked."""
-    scores = scores[:BYTES].astype(np.float64)
+    """A token: the likeliest, or drawn by its share."""
+    scores = scores.astype(np.float64)
     if temperature <= 0.0:
         return int(np.argmax(scores))
     shares = np.exp((scores - scores.max()) / temperature)

@@ -1,0 +1,145 @@
+"""How a text to continue becomes tokens, and tokens become its bytes again: bytes, or pieces learned from the text.
+
+    cutter = learn(text, 1920)                 byte-level BPE, of what is trained with alone
+    tokens, sizes = cutter.encode(text)        and back: cutter.piece(token), bytes that may end within a letter
+
+A tokenizer's file, its checks and its sha256: ``tokens``. The window has no tokenizer: what it counts of a text
+(`tokens_in`) is an estimate. N tokens a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from tpu_studio.data.arrays import Array, Bytes
+from tpu_studio.data.tokens import ByteTokens, PieceTokens, Tokens, learned_from, of_description
+from tpu_studio.wire.errors import RunError
+
+BYTES = 256
+LEAST, MOST = 384, 32_768  # tokens that are learned
+BYTES_A_TOKEN = 500  # of the text of training: docs/training.md has what others gave
+_PART = 2**16  # letters that are cut up at a time, between two lines where there are any
+_COUNTED = 2**20  # bytes of which words are counted
+_WORDS = re.compile(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|_+|\s+")
+_MOST_LEARNED = 64  # MB of text that pieces are learned from; of a larger one, parts spread over the whole of it
+
+
+class Cutter(Protocol):
+    """Attributes:
+    kind: As `data.tokenizer` names it. *vocabulary*: different tokens; those below *first* stand for no text.
+    file: Of a learned one; empty else.
+    """
+
+    kind: str
+    first: int
+
+    @property
+    def vocabulary(self) -> int: ...
+
+    @property
+    def file(self) -> bytes: ...
+
+    def encode(self, text: Bytes) -> tuple[Array, int]:
+        """[N] tokens of a text in UTF-8, and how many bytes they stand for."""
+        ...
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that one token stands for."""
+        ...
+
+
+class AsBytes:
+    kind, vocabulary, first, file = "bytes", BYTES, 0, b""
+
+    def encode(self, text: Bytes) -> tuple[Array, int]:
+        return text, len(text)
+
+    def piece(self, token: int) -> bytes:
+        return bytes([token])
+
+
+class InPieces:
+    kind, first = "bpe", 1
+
+    def __init__(self, tokens: PieceTokens) -> None:
+        self._tokens = tokens
+        self.vocabulary, self.file = tokens.vocabulary, tokens.file
+
+    def encode(self, text: Bytes) -> tuple[Array, int]:
+        found = [np.array(self._tokens.whole(part), np.int32) for part in parts_of(text)]
+        tokens = np.concatenate(found) if found else np.zeros(0, np.int32)
+        return tokens, int(np.sum(self._sizes[tokens]))
+
+    def piece(self, token: int) -> bytes:
+        return self._pieces[token]
+
+    @cached_property
+    def _pieces(self) -> list[bytes]:
+        return [self._tokens.piece(token) for token in range(self.vocabulary)]
+
+    @cached_property
+    def _sizes(self) -> Array:
+        return np.array([len(piece) for piece in self._pieces], np.int64)
+
+
+def learn(text: Bytes, vocabulary: int) -> InPieces:
+    """At most so many; fewer where no more pieces come twice. The same for the same text."""
+    parts = list(parts_of(text))
+    each = -(-sum(map(len, parts)) // (_MOST_LEARNED * 10**6)) or 1
+    return InPieces(learned_from(parts[::each], vocabulary, least=2))
+
+
+def learned_vocabulary(size: int) -> int:
+    """How many are learned from a text of so many bytes: multiples of 128, which fill a TPU's tiles."""
+    return min(MOST, max(LEAST, size // BYTES_A_TOKEN // 128 * 128))
+
+
+def tokens_in(text: Bytes, size: int, vocabulary: int) -> int:
+    """About how many tokens a text of *size* bytes that begins with *text* has after so many were learned.
+
+    A word, number or sign is one at least; each other byte is one as often as pieces are few. Within 6 % of what was
+    cut in Shakespeare, our pages and our code, 384 to 8,192 tokens.
+    """
+    head = text[:_COUNTED]
+    words = len(_WORDS.findall(head.tobytes().decode("utf-8", "replace"))) / max(1, len(head))
+    share = words + (1.0 - words) * min(1.0, 0.44 * (384 / max(LEAST, vocabulary)) ** 0.86)
+    return round(size * min(1.0, share))
+
+
+def of_result(description: Mapping[str, Any]) -> Cutter:
+    """Of a result. Raises RunError ``result-unreadable``."""
+    return of_tokens(of_description(description))
+
+
+def of_tokens(tokens: Tokens) -> Cutter:
+    """Raises RunError ``result-unreadable``: they are of words, whose blanks are lost."""
+    if isinstance(tokens, ByteTokens):
+        return AsBytes()
+    if not isinstance(tokens, PieceTokens) or not tokens.keeps_bytes:
+        raise RunError("result-unreadable", path="tokenizer.json", raw="its tokens do not stand for bytes")
+    return InPieces(tokens)
+
+
+def parts_of(text: Bytes) -> Iterator[str]:
+    """The text in parts that end with a line, where lines are not too long."""
+    whole = text.tobytes().decode("utf-8", "replace")
+    start = 0
+    while start < len(whole):
+        end = min(len(whole), start + _PART)
+        if end < len(whole):
+            end = whole.rfind("\n", start, end) + 1 or end
+        yield whole[start:end]
+        start = end
+
+
+def between_letters(text: Bytes, cut: int) -> int:
+    """The last place up to *cut* where no letter of UTF-8 is cut in two."""
+    for place in range(cut, max(0, cut - 4), -1):
+        if place >= len(text) or (int(text[place]) & 0xC0) != 0x80:
+            return place
+    return cut
