@@ -9,6 +9,7 @@ A tokenizer's file, its checks and its sha256: ``tokens``. The window has no tok
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -107,8 +108,9 @@ def tokens_in(text: Bytes, size: int, vocabulary: int) -> int:
     """
     head = text[:_COUNTED]
     words = len(_WORDS.findall(head.tobytes().decode("utf-8", "replace"))) / max(1, len(head))
-    share = words + (1.0 - words) * min(1.0, 0.44 * (384 / max(LEAST, vocabulary)) ** 0.86)
-    return round(size * min(1.0, share))
+    rare = math.pow(384 / max(LEAST, vocabulary), 0.86)
+    share = words + (1.0 - words) * 0.44 * rare
+    return round(size * share)
 
 
 def of_result(description: Mapping[str, Any]) -> Cutter:

@@ -6,6 +6,7 @@ Pure: made from what is known of each run, without clock, disk or window.
   a setting, with all its repeats. With three repeats a side and more, Welch's test at 95 % decides; with fewer nothing
   tells a difference from chance, and that is said.
 * Runs that learn different things, or are measured on different data kept aside, get no verdict.
+* Runs whose text is cut into other tokens are judged by bits per byte: a loss per token means another thing in each.
 * A run that diverged has no figure that can be ranked, and that is said.
 """
 
@@ -27,6 +28,7 @@ LEVEL = 0.05
 SEED = "training.seed"
 _NAMES_ONLY = ("name",)  # what differs between any two runs and means nothing
 _UNSEEN = ("data.validation",)
+_TOKENS = ("data.tokenizer", "model.options.vocabulary")
 _CENT, _MOST_USD = 0.01, 1e9
 ALIKE = 0.95  # of the dearest: what costs so much is as dear
 
@@ -125,9 +127,12 @@ def compare(contenders: Sequence[Contender]) -> Comparison:
         named = " and ".join(sorted({tasks.by_id(one.task).doing for one in contenders}))
         finding = Judgement("These runs learn different things", f"They cannot be ranked: {named}.")
         return Comparison(tuple(contenders), "", different, (), finding)
-    metric = tasks.by_id(contenders[0].task).metric
+    metric = _metric(contenders)
     sides = _sides(contenders, metric)
     finding = _finding(contenders, sides, metric)
+    if metric != tasks.by_id(contenders[0].task).metric:
+        words = f"By {metrics.by_id(metric).row}: their text is cut into other tokens, so no loss of a token compares."
+        finding = replace(finding, text=f"{finding.text} {words}".strip())
     if diverged := [one.name for one in contenders if metric in one.best and not metrics.is_figure(one.best[metric])]:
         told = f"{diverged[0]} {'and others diverged: their' if len(diverged) > 1 else 'diverged: its'} figure"
         finding = replace(finding, text=f"{finding.text} {told} is beyond all that can be ranked.".strip())
@@ -162,6 +167,14 @@ def same_money(
     figure, other = figures.metric(known.id, first), figures.metric(known.id, second)
     words = f"For the first {figures.money(usd)} that each of them cost, {ahead} was ahead: {figure}, {behind} {other}."
     return replace(found, finding=replace(found.finding, same_money=words))
+
+
+def _metric(contenders: Sequence[Contender]) -> str:
+    """By which they are judged; another than the task's own where their tokens are not the same."""
+    task = tasks.by_id(contenders[0].task)
+    cut = {tuple(str(one.settings.get(path)) for path in _TOKENS) for one in contenders}
+    learned = any(one.settings.get(_TOKENS[0]) == "bpe" for one in contenders)
+    return task.of_any_tokens if task.of_any_tokens and learned and len(cut) > 1 else task.metric
 
 
 def _differing(contenders: Sequence[Contender]) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class Progress:
     """What a resumed run must know besides the tensors; stands in each checkpoint's data file.
 
     *base*: sha256 of the starter weights, which are not in the checkpoint as long as they stay as they are; they learn
-    after the step *unfreeze_at*.
+    after the step *unfreeze_at*. *tokenizer*: sha256 of the one that cuts the text up; "" where none was learned.
     """
 
     step: int = 0
@@ -53,6 +53,7 @@ class Progress:
     rollbacks: int = 0
     base: str = ""
     unfreeze_at: int = 0
+    tokenizer: str = ""
     history: list[dict[str, float]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -151,11 +152,14 @@ class Loop:
         """Go on from a checkpoint.
 
         Raises:
-            RunError: ``base-differs``, where the training had begun from other weights.
+            RunError: ``base-differs``, where the training had begun from other weights; ``tokenizer-differs``, where
+                its tokens were others, for which the learned numbers mean nothing.
         """
         progress = Progress.from_json(loaded.position)
         if progress.base != self.progress.base:
             raise RunError("base-differs", wanted=progress.base, found=self.progress.base)
+        if progress.tokenizer not in ("", self.progress.tokenizer):  # copies of older versions do not say
+            raise RunError("tokenizer-differs", wanted=progress.tokenizer, found=self.progress.tokenizer)
         self._restore(loaded)
         self.progress = progress
         self._last_saved = progress.step

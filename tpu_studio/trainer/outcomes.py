@@ -28,6 +28,7 @@ _BY_ID = {
     "checkpoint-other-model": Reason.CHECKPOINT_CORRUPT,
     "checkpoints-damaged": Reason.CHECKPOINT_CORRUPT,
     "base-differs": Reason.CHECKPOINT_CORRUPT,
+    "tokenizer-differs": Reason.CHECKPOINT_CORRUPT,
 }
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EIO)

@@ -137,7 +137,11 @@ class Parts:
             self.opened,
             lambda stage: self.feed(stage, lambda step: loop.cut(step)),
             schedule,
-            Progress(base=starting.sha256_of(self.plan), unfreeze_at=self.unfreeze_at),
+            Progress(
+                base=starting.sha256_of(self.plan),
+                unfreeze_at=self.unfreeze_at,
+                tokenizer=str(self.opened.description.get("tokenizer_sha256") or ""),
+            ),
             events,
             Reports(events, self.batch, utilisation=backend.utilisation(self.plan)),
             in_units=self.in_units,

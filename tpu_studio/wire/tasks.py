@@ -21,6 +21,7 @@ class Task:
         loss: Id of the loss on unseen data that stands beside the training loss.
         quality: Ids of the curves of the second plot, the one on training data first where there is one.
         items: What its examples are called, where the kind of data says it too generally; "" else.
+        of_any_tokens: Id of the metric that means the same however text is cut into tokens; "": they all do.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Task:
     quality: tuple[str, ...]
     loss: str = "val_loss"
     items: str = ""
+    of_any_tokens: str = ""
 
     @property
     def has_classes(self) -> bool:
@@ -88,6 +90,7 @@ _TASKS = (
         ("val_nats_per_token", "val_loss", "loss"),
         ("loss", "val_nats_per_token"),
         loss="val_nats_per_token",
+        of_any_tokens="val_bits_per_byte",
     ),
     Task(
         "text-classification",

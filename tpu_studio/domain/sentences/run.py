@@ -301,6 +301,11 @@ ERRORS: dict[str, Entry] = {
         "Its copies fit only the weights that it began from; they stay as they are. Nothing was charged.",
         "Go on with the version of TPU Studio that began it, or start the job anew.",
     ),
+    "tokenizer-differs": Sentence(
+        "The run's text was cut into other tokens than it would be now",
+        "Its copies fit only the tokens that it began with; they stay as they are. Nothing was charged.",
+        "Go on with the version of TPU Studio that began it, or start the job anew.",
+    ),
     "no-checkpoint": lambda f: Sentence(
         f"{_run(f)} has no checkpoint to go on from",
         f"It ended before the first one. {_UNCHANGED}",

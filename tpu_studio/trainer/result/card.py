@@ -52,7 +52,7 @@ def card(
             "dtype": sizes.dtype,
             "largest": sizes.white if sizes.dtype == "uint8" else None,
         },
-        "output": {"shape": [None, *sizes.output], "meaning": _meaning(plan.task)},
+        "output": {"shape": [None, *sizes.output], "meaning": _meaning(plan.task, description)},
         "data": dict(description),
         "trained": {
             "framework": plan.framework,
@@ -72,11 +72,12 @@ def write_card(path: Path, tree: Mapping[str, object]) -> None:
     path.write_text(json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8")
 
 
-def _meaning(task: str) -> str:
+def _meaning(task: str, description: Mapping[str, object]) -> str:
     if tasks.by_id(task).has_number:
         return "one standardised number; undo it with data.target_transform"
     if tasks.by_id(task).has_tokens:
-        return "a logit for each next token at each place; tokens are the bytes of UTF-8 text"
+        are = f"those of {TOKENIZER}" if description.get("tokenizer_sha256") else "the bytes of UTF-8 text"
+        return f"a logit for each next token at each place; tokens are {are}"
     return "a logit for each class; a softmax makes them probabilities"
 
 
@@ -92,10 +93,15 @@ def _use(own: bool) -> dict[str, str]:
 
 
 def _text_use(sizes: Shapes, description: Mapping[str, object]) -> dict[str, str]:
-    """How a text becomes the input, where texts are told apart."""
+    """How a text becomes the input, where texts are told apart, or continued in learned tokens."""
+    length = sizes.input[0]
+    if tasks.by_id(sizes.task).has_tokens and description.get("tokenizer_sha256"):
+        cut = f"tokenizers.Tokenizer.from_file('{TOKENIZER}')"
+        return {
+            "text": f"cut = {cut}; x = cut.encode(text).ids[-{length}:], then zeros up to {length}; cut.decode(ids)"
+        }
     if not sizes.vocabulary:
         return {}
-    length = sizes.input[0]
     cut = f"x = [byte + 1 for byte in text.encode()][:{length}]"
     if description.get("tokenizer_sha256"):
         cut = (

@@ -21,8 +21,9 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.starters import TOKENIZER
 
 
-def one_text(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
-    """For a language model. Raises RunError of `refusal`; DataError of the files."""
+def one_text(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> Part:
+    """For a language model. *result*: where the run's tokenizer lies. Raises RunError of `refusal`; DataError of the
+    files."""
     if look.bytes_on_disk > MOST_BYTES:
         raise refusal("large-data")
     path = data_path(plan.job)
@@ -30,16 +31,22 @@ def one_text(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
     found = {encodings.detect(one) for one in inside}
     if len(found) > 1:
         raise refusal("mixed-encodings")
+    pieces = bool(card["data"].get("tokenizer_sha256"))
+    are = "those that the run learned" if pieces else "the bytes of the text as UTF-8"
     constants = (
         Constant("DATA", str(path)),
         Constant("ENCODING", *found),
         *([Constant("ENDINGS", sorted(SUFFIXES))] if path.is_dir() else []),
         Constant("LENGTH", int(card["data"]["sequence_length"]), "tokens that the model sees at once"),
-        Constant("VOCABULARY", int(card["output"]["shape"][-1]), "different tokens: the bytes of the text as UTF-8"),
+        Constant("VOCABULARY", int(card["output"]["shape"][-1]), f"different tokens: {are}"),
         *splitting.constants(plan),
     )
     read = _FILES_OF_FOLDER if path.is_dir() else _ONE_FILE
-    return Part(constants, _ONE_TEXT.replace(_ONE_FILE, read), frozenset({"from pathlib import Path"}))
+    code, imports = _ONE_TEXT.replace(_ONE_FILE, read), {"from pathlib import Path"}
+    if pieces:
+        constants += (Constant("TOKENIZER", str(result.absolute() / TOKENIZER), "how the run cuts text into tokens"),)
+        code, imports = _CUT_UP + code.replace(_AS_BYTES, _AS_PIECES), imports | {"from tokenizers import Tokenizer"}
+    return Part(constants, code, frozenset(imports))
 
 
 def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> Part:
@@ -104,9 +111,29 @@ _FILES_OF_FOLDER = (
     "    files = [one for one in files if one.resolve().is_relative_to(Path(DATA).resolve())]\n"
 )
 
+_AS_BYTES = "    train, kept = text[:cut], text[cut:]\n"
+_AS_PIECES = """    while text[cut] & 0xC0 == 0x80:
+        cut -= 1  # no letter is cut in two
+    train, kept = tokens(text[:cut]), tokens(text[cut:])
+"""
+
+_CUT_UP = '''
+def tokens(text):
+    """The tokens of a text in UTF-8, cut up in parts that end with a line."""
+    cutter, whole, found, start = Tokenizer.from_file(TOKENIZER), text.tobytes().decode("utf-8", "replace"), [], 0
+    while start < len(whole):
+        end = min(len(whole), start + 2**16)
+        if end < len(whole):
+            end = whole.rfind("\\n", start, end) + 1 or end
+        found += cutter.encode(whole[start:end]).ids
+        start = end
+    return np.array(found, np.int32)
+
+'''
+
 _ONE_TEXT = '''
 def load_data():
-    """The bytes of the text to learn from, and windows of its end that are kept aside: x, the token after each as y,
+    """The tokens of the text to learn from, and windows of its end that are kept aside: x, the token after each as y,
     and weight 0 where the last window is only filled up."""
     files = [Path(DATA)]
     parts = [file.read_bytes() for file in files]

@@ -81,7 +81,7 @@ def _data(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> Part
     if kind.has_rows:
         return tables.table(plan, card, look)
     if tasks.by_id(plan.task).has_tokens:
-        return texts.one_text(plan, card, look)
+        return texts.one_text(plan, card, look, result)
     return texts.many_texts(plan, card, look, result)
 
 
