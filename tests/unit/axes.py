@@ -113,6 +113,7 @@ AXES = (
                 "val_r2",
                 "val_mae",
                 "val_nats_per_token",
+                "val_bits_per_byte",
                 "learning_rate",
                 "grad_norm",
             }

@@ -41,6 +41,7 @@ class RunFacts:
     target: str = ""
     kind: str = ""
     mfu_planned: tuple[float, float] | None = None
+    tokenizer: str = ""
 
     @property
     def rented(self) -> bool:
@@ -52,7 +53,8 @@ class RunFacts:
 
     @property
     def token(self) -> str:
-        return "character"
+        """What a model of text foretells."""
+        return "token" if self.tokenizer == "bpe" else "character"
 
 
 def facts_of(plan: Plan) -> RunFacts:
@@ -85,6 +87,7 @@ def facts_of(plan: Plan) -> RunFacts:
         target=str(look.get("target") or job.data.target or ""),
         kind=kind,
         mfu_planned=_mfu(plan),
+        tokenizer=job.data.tokenizer,
     )
 
 

@@ -115,9 +115,11 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
         return Number(label, "–", "", _yet(view, "after the first check on unseen data"), "award")
     best = view.best.get(name)
     if metrics.by_id(name).unit == "nats":
-        counts = "Between how many next characters the model hesitates."
+        counts = f"Between how many next {facts.token}s the model hesitates."
         shown = figures.figure(metrics.perplexity(value))
-        return Number(label, shown, "", "on unseen text; less is better", "award", counts=counts)
+        bits = [last_metric(view, other) for other in tasks.by_id(facts.task).others]
+        beside = f"{figures.figure(bits[0], 3)} bits per byte" if bits and bits[0] is not None else "less is better"
+        return Number(label, shown, "", f"on unseen text; {beside}", "award", counts=counts)
     said, context = figures.metric(name, value), "on unseen data"
     if best:
         context = f"best {figures.metric(name, best[0])} at step {figures.count(best[1])}"

@@ -76,7 +76,7 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
             return f"{r2}: worse than always saying the mean of {what}.{off}"
         return f"{r2}: it explains {figures.share(value)} of the differences in {what}.{off}"
     between = figures.figure(metrics.perplexity(value), 2)
-    return f"Validation perplexity {between}: it hesitates between about {between} next characters, after {took}."
+    return f"Validation perplexity {between}: it hesitates between about {between} next {facts.token}s, after {took}."
 
 
 def _reason(view: RunView) -> Reason:

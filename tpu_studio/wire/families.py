@@ -122,7 +122,13 @@ def _gpt(layers: int, width: int, heads: int, vocabulary: int, dropout: float) -
         Option("layers", layers, 1, 96, "Transformer blocks, one after the other."),
         Option("width", width, 16, 12_288, "Numbers that stand for one token inside the model; a multiple of heads."),
         Option("heads", heads, 1, 128, "Attention heads in each block."),
-        Option("vocabulary", vocabulary, 256, 1_000_000, "Different tokens the model knows."),
+        Option(
+            "vocabulary",
+            vocabulary,
+            256,
+            1_000_000,
+            "Different tokens the model knows; with learned pieces (BPE), how many are learned.",
+        ),
         Option("dropout", dropout, 0.0, 0.9, "Share of values switched off at random while training."),
     )
 
@@ -298,7 +304,7 @@ _FAMILIES = (
                 "gpt",
                 ("text",),
                 ("language-model",),
-                "Learns to write like your text, character by character. Minutes on a laptop.",
+                "Learns to write like your text, character by character or in pieces of words. Minutes on a laptop.",
                 _gpt(3, 128, 4, 256, 0.0),
                 64,
             ),

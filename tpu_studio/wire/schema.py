@@ -122,7 +122,9 @@ class Data(Generic[A]):
     tokenizer: Literal["bytes", "bpe", "preset"] | A = key(
         AUTO,
         "Tokenizer",
-        help="How text is cut up: bytes, pieces of words learned from your text, or those that starter weights know.",
+        help="How text is cut up: bytes, pieces of words learned from your text, or those that starter weights know. "
+        "To write like a text, pieces let the model see two to three times as much of it at once, and suit some "
+        "hundred pages and more; bytes need no learning and suit short texts.",
         group="data",
         examples=("text",),
         words={

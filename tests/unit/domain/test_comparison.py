@@ -81,6 +81,26 @@ def test_a_lower_mean_error_is_the_better_one() -> None:
     assert found.sides[0].runs == ("b",) and "0.50 lower than a" in found.finding.title
 
 
+def text_run(name: str, tokenizer: str, vocabulary: int, **best: float) -> Contender:
+    settings = {**BASE, "data.tokenizer": tokenizer, "model.options.vocabulary": vocabulary}
+    return Contender(name, name, "computer", "cpu", "language-model", settings, "d", best)
+
+
+def test_texts_in_other_tokens_are_judged_by_bits_per_byte_and_never_by_a_tokens_loss() -> None:
+    letters = text_run("letters", "bytes", 256, val_nats_per_token=1.5, val_bits_per_byte=2.16)
+    pieces = text_run("pieces", "bpe", 1920, val_nats_per_token=3.6, val_bits_per_byte=2.02)
+    more = text_run("more", "bpe", 4096, val_nats_per_token=4.0, val_bits_per_byte=2.05)
+
+    for runs, best in (((letters, pieces), "pieces"), ((pieces, more), "pieces"), ((letters, more), "more")):
+        found = compare(runs)
+        assert (found.metric, found.finding.best) == ("val_bits_per_byte", best)
+        assert "no loss of a token compares" in found.finding.text
+    old = text_run("old", "bytes", 256, val_nats_per_token=1.5)
+    assert compare((old, pieces)).finding.best == ""
+    wider = text_run("wider", "bytes", 50_257, val_nats_per_token=1.4, val_bits_per_byte=2.0)
+    assert compare((letters, wider)).metric == "val_nats_per_token"  # the same tokens: other rows are never used
+
+
 def test_three_repeats_of_each_are_tested_and_the_seed_alone_is_a_repeat() -> None:
     one = [run(f"a{seed}", value, training__seed=seed) for seed, value in enumerate((0.80, 0.81, 0.805))]
     other = [

@@ -1,0 +1,76 @@
+"""Run in the engine: a text to continue, cut into learned pieces and put together again; texts of many kinds opened."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.data import continuing
+from tpu_studio.data.look import look
+from tpu_studio.data.sources import open_data
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.job import parse
+
+MIXED = "Größe 中文 🦊 naïve façade.\n\n\tHe said: 'no'  and   went.\r\n" * 40
+
+
+def cut_up() -> dict[str, Any]:
+    raw = np.frombuffer(MIXED.encode(), np.uint8)
+    cutter = continuing.learn(raw[: len(raw) // 2], 400)
+    tokens, size = cutter.encode(raw)
+    pieces = [cutter.piece(int(token)) for token in tokens]
+    fox = np.frombuffer("🦄".encode(), np.uint8)  # never seen, so it takes several tokens
+    unseen, _ = cutter.encode(fox)
+    return {
+        "same": b"".join(pieces) == raw.tobytes(),
+        "size": size == len(raw),
+        "vocabulary": cutter.vocabulary,
+        "fewer": len(tokens) < len(raw) / 2,
+        "parts": [len(cutter.piece(int(token))) for token in unseen],
+        "nothing": cutter.piece(0) == b"" and 0 not in tokens,
+        "file": hashlib.sha256(cutter.file).hexdigest(),
+    }
+
+
+def opened(job: str) -> dict[str, Any]:
+    """The job's text as the look counts it and as it is opened."""
+    parsed = parse(json.loads(job))
+    try:
+        seen, found = look(parsed), open_data(parsed)
+    except StudioError as error:
+        return {"error": error.id, **error.facts}
+    windows = found.validation.batch(np.arange(len(found.validation)))
+    cutter = continuing.of_tokens(continuing.PieceTokens(found.files["tokenizer.json"]))
+    kept = [int(windows["x"][0, 0]), *(int(token) for token in windows["y"][windows["weight"] > 0])]
+    whole = b"".join(cutter.piece(token) for token in kept)
+    return {
+        "looked": [seen.numbers["tokens"], seen.outputs],
+        "tokens": len(found.train.tokens) + len(found.validation.tokens),  # type: ignore[attr-defined]
+        "vocabulary": found.description["vocabulary"],
+        "kept": whole.decode("utf-8", "strict")[:60],
+        "tokens_a_byte": found.validation.tokens_a_byte * len(whole) / len(kept),
+        "length": found.description["sequence_length"],
+    }
+
+
+def decoded(result: str, text: str) -> dict[str, Any]:
+    """What the card says of the tokens of a result, done with `tokenizers` alone."""
+    import os
+
+    import tokenizers
+
+    os.chdir(result)
+    said = json.loads(Path("model.json").read_text())["use"]["text"]
+    line = said.rpartition("; cut.decode")[0]
+    names: dict[str, Any] = {"tokenizers": tokenizers, "text": text}
+    exec(line.rpartition(", then zeros up to ")[0], names)
+    return {"undone": names["cut"].decode(names["x"]), "tokens": len(names["x"])}
+
+
+if __name__ == "__main__":
+    print(json.dumps({"cut_up": cut_up, "opened": opened, "decoded": decoded}[sys.argv[1]](*sys.argv[2:])))
