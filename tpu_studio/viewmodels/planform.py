@@ -80,7 +80,7 @@ def more_fields(
     """Everything else, in groups; only what means something for this data and model."""
     shown = {path.path for path in main_fields(job, plan, problems, typed)}
     groups = []
-    if options := option_fields(job, problems, typed):
+    if options := option_fields(job, plan, problems, typed):
         groups.append(("The model", options))
     for group, title in GROUPS.items():
         kept = tuple(
@@ -121,11 +121,12 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
     )
 
 
-def option_fields(job: Job, problems: Problems, typed: Typed) -> tuple[FieldView, ...]:
+def option_fields(job: Job, plan: Plan | None, problems: Problems, typed: Typed) -> tuple[FieldView, ...]:
     if job.model.is_own:
         return tuple(_own_option(name, value, problems, typed) for name, value in job.model.options.items())
     model = BY_NAME.get(str(job.model.name))
-    return tuple(_option_field(option, job, problems, typed) for option in model.options) if model else ()
+    planned = plan.options if plan and plan.job.model.name == job.model.name else {}  # pieces follow the text
+    return tuple(_option_field(one, job, planned, problems, typed) for one in model.options) if model else ()
 
 
 def option_value(job: Job, name: str, value: object) -> dict[str, object]:
@@ -165,19 +166,22 @@ def limit_echo(path: str, value: object, job: Job) -> str:
             return ""
 
 
-def _option_field(option: Option, job: Job, problems: Problems, typed: Typed) -> FieldView:
+def _option_field(
+    option: Option, job: Job, planned: Mapping[str, object], problems: Problems, typed: Typed
+) -> FieldView:
     path = f"model.options.{option.name}"
     given = job.model.options.get(option.name)
+    usual = option.default if given is not None else planned.get(option.name, option.default)
     problem = problems.get(path)
     whole = isinstance(option.default, int)
-    shown = value_text(option.default if given is None else given, whole=whole)
+    shown = value_text(usual if given is None else given, whole=whole)
     return FieldView(
         path=path,
         title=option.name.capitalize(),
         kind="number",
         text=typed.get(path, shown) if problem else shown,
         recommended=given is None,
-        recommended_text=value_text(option.default, whole=whole),
+        recommended_text=value_text(usual, whole=whole),
         unit="" if given is not None or problem else "recommended",
         help=f"{option.help} {_told(glossary.of_key('model.options'))}",
         hint=option.help,

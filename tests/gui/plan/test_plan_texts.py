@@ -9,7 +9,9 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.planning import World
+from tpu_studio.data.look import look
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.viewmodels.plan import PlanViewModel
 
 
 @pytest.mark.parametrize(
@@ -58,3 +60,29 @@ def test_a_table_may_be_json_lines_parquet_or_a_folder_of_it_and_stays_when_it_i
     assert world.view.job.model.name == "text-classifier"
     page.data_section.zone.chosen.emit(path)  # again: the kind that was chosen holds
     assert world.view.job.data.kind == "text"
+
+
+def test_a_text_to_continue_may_be_cut_into_pieces_and_the_form_shows_how_many(qtbot: QtBot, tmp_path: Path) -> None:
+    path = tmp_path / "tale.txt"
+    path.write_text("".join(f"{number}: It was the best of times.\n" for number in range(20_000)))
+    world = World()
+    world.model = PlanViewModel(world.tasks, world.engine, world.runs, look=lambda job, **_: look(job))
+    page = PlanPage(world.model)
+    qtbot.addWidget(page)
+    world.model.choose_data("text", path)
+    world.model.choose_model("gpt-nano")
+    letters = world.view.plan
+
+    world.model.apply({"data.tokenizer": "bpe"})
+
+    view = world.view
+    fields = {one.path: one for _, group in view.more_fields for one in group}
+    pieces = view.plan
+    assert letters is not None and pieces is not None
+    assert (letters.options["vocabulary"], pieces.options["vocabulary"]) == (256, 1024)  # of 551,112 bytes, in multiples of 128
+    assert fields["model.options.vocabulary"].text == "1,024"
+    assert "bytes need no learning" in fields["data.tokenizer"].hint
+    assert pieces.steps_per_epoch < letters.steps_per_epoch  # fewer tokens, so fewer steps each time through
+    assert pieces.memory.params > letters.memory.params
+    page.settings_section.more.unfold(True)
+    assert page.settings_section.box("data.tokenizer") is not None

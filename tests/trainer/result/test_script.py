@@ -66,6 +66,14 @@ CASES = {
         0.25,  # of three seeds, and four, runs came to 0.82–0.98 and scripts to 0.78–0.87 while the loss still fell
         618,
     ),
+    "pieces": Case(
+        {"name": "gpt-nano", "options": {"layers": 2, "width": 32, "heads": 2}},
+        {"sequence_length": 16, "tokenizer": "bpe"},
+        {"steps": 150, "evaluate_every": 70},
+        "val_nats_per_token",
+        0.25,
+        378,
+    ),
 }
 
 
@@ -74,6 +82,7 @@ NAMES = [
     "pictures",
     pytest.param("digits", marks=pytest.mark.thorough),
     pytest.param("play", marks=pytest.mark.thorough),
+    pytest.param("pieces", marks=pytest.mark.thorough),
 ]
 
 
@@ -103,7 +112,10 @@ def data_of(name: str, folder: Path) -> dict[str, Any]:
             return {"kind": "images", "path": str(folder)}
         case _:
             path = folder / "play.txt"
-            path.write_text("To be, or not to be — that is the question: whether 'tis nobler\r\n" * 300, newline="")
+            lines = (f"To be, or not to be — that is the question: whether 'tis nobler {one}\r\n" for one in range(300))
+            if name == "play":
+                lines = ("To be, or not to be — that is the question: whether 'tis nobler\r\n" for _ in range(300))
+            path.write_text("".join(lines), newline="")
             return {"kind": "text", "path": str(path)}
 
 

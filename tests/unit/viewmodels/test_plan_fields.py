@@ -24,7 +24,9 @@ def test_what_a_job_hands_to_a_file_of_ones_own_is_a_field_and_stays_of_its_kind
     (tmp_path / "model.py").write_text("")
     options = {"takes": 32, "solver": "eig", "deep": True}
     one.model.apply({"model.file": str(tmp_path / "model.py"), "model.options": options})
-    fields = {field.path: field for field in option_fields(one.view.job, one.view.problems, one.view.typed)}
+    fields = {
+        field.path: field for field in option_fields(one.view.job, one.view.plan, one.view.problems, one.view.typed)
+    }
     assert [field.text for field in fields.values()] == ["32", "eig", "true"]
     one.model.set_text("model.options.takes", "sixty")
     assert "model.options.takes" in one.view.problems and one.view.job["model.options"] == options

@@ -32,5 +32,5 @@ def test_every_setting_is_explained_in_two_sentences_at_least(key: Key):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_every_option_of_a_model_is_explained_in_two_sentences_at_least(model: ModelSpec):
-    for option in option_fields(job(model.name, "digits"), {}, {}):
+    for option in option_fields(job(model.name, "digits"), None, {}, {}):
         assert len(re.findall(r"[.?!](?: |$)", option.help)) >= 2, option.help
