@@ -129,7 +129,7 @@ class Data(Generic[A]):
         examples=("text",),
         words={
             "bytes": "letter by letter (bytes)",
-            "bpe": "pieces of words, learned from your text (BPE)",
+            "bpe": "pieces of words, learned (BPE)",
             "preset": "the pieces that the starter weights know",
         },
     )

@@ -79,7 +79,10 @@ def test_a_text_to_continue_may_be_cut_into_pieces_and_the_form_shows_how_many(q
     fields = {one.path: one for _, group in view.more_fields for one in group}
     pieces = view.plan
     assert letters is not None and pieces is not None
-    assert (letters.options["vocabulary"], pieces.options["vocabulary"]) == (256, 1024)  # of 551,112 bytes, in multiples of 128
+    assert (letters.options["vocabulary"], pieces.options["vocabulary"]) == (
+        256,
+        1024,
+    )  # of 551,112 bytes, in multiples of 128
     assert fields["model.options.vocabulary"].text == "1,024"
     assert "bytes need no learning" in fields["data.tokenizer"].hint
     assert pieces.steps_per_epoch < letters.steps_per_epoch  # fewer tokens, so fewer steps each time through

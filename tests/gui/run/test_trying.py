@@ -18,7 +18,7 @@ SORTS = next(task.id for task in tasks.all_tasks() if task.has_classes and task.
 
 
 def test_while_the_model_is_loaded_the_text_panel_says_so(qtbot: QtBot) -> None:
-    facts = SimpleNamespace(subtitle="my diary.txt")
+    facts = SimpleNamespace(subtitle="my diary.txt", token="token")
     model: Any = SimpleNamespace(state=SimpleNamespace(value=SimpleNamespace(facts=facts)), cancel_trial=lambda: None)
     panel = TextPanel(cast(RunViewModel, model))
     qtbot.addWidget(panel)
@@ -29,6 +29,7 @@ def test_while_the_model_is_loaded_the_text_panel_says_so(qtbot: QtBot) -> None:
         panel.show_trial(trial)
         shown.append(panel.loading.isVisible())
     assert shown == [False, True, False] and panel.written.toPlainText() == "Today I"
+    assert panel.length.suffix().strip() == "tokens"
 
 
 def test_a_text_is_asked_about_and_one_of_the_data_tells_what_it_is_there(qtbot: QtBot) -> None:

@@ -42,7 +42,7 @@ SPLIT_HERE = "Compute: the part of a step's time in which this computer works on
 
 @dataclass(frozen=True)
 class Perplexity:
-    """e to the curve of nats: how many characters the model still hesitates between."""
+    """e to the curve of nats: how many tokens the model still hesitates between."""
 
     inner: RunCurve
 

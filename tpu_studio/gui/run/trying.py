@@ -365,12 +365,14 @@ class TextPanel(TryPanel):
     """The beginning of a text; the model goes on from it, as it is written."""
 
     def __init__(self, model: RunViewModel) -> None:
-        super().__init__(model, "Type a beginning. The model goes on from there, one character at a time.")
+        token = model.state.value.facts.token
+        super().__init__(model, f"Type a beginning. The model goes on from there, one {token} at a time.")
         self.prompt = Prompt("ROMEO:\n" if "shakespeare" in model.state.value.facts.subtitle else "")
         self.prompt.setAccessibleName("The beginning")
         self.prompt.setTabChangesFocus(True)
         self.prompt.setPlaceholderText("Once upon a time")
-        self.length = SpinBox(300, 10, 2000, step=50, name="Characters to write", suffix="characters")
+        name, suffix = f"{token.capitalize()}s to write", f"{token}s"
+        self.length = SpinBox(300, 10, 2000, step=50, name=name, suffix=suffix)
         self.button = Button("Generate", icon="wand-sparkles")
         self.button.clicked.connect(self._ask)
         self.cancel = Button("Stop writing", kind="quiet")
@@ -381,7 +383,7 @@ class TextPanel(TryPanel):
         row.addWidget(self.button)
         row.addWidget(self.cancel)
         row.addStretch(1)
-        self.loading = Text("The first characters take a few seconds: the model is being loaded.", "caption", "text_2")
+        self.loading = Text("The first words take a few seconds: the model is being loaded.", "caption", "text_2")
         self.ask_box.addWidget(self.prompt)
         self.ask_box.addLayout(row)
         self.ask_box.addWidget(self.loading)
