@@ -353,7 +353,13 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
         kept = f"The model{' so far' if reason is not Reason.COMPLETED else ''} is in the bucket and on this computer."
     if reason is Reason.DISK_FULL:  # nobody can free space there
         said = Sentence("The machine's disk is full", "", "Bring less data, or a smaller model, and start it again.")
-    return Sentence(said.title, f"{kept} {spent(f)}", said.action)
+    would = "would have" if places.by_id(f.raw("place")).rehearses else "may have"
+    unseen = (
+        f" While nobody looked, a machine {would} cost {_usd(f, 'unseen_usd')} at most; that counts towards the limits."
+        if f.raw("unseen_usd")
+        else ""
+    )
+    return Sentence(said.title, f"{kept} {spent(f)}{unseen}", said.action)
 
 
 def of_a_copy(said: Sentence) -> Sentence:

@@ -179,6 +179,8 @@ class Closing:
             return
         if reason is Reason.NO_CAPACITY:
             facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run), **facts}
+        if reason in (Reason.MONEY_LIMIT, Reason.TIME_LIMIT) and (unseen := _unseen_usd(run)):
+            facts = {"unseen_usd": unseen, **facts}
         if reason in OWN_REASON.values():
             tier = run.plan.job.where.tier
             hosts = asking.workers_of(run.plan)

@@ -254,6 +254,11 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
         return Declare(_stopped(seen))
     if seen.bucket_gone:
         return Declare(Reason.BUCKET_GONE)
+    tried = state.tried
+    waited = seen.now - state.since
+    waited_out = bool(state.since) and waited >= rules.wait_s
+    if waited_out and tried and not state.used_s(seen.now):  # what may have come unseen is said with it
+        return Declare(Reason.NO_CAPACITY, {"waited_s": waited, "zones": list(rules.zones)})
     if rules.usd_per_hour and _is_money_spent(state, seen.now, rules):
         return Declare(Reason.MONEY_LIMIT, {"result": False})
     if rules.hours is not None and state.limited_s(seen.now) >= rules.hours * 3600.0:
@@ -263,9 +268,7 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
     refused = _refused(state, rules, seen.now)
     if refused is not None:
         return refused
-    tried = state.tried
-    waited = seen.now - state.since
-    if state.since and waited >= rules.wait_s and (tried or not is_proving(state)):
+    if waited_out and (tried or not is_proving(state)):
         return Declare(Reason.NO_CAPACITY, {"waited_s": waited, "zones": list(rules.zones)})
     round_over = bool(tried) and len(tried) % len(rules.zones) == 0
     starting = last is not None and last.refusal == STARTING
