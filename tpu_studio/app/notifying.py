@@ -1,7 +1,9 @@
 """Notifications outside the window, where the desktop has them and nobody is looking at the window. Never the only
 channel: the window's own notices and the list of runs say the same.
 
-A program of the system shows them, started and not waited for; one that hangs is ended after some seconds.
+A program of the system shows them, started and not waited for; one that hangs is ended after some seconds. Where there
+is none that we know, as on Windows, Qt shows them at an icon of ours in the tray, while the desktop has one. Nobody has
+seen that on Windows yet.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QProcess, Qt, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from tpu_studio.viewmodels.news import Lately, News, news, read_last
 
@@ -45,10 +47,13 @@ class Notifying:
         self._before: dict[str, RunRow] = {}
         self._lately = Lately()
         self._under_way: list[QProcess] = []
+        self._tray: QSystemTrayIcon | None = None
         self._end = studio.runs.state.subscribe(self._changed)
 
     def close(self) -> None:
         self._end()
+        if self._tray is not None:
+            self._tray.hide()
         for process in self._under_way:
             process.kill()
             process.waitForFinished(1000)
@@ -67,6 +72,7 @@ class Notifying:
     def show(self, one: News) -> None:
         argv = command(one.title, one.text)
         if not argv:
+            self._show_at_tray(one)
             return
         process = QProcess(self._studio.window)
         self._under_way.append(process)
@@ -77,6 +83,19 @@ class Notifying:
         process.errorOccurred.connect(lambda _: self._over(process))
         process.start(argv[0], argv[1:])
         patience.start(PATIENCE_MS)
+
+    def _show_at_tray(self, one: News) -> None:
+        """At an icon that stays from the first one on: Qt shows nothing at one that is hidden."""
+        if not (QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()):
+            return
+        if self._tray is None:
+            self._tray = QSystemTrayIcon(self._studio.window.windowIcon(), self._studio.window)
+            self._tray.setToolTip("TPU Studio")
+            self._tray.activated.connect(lambda _: self._studio.window.bring_to_front())
+            self._tray.messageClicked.connect(self._studio.window.bring_to_front)
+        text = one.text[:LONGEST].replace("<", "‹")  # where Qt hands it to a service of Linux, that may read markup
+        self._tray.show()
+        self._tray.showMessage(one.title[:LONGEST], text, self._studio.window.windowIcon(), PATIENCE_MS)
 
     def _over(self, process: QProcess) -> None:
         if process in self._under_way and process.state() == QProcess.ProcessState.NotRunning:

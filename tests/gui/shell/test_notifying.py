@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.studios import OpenStudio, open_studio
 from tpu_studio.app import notifying
+from tpu_studio.viewmodels.news import News
 from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.workflow.ports import RunSummary
 
@@ -103,3 +104,54 @@ def test_ends_that_follow_one_another_are_one_notification(qtbot, home: Path, mo
         for rows in ((going,), (over,)) * 4:
             studio.studio._notifying._changed(replace(view, rows=rows))
         assert shown == ["failed"]
+
+
+class Tray:
+    """Stands for QSystemTrayIcon: an offscreen screen has no tray."""
+
+    there = True
+
+    def __init__(self, *_: object) -> None:
+        self.said: list[tuple[str, str]] = []
+        self.shown = False
+        self.activated = self.messageClicked = self
+
+    def connect(self, _: object) -> None: ...
+    def setToolTip(self, _: str) -> None: ...
+
+    def show(self) -> None:
+        self.shown = True
+
+    def hide(self) -> None:
+        self.shown = False
+
+    def showMessage(self, title: str, text: str, *_: object) -> None:
+        assert self.shown
+        self.said.append((title, text))
+
+    @classmethod
+    def isSystemTrayAvailable(cls) -> bool:
+        return cls.there
+
+    @staticmethod
+    def supportsMessages() -> bool:
+        return True
+
+
+def test_without_a_program_the_tray_shows_it_while_the_desktop_has_one(
+    qtbot, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(notifying.shutil, "which", lambda name: None)
+    monkeypatch.setattr(notifying, "QSystemTrayIcon", Tray)
+    one = News("ended", "r", "<b>hands</b> " + "x" * 300, "<i>Done</i> & kept.")
+    with open_studio(qtbot, home) as studio:
+        qtbot.waitUntil(lambda: studio.studio._notifying is not None)
+        outside = studio.studio._notifying
+        monkeypatch.setattr(Tray, "there", False)
+        outside.show(one)
+        assert outside._tray is None  # no icon, no error; the window's own notice stays
+        monkeypatch.setattr(Tray, "there", True)
+        outside.show(one)
+        tray: Any = outside._tray
+        assert tray.said == [(one.title[:200], "‹i>Done‹/i> & kept.")]
+    assert not tray.shown

@@ -35,7 +35,10 @@ PRIVACY = (
     "rent or a notebook that you take to Colab, and then to your own account at Google."
 )
 
-NOTIFIED = "While you look at something else, where the desktop has them. The window's own notices come all the same."
+NOTIFIED = (
+    "While you look at something else, where the desktop has them. The window's own notices come all the same. "
+    "On Windows they come from an icon in the tray; that has not been seen there yet."
+)
 
 
 class SettingsPage(QWidget):
