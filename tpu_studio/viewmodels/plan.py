@@ -260,6 +260,7 @@ class PlanViewModel(Editing, Starting):
         if view.plan is None or view.stale or view.plan.blocking:
             self.start()  # which points to what is missing
         elif view.needs_consent:
+            self._consented_to = self.check
             self._draw(asking_consent=True)
         else:
             self._checks.start(view.plan)

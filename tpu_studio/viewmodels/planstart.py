@@ -42,6 +42,7 @@ class Starting(PlanBase):
         self.leave_queue: Callable[[Leaving, str], Left] = lambda one, started: "left"  # blocks (`leaving.leave`)
         self.left_queue: Callable[[Leaving, Left], None] = lambda one, left: None
         self._launcher: Launcher | None = None
+        self._consented_to: Callable[[], None] = lambda: None  # what was pressed before the file had to be read
 
     # ----------------------------------------------------------------------------------------------------- save, start
 
@@ -90,6 +91,7 @@ class Starting(PlanBase):
         if words:
             self.state.set(replace(view, opened=view.opened | {section}, attention=(section, view.attention[1] + 1)))
         elif view.needs_consent:
+            self._consented_to = self.start
             self.state.set(replace(view, asking_consent=True))
         elif view.needs_engine and view.engine.status in ("missing", "broken", "outdated"):
             self.state.set(replace(view, asking_engine=True))
@@ -189,7 +191,7 @@ class Starting(PlanBase):
     # ------------------------------------------------------------------------------------------------------- consent
 
     def agree(self) -> None:
-        """The person has read the file and lets it run; then the run starts."""
+        """The person has read the file and lets it run; then what they had pressed goes on: a start, or a check."""
         view, consents = self.state.value, self._consents
         own = view.own
         if own is None or not own.sha256:
@@ -201,11 +203,13 @@ class Starting(PlanBase):
     def _agreed(self, own: OwnFile) -> None:
         self._own_file_read(own)
         if not self.state.value.needs_consent:
-            self.start()
+            self._consented_to()
         else:  # it was changed while it was being read
             self._draw(asking_consent=True)
 
     def ask_consent(self) -> None:
+        """Show the file, to agree to it; nothing starts by that."""
+        self._consented_to = lambda: None
         self._draw(asking_consent=True)
 
     def decline(self) -> None:

@@ -314,6 +314,22 @@ def test_an_own_model_runs_only_after_consent_to_exactly_this_file(tmp_path: Pat
     assert list(one.consented) == [(plan.consent, "computer")]
 
 
+def test_agreeing_to_a_file_goes_on_with_what_was_pressed_and_starts_nothing_else(tmp_path: Path):
+    file = tmp_path / "model.py"
+    file.write_text("def build_model(job): ...\n")
+    for asks, checks in ((lambda one: one.model.check(), 1), (lambda one: one.model.ask_consent(), 0)):
+        one = World()
+        one.model.choose_data("digits", None)
+        one.model.choose_file(file)
+        begun: list[object] = []
+        one.model._checks.start = begun.append
+        asks(one)
+        assert one.view.asking_consent and not begun
+        one.model.agree()
+        assert len(begun) == checks
+        assert one.launched == [] and not one.view.reviewing and not one.view.needs_consent
+
+
 def test_a_file_changed_while_it_was_read_is_asked_for_again(tmp_path: Path):
     file = tmp_path / "model.py"
     file.write_text("one = 1\n")
