@@ -185,6 +185,16 @@ def test_the_compiler_is_fetched_only_after_its_licence_was_accepted(qtbot: QtBo
     assert page.compiler_sheet is None
 
 
+def test_who_checks_without_the_compiler_gets_a_check_and_nothing_is_fetched(qtbot: QtBot):
+    world = World()
+    page, compiler, environment = page_of(qtbot, world, "missing")
+    on_cloud(world)
+    page.card.figures.check.button.click()
+    press(qtbot, button_in(page.compiler_sheet, "Check without it"))
+    assert len(compiler.asked) == 1 and not environment.installed
+    assert page.compiler_sheet is None
+
+
 def test_what_the_compiler_says_replaces_the_estimate_and_its_repair_is_one_press(qtbot: QtBot):
     world = World()
     page, compiler, _ = page_of(qtbot, world)

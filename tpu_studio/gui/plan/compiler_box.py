@@ -110,7 +110,7 @@ def ask_for_compiler(over: QWidget, model: PlanViewModel) -> Sheet:
         [f"libtpu is under Google's terms, which you accept by fetching it: {LICENCE_URL}"], "triangle-alert", "warn"
     )
     sheet.answer("Not now", safe=True)
-    sheet.answer("Check without it", model.check_without_compiler)
+    sheet.answer("Check without it", model.check_without_compiler, stays=True)  # the check closes it; closed is no
     sheet.answer("Accept, fetch & check", model.accept_compiler, kind="primary", stays=True)
     sheet.closed = model.decline_compiler
     sheet.open()
