@@ -56,6 +56,17 @@ def build_model(job):
     x = keras.Input(job.input_shape)
     return keras.layers.Dense(-1)(x)
 """,
+    "shapes": """import keras
+class Product(keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.kernel = self.add_weight(shape=(32, 4))
+    def call(self, inputs):
+        return keras.ops.matmul(inputs, self.kernel)
+def build_model(job):
+    inputs = keras.Input(job.input_shape)
+    return keras.Model(inputs, Product()(keras.layers.Flatten()(inputs)))
+""",
     "raises at import": "import keras\nx = 1 / 0\n",
     "exits": "import sys\ndef build_model(job):\n    sys.exit(3)\n",
     "no function": "import keras\nmodel = keras.Sequential()\n",
@@ -119,6 +130,7 @@ def test_other_bytes_than_those_agreed_to_do_not_run(found: Any, name: str) -> N
     [
         ("raises", "model-raises", 3),
         ("raises in Keras", "model-raises", 4),
+        ("shapes", "model-shapes", 7),
         ("raises at import", "model-raises", 2),
         ("exits", "model-raises", 3),
         ("syntax", "model-syntax", 1),

@@ -278,6 +278,7 @@ CHECKS: dict[str, Entry] = {
 }
 
 ERRORS: dict[str, Entry] = {
+    "model-shapes": _shapes,
     "check-cancelled": Sentence("The check was stopped", NOTHING_CHARGED, "Start it again when you like."),
     "check-slow": lambda f: Sentence(
         "The check did not get ready",

@@ -279,7 +279,7 @@ class _Check:
             with whole_tracebacks(), without_weights() if self.file is None else contextlib.nullcontext():
                 return build_model(self.plan, self.description, None), {}
         except ModelError as error:
-            if error.id == "model-raises" and error.__cause__ is not None:
+            if error.id in ("model-raises", "model-shapes") and error.__cause__ is not None:
                 return None, problem_of(error.__cause__, self.file)
             return None, error.to_json()
         except DataError as error:

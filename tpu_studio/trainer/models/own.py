@@ -22,6 +22,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from tpu_studio.trainer.check.tracing import mismatch
 from tpu_studio.trainer.frameworks import without_tensorflow
 from tpu_studio.trainer.models.build import precision
 from tpu_studio.trainer.models.shapes import Shapes
@@ -113,8 +114,8 @@ def build(path: Path, consent: str, job: OwnJob, *, limit_s: float | None = None
 
     Raises:
         ModelError: ``model-file-missing``, ``model-no-consent``, ``model-syntax``, ``model-no-function``,
-            ``model-raises``, ``model-stuck``, ``model-not-keras``, ``model-stateful``, ``model-many-inputs``,
-            ``model-wrong-input``, ``model-many-outputs``, ``model-wrong-output``.
+            ``model-raises``, ``model-shapes``, ``model-stuck``, ``model-not-keras``, ``model-stateful``,
+            ``model-many-inputs``, ``model-wrong-input``, ``model-many-outputs``, ``model-wrong-output``.
     """
     source = read(path, consent)
 
@@ -146,8 +147,12 @@ def read(path: Path, consent: str) -> bytes:
 
 
 def blame(error: BaseException, path: Path) -> ModelError:
-    """*error* as something a person can act on: the innermost line of their own file that led to it."""
-    return ModelError("model-raises", file=str(path), line=_line_in(error, path), raw=words_of(error)[:SHOWN])
+    """*error* as something a person can act on: the innermost line of their own file that led to it, and, where shapes
+    do not meet, what came and what was expected."""
+    raw, line = words_of(error), _line_in(error, path)
+    if (shapes := mismatch(raw)) is not None:
+        return ModelError("model-shapes", file=str(path), line=line, raw=raw[:SHOWN], **shapes)
+    return ModelError("model-raises", file=str(path), line=line, raw=raw[:SHOWN])
 
 
 def _function(source: bytes, path: Path) -> Callable[[OwnJob], Any]:
