@@ -223,6 +223,8 @@ def described(view: CheckView, plan: Plan | None, answer: Mapping[str, object] |
         told = "The check did not get to its end; what it found stands below."
     elif inner(answer.get("traced")).get("problems"):
         told = "The model does not work on the first examples; see below."
+    elif any(one.get("level") == "error" for one in rows(inner(answer.get("traced")).get("operations"))):
+        told = "The shapes meet, but a TPU cannot do all operations; see below."
     else:
         told = "Shapes and operations are in order. The memory is still an estimate."
     return replace(view, status="done", told=told, words=words, offered=offered)
