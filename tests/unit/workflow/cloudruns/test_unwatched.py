@@ -1,0 +1,106 @@
+"""What a machine did while the program was closed counts towards the limits as far as it may have been charged.
+
+Whoever trains on it sees in the bucket that nobody looks, may say anything, take back what was said, and delete it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.clouddesk import CloudDesk
+from tests.fakes.skies import RATE, Node, Sky, cloud_plan
+from tpu_studio.domain.sentences import say_reason
+from tpu_studio.wire.events import event
+from tpu_studio.wire.reasons import Reason
+
+LIMIT = 20.0
+ALONE_S = 80 * 60.0
+
+
+def closed(desk: CloudDesk, sky: Sky, seconds: float, meanwhile: object) -> None:
+    desk.die()
+    for _ in range(int(seconds / 300.0)):
+        for name, node in list(sky.nodes.items()):
+            if node.state == "ready" and node.spoke and not node.ended:
+                meanwhile(name, node)  # type: ignore[operator]
+        sky.pass_time(300.0)
+    desk.start()
+
+
+@pytest.mark.parametrize("records", [True, False], ids=["the cloud tells of deletions", "it does not"])
+def test_a_machine_that_said_to_be_taken_back_while_nobody_looked_spends_the_limit(
+    tmp_path: Path, records: bool
+) -> None:
+    """Its own word is ten seconds after its creation; it trains on for an hour and a half, and deletes itself."""
+    sky = Sky(steps=10**7, tells_ends=records)
+    desk = CloudDesk(tmp_path / "home", sky, cloud_plan())
+    lied: dict[str, float] = {}
+
+    def lie(name: str, node: Node) -> None:
+        if name not in lied:
+            lied[name], node.hung = sky.now, True
+            sky._say(node, event("notice", t=node.created + 10, id="preempted", level="warning", facts={}))
+        elif sky.now - lied[name] > ALONE_S:
+            sky._remove(name)
+
+    for _ in range(4):
+        opened = sky.now
+        while sky.now - opened < 900.0 and not desk.state.settled:
+            desk.turn()
+        if desk.state.settled:
+            break
+        closed(desk, sky, 24 * 3600.0, lie)
+    desk.until()
+    assert sky.usd_billed() < 1.3 * LIMIT
+    desk.die()
+
+
+def test_a_machine_that_took_back_what_it_had_said_spends_the_limit_too(tmp_path: Path) -> None:
+    """Launched, closed while it waits: the machine comes, is used, and takes its words and its node away."""
+    sky = Sky(steps=10**7, waiting_s=400.0)
+    plan = cloud_plan()
+    plan = replace(plan, job=plan.job.with_values({"limits.wait_hours": 12.0}))
+    desk = CloudDesk(tmp_path / "home", sky, plan)
+    ready: dict[str, float] = {}
+
+    def take_away(name: str, node: Node) -> None:
+        if sky.now - ready.setdefault(name, sky.now) > ALONE_S:
+            config = json.loads(node.wanted.metadata["ts-config"])
+            for found in [one for one in sky.objects if one.startswith(config["prefix"]) and "a0001" in one]:
+                del sky.objects[found]
+            node.hung = True
+            sky._remove(name)
+
+    for _ in range(5):
+        opened = sky.now
+        while sky.now - opened < 300.0 and not desk.state.settled:
+            desk.turn()
+        if desk.state.settled:
+            break
+        closed(desk, sky, 6000.0, take_away)
+    state = desk.until()
+    assert sky.usd_billed() < 1.3 * LIMIT
+    assert state.end is not None and state.end.get("reason") == "money-limit"
+    facts = state.end.get("facts")
+    assert isinstance(facts, dict) and facts["unseen_usd"] >= 0.9 * sky.usd_billed()
+    assert "at most; that counts towards the limits" in say_reason(Reason.MONEY_LIMIT, facts, place="cloud").meaning
+    desk.die()
+
+
+def test_what_google_says_to_have_taken_back_is_not_counted_beyond_it(tmp_path: Path) -> None:
+    sky = Sky(steps=40, tells_ends=True)
+    desk = CloudDesk(tmp_path / "home", sky, cloud_plan(tier="spot"))
+    while not any(node.spoke for node in sky.nodes.values()):
+        desk.turn()
+    desk.die()
+    sky.preempt()
+    sky.pass_time(6 * 3600.0)
+    desk.start()
+    state = desk.until()
+    assert state.end is not None and state.end.get("reason") == "completed"
+    assert state.limited_s(sky.now) * RATE / 3600 < 0.5 * LIMIT
+    desk.die()
