@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -331,3 +332,62 @@ def test_links_out_of_the_folder_are_refused(tmp_path: Path) -> None:
     as_parquet(tmp_path / "set" / "train-0.parquet", flats())
     (tmp_path / "set" / "train-1.parquet").symlink_to(outside)
     assert refused(tmp_path / "set").id == "data-link-outside"
+
+
+def test_rows_that_fill_a_disk_are_refused_and_leave_nothing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of kilobytes was written out as gigabytes, and stayed."""
+    monkeypatch.setattr(columnarchild, "AT_LEAST", 1_000_000)
+    same = {"a": column(["x" * 1000] * 20_000, TEXT), "b": column([1.0] * 20_000, NUMBER)}
+    small = as_parquet(tmp_path / "small.parquet", same, compression="zstd(1)")
+    assert small.stat().st_size * columnarchild.TIMES < 20_000_000
+    out = tmp_path / "out"
+    with pytest.raises(columnarchild.Refusal) as caught:
+        columnarchild.write(out, [small])
+    assert caught.value.id == "data-unpacks-large" and out.stat().st_size <= 2_000_000
+    assert "fill a disk" in say(DataError("data-unpacks-large", path=str(small), allowed_bytes=1_000_000)).action
+
+
+def test_however_large_batches_are_the_disk_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def usage(path: Path) -> Any:
+        looks.append(len(looks))
+        return type("Usage", (), {"free": 2**40 if len(looks) < 3 else 2**20})
+
+    monkeypatch.setattr(columnarchild, "LOOK_BYTES", 100_000)
+    monkeypatch.setattr(columnarchild.shutil, "disk_usage", usage)
+    one_batch = {"a": column(["x" * 100] * 30_000, TEXT), "b": column([1.0] * 30_000, NUMBER)}
+    with pytest.raises(columnarchild.Refusal) as caught:
+        columnarchild.write(tmp_path / "out", [as_stream(tmp_path / "t.arrow", one_batch)])
+    assert caught.value.id == "data-disk-full" and len(looks) == 3
+
+
+def test_who_writes_rows_that_nobody_waits_for_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parents = iter([1, 2])
+    monkeypatch.setattr(columnarchild.os, "getppid", lambda: next(parents, 2))
+    with pytest.raises(columnarchild.Refusal):
+        columnarchild.write(tmp_path / "out", [as_parquet(tmp_path / "t.parquet", flats())])
+
+
+def test_a_look_at_a_newer_version_leaves_the_rows_that_a_run_reads(home: Path, tmp_path: Path) -> None:
+    path = as_parquet(tmp_path / "t.parquet", flats())
+    first = columnar.rows_of(path, Watch()).file
+    as_parquet(path, flats(70))
+    second = columnar.rows_of(path, Watch()).file
+    assert not first.exists() and second.exists()  # nobody reads the first
+    for number, folder in enumerate(("runs", "trash")):
+        plan = home / folder / f"run-{number}" / "plan.json"
+        plan.parent.mkdir(parents=True)
+        plan.write_text(json.dumps({"data": {"path": str(second)}}))
+        as_parquet(path, flats(80 + number))
+        third = columnar.rows_of(path, Watch()).file
+        assert second.exists() and third != second
+        plan.unlink()
+    begun = second.parent / ".t.parquet.jsonl.1-1.part"
+    begun.write_bytes(b"[]")
+    os.utime(begun, (1e9, 1e9))  # of a look that was killed
+    as_parquet(path, flats(90))
+    columnar.rows_of(path, Watch())
+    assert not begun.exists()

@@ -38,3 +38,31 @@ def test_a_copy_that_takes_the_place_of_a_run_keeps_what_was_noted_here(studio: 
     studio.runs.note(run, "mine")
     assert studio.runs.import_folder(copy, replace=True).replaced
     assert studio.runs.summary(run).mark.note == "mine"
+
+
+def test_notes_stay_of_runs_that_are_not_seen_now(studio: Studio) -> None:
+    """The runs lie on a disk that is not there when the trash is emptied, as the program does at its start."""
+    kept, gone = (studio.runs.launch(plan(), beside=True) for _ in range(2))
+    for run in (kept, gone):
+        studio.wait(run)
+        studio.runs.note(run, f"about {run}")
+    studio.runs.delete(gone)
+    runs, away = studio.home / "runs", studio.home / "away"
+    runs.rename(away)
+    runs.symlink_to(studio.home / "not-mounted")
+    assert studio.runs.empty_trash() == 1
+    runs.unlink()
+    away.rename(runs)
+    assert studio.runs.summary(kept).mark.note == f"about {kept}"
+    assert set(marks.read(studio.home)) == {kept}
+
+
+def test_what_was_noted_of_a_deleted_run_outlives_a_copy_that_comes_in(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(plan(), beside=True)
+    studio.wait(run)
+    studio.runs.note(run, "why it diverged")
+    copy = tmp_path / run
+    shutil.copytree(studio.runs.folder(run), copy)
+    studio.runs.delete(run)
+    studio.runs.import_folder(copy)
+    assert marks.read(studio.home)[run].note == "why it diverged"

@@ -382,3 +382,25 @@ def test_an_end_with_fields_of_its_own_is_an_end(studio: Studio, tmp_path: Path,
     lines = _lines(1, 9, end="completed").replace(b'"kind":"end"', f'"kind":"end","{field}":"x"'.encode())
     studio.runs.import_folder(_of(studio, run, tmp_path / "one.zip", events=lines))
     assert studio.runs.summary(run).reason == "completed"
+
+
+def test_a_zip_that_brings_one_line_more_takes_no_model_and_no_copies_away(studio: Studio, tmp_path: Path) -> None:
+    """Plan and events stand in whatever was handed on of a run: who has them makes such a zip."""
+    run = studio.runs.launch(COLAB, notebook=True)
+    copy = {f"checkpoints/00000050/{name}": b"x" for name in ("COMMITTED", "state.safetensors")}
+    going, over = _lines(1, 100), _lines(1, 100, end="completed")
+    files = {PLAN: (studio.runs.folder(run) / PLAN).read_bytes(), "result/model.json": b"{}", **copy}
+    studio.runs.import_folder(_zip(tmp_path / "1.zip", run, {**files, "events/a0001-w000.jsonl": going}))
+    more = encode(event("log", t=2e9 + 5, text="."))
+    bare = {PLAN: files[PLAN], "events/a0001-w000.jsonl": going + more}
+    studio.runs.import_folder(_zip(tmp_path / "2.zip", run, bare))
+    kept = [studio.runs.folder(run) / name for name in files]
+    assert all(path.is_file() for path in kept)
+
+    ended = {**files, "events/a0001-w000.jsonl": going + more + over.splitlines(keepends=True)[-1]}
+    studio.runs.import_folder(_zip(tmp_path / "3.zip", run, ended))
+    with pytest.raises(RunError) as caught:
+        other = {**files, "events/a0001-w000.jsonl": ended["events/a0001-w000.jsonl"] + more}
+        studio.runs.import_folder(_zip(tmp_path / "4.zip", run, other))
+    assert caught.value.id == "zip-other-course"
+    assert all(path.is_file() for path in kept) and studio.runs.summary(run).status == "finished"
