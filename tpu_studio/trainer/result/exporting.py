@@ -133,9 +133,10 @@ def _script(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked
         plan = plans.read(run)
     except (OSError, RunError) as error:
         raise refusing.refusal("no-plan") from error
-    to.write_text(writing.written(run, files.folder_of(run), plan, card), encoding="utf-8", newline="\n")
+    result = files.folder_of(run)
+    to.write_text(writing.written(run, result, plan, card), encoding="utf-8", newline="\n")
     module = checking.module_of(to)
-    count = checking.check_data(module, plan)
+    count = checking.check_data(module, plan, card, result)
     trained, model = load(), module.build_model()
     if plan.job.model.starts_from:
         module.load_starter_weights(model)  # raises where it names one that is not there

@@ -6,6 +6,7 @@ Keras is there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import sources
+from tpu_studio.data import sources, tokens
 from tpu_studio.data.looked import Look
 from tpu_studio.data.opened import Source
 from tpu_studio.wire import tasks
@@ -38,14 +39,21 @@ def module_of(script: Path) -> ModuleType:
     return module
 
 
-def check_data(module: ModuleType, plan: Plan) -> int:
+def check_data(module: ModuleType, plan: Plan, card: Mapping[str, Any], result: Path) -> int:
     """Examples that the script reads as the run does, on both sides of the split.
 
+    Before it reads any: what *card* says of the data, by which the script goes, is what the data says itself, and the
+    tokenizer of *result* is the run's. A stranger's may ask for pictures of any size, and search without end.
+
     Raises:
-        RunError: ``export-differs``.
+        RunError: ``export-differs``, ``result-unreadable``.
         DataError: as `sources.open_data`.
     """
+    tokens.of_description({**card["data"], "folder": str(result)})
     opened = sources.open_data(plan.job, Look.from_json(plan.data), memory_budget_bytes=MEMORY)
+    for name, value in json.loads(json.dumps(opened.description)).items():
+        if name in card["data"] and card["data"][name] != value:
+            raise _differs(f"{name}: {card['data'][name]!r:.100} and {value!r:.100}")
     train, unseen = module.load_data()
     sides = {"x": _all(opened.validation)["x"], "y": _all(opened.validation)["y"]}
     if tasks.by_id(plan.task).has_tokens:

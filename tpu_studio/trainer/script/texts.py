@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import cells, encodings, links, tablefile, tokens
+from tpu_studio.data import cells, encodings, links, tablefile
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path
@@ -44,14 +44,13 @@ def one_text(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> P
     read = _FILES_OF_FOLDER if path.is_dir() else _ONE_FILE
     code, imports = _ONE_TEXT.replace(_ONE_FILE, read), {"from pathlib import Path"}
     if pieces:
-        constants += (Constant("TOKENIZER", str(result.absolute() / TOKENIZER), "how the run cuts text into tokens"),)
+        constants += (_tokenizer(result),)
         code, imports = _CUT_UP + code.replace(_AS_BYTES, _AS_PIECES), imports | {"from tokenizers import Tokenizer"}
     return Part(constants, code, frozenset(imports))
 
 
 def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> Part:
-    """To be told apart. *result*: where the run's tokenizer lies. Raises as `one_text`; RunError
-    ``result-unreadable``: that is not the run's."""
+    """To be told apart. *result*: where the run's tokenizer lies. Raises as `one_text`."""
     if look.bytes_on_disk > MOST_BYTES:
         raise refusal("large-data")
     data, path = card["data"], data_path(plan.job)
@@ -77,10 +76,13 @@ def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) ->
         Constant("VOCABULARY", int(data["vocabulary"]), "different tokens; 0 stands for nothing"),
     )
     if data.get("tokenizer_sha256"):
-        tokens.of_description({**data, "folder": str(result)})  # a stranger's may search without end
-        constants += (Constant("TOKENIZER", str(result.absolute() / TOKENIZER), "how the run cuts texts into tokens"),)
+        constants += (_tokenizer(result),)
         return Part(constants, code + _PIECES, frozenset(imports | {"from tokenizers import Tokenizer"}))
     return Part(constants, code + _BYTES, frozenset(imports))
+
+
+def _tokenizer(result: Path) -> Constant:
+    return Constant("TOKENIZER", str(result.absolute() / TOKENIZER), "how the run cuts text into tokens")
 
 
 def _table(plan: Plan, data: Mapping[str, Any], path: Path) -> tuple[tuple[Constant, ...], str, set[str]]:
