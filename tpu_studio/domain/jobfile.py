@@ -143,6 +143,10 @@ def save(job: Job, path: Path) -> None:
         write_atomically(path, dumps(_relative_to(job, path.resolve().parent), over=over).encode())
     except OSError as error:
         raise JobError("job-file-unwritable", file=str(path), raw=error.strerror or str(error)) from error
+    except UnicodeEncodeError as error:  # a name of a file that is no text, or half a letter in somebody's plan
+        odd = error.object[max(0, error.start - 20) : error.end + 20].encode(errors="replace").decode()
+        raw = f"“{odd.strip()}” has a letter that no text file can hold"
+        raise JobError("job-file-unwritable", file=str(path), raw=raw) from error
 
 
 def _wrong(error: tomllib.TOMLDecodeError, text: str, file: str) -> JobError:

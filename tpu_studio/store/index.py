@@ -274,7 +274,7 @@ def _losses(follower: Follower) -> tuple[float, ...]:
     if bounds is None:
         return ()
     _, low, high = curve.window(*bounds, _LOSSES)
-    middle = (low + high) / 2
+    middle = low / 2 + high / 2  # of the largest numbers there are, the sum is none
     return tuple(round(float(value), 6) for value in middle[np.isfinite(middle)])
 
 

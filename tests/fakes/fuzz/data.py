@@ -26,6 +26,7 @@ from tpu_studio.domain import jobfile
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.wire.job import Job, parse
 
+LARGE = 50_000_000  # bytes of a damaged file: larger ones only cost time
 TOKENS = (
     b'"',
     b'""',
@@ -179,12 +180,12 @@ class Tables(Base):
                 index = chance.randrange(len(data) + 1)
                 return data[:index] + chance.choice(TOKENS) + data[index:]
             case 2:
-                return data.replace(
-                    chance.choice((b",", b"1", b"\n", b"a", b".")), chance.choice(TOKENS[:34]), chance.randint(1, 30)
-                )
+                old = chance.choice((b",", b"1", b"\n", b"a", b"."))
+                return data.replace(old, chance.choice(TOKENS[:34]), chance.randint(1, 30))
             case _:  # a column is something else
                 comma, column, cell = chance.choice((b",", b";", b"\t")), chance.randrange(4), chance.choice(TOKENS)
                 lines = [line.split(comma) for line in data.split(b"\n")]
+                cell = cell[: LARGE // len(lines)]
                 for cells in lines:
                     if len(cells) > column and chance.random() < 0.9:
                         cells[column] = cell

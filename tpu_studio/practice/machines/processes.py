@@ -76,13 +76,24 @@ def freeze(tag: str, supervisor: int | None, within_s: float = 5.0) -> bool:
     """Stop every process where it stands, until a look finds none that moves (a child may be born meanwhile)."""
     give_up = time.monotonic() + within_s
     while True:
-        moving = [process for process in members(tag, supervisor) if _status(process) != psutil.STATUS_STOPPED]
+        moving = [process for process in members(tag, supervisor) if not stands_still(process)]
         if not moving:
             return True
         send(moving, signal.SIGSTOP)
         if time.monotonic() > give_up:
             return False
         time.sleep(_PAUSE_S)
+
+
+def stands_still(process: psutil.Process) -> bool:
+    """It is stopped, or waits where no signal reaches it (vfork) for a child that is."""
+    status = _status(process)
+    if status != psutil.STATUS_DISK_SLEEP:
+        return status == psutil.STATUS_STOPPED
+    try:
+        return any(_status(child) == psutil.STATUS_STOPPED for child in process.children())
+    except psutil.Error:
+        return False
 
 
 def is_running(pid: int, created: float) -> bool:

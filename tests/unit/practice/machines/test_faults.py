@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import subprocess
+import sys
 import urllib.request
 
 import psutil
@@ -12,7 +14,7 @@ import pytest
 from tests.fakes.vm_image import COUNTS_BOOTS, DEAF, IDLE, machine_spec, steps
 from tests.fakes.waiting import eventually
 from tests.unit.practice.machines.conftest import Begin, World
-from tpu_studio.practice.machines import image
+from tpu_studio.practice.machines import image, processes
 
 GETS_TOKEN = """#!/bin/sh
 default="http://$GCE_METADATA_HOST/computeMetadata/v1/instance/service-accounts/default"
@@ -24,7 +26,7 @@ sleep 1000
 
 def stopped(world: World, name: str) -> bool:
     members = world.members(name)
-    return bool(members) and all(process.status() == psutil.STATUS_STOPPED for process in members)
+    return bool(members) and all(map(processes.stands_still, members))
 
 
 def test_a_machine_that_hangs_at_boot_never_says_a_word_and_can_be_killed(begin: Begin) -> None:
@@ -216,3 +218,22 @@ def test_a_stop_of_a_deaf_machine_that_was_never_warned_about_ends_by_kill(world
         world.fleet.power_off(spec.resource)
         assert not world.fleet.alive(spec.resource)
         world.fleet.kill(spec.resource)
+
+
+def test_who_waits_for_a_child_that_was_stopped_before_it_began_stands_still() -> None:
+    """A shell that was starting a program at that moment waits where no signal reaches it, and never looked stopped."""
+    program = (
+        "import ctypes, os, signal\n"
+        "libc = ctypes.CDLL(None)\n"
+        "if libc.vfork() == 0: libc.kill(libc.getpid(), signal.SIGSTOP)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-I", "-c", program])
+    process = psutil.Process(parent.pid)
+    try:
+        eventually(process.children, "the child")
+        eventually(lambda: processes.stands_still(process), "both to stand still")
+        assert process.status() == psutil.STATUS_DISK_SLEEP
+    finally:
+        for one in (*process.children(), process):
+            one.kill()
+        parent.wait()
