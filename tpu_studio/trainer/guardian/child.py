@@ -6,10 +6,11 @@ faster than the disk takes it is slowed down instead of filling the memory.
 
 from __future__ import annotations
 
-import ctypes
+import errno
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,13 +18,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from typing import IO
 
 from tpu_studio.trainer.guardian.memory import MemoryWatch
 
 LINE_AT_MOST = 8 << 20
 _LAST_WORDS = 30
-_PR_SET_PDEATHSIG = 1
 
 Arrival = tuple[str, bytes]  # ("stdout" | "stderr" | "end-of-stdout" | "end-of-stderr", line without newline)
 
@@ -35,14 +35,13 @@ class Trainer:
         """*environment*: None for ours. Raises OSError when the program cannot be started."""
         self._arrivals: queue.Queue[Arrival] = queue.Queue(maxsize=4096)
         self._process = subprocess.Popen(
-            list(argv),
+            _dies_with_us(argv),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
             env=environment,
             start_new_session=True,
-            preexec_fn=_die_with_guardian(),
         )
         give_way(self._process.pid, os.getpriority(os.PRIO_PROCESS, 0))
         self._open = {"stdout", "stderr"}
@@ -154,19 +153,26 @@ def give_way(leader: int, by: int) -> None:
             return  # no such groups here, or the trainer is over already
 
 
-def _die_with_guardian() -> Any:
-    """On Linux, what makes the kernel end the trainer when the guardian is gone, however it went; elsewhere None.
+_DIES = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG, kept over the exec
+if os.getppid() != int(sys.argv[1]):
+    os._exit(1)  # the guardian died before
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
-    End of file on its stdin tells the trainer the same, but not while it is deep in a compiler.
+
+def _dies_with_us(argv: Sequence[str]) -> list[str]:
+    """On Linux, *argv* as a program that the kernel ends when the guardian is gone, however it went; elsewhere itself.
+
+    End of file on its stdin tells the trainer the same, but not while it is deep in a compiler. Nothing of ours runs
+    between fork and exec: with several threads that can wait for ever for a lock that one of them held.
+
+    Raises OSError: there is no such program.
     """
     if not sys.platform.startswith("linux"):
-        return None
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    guardian = os.getpid()
-
-    def before_exec() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != guardian:
-            os._exit(1)  # it died between fork and here
-
-    return before_exec
+        return list(argv)
+    program = shutil.which(argv[0])
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+    return [sys.executable, "-I", "-S", "-c", _DIES, str(os.getpid()), program, *argv[1:]]
