@@ -99,8 +99,9 @@ class PieceTokens:
         return type(self._tokenizer.pre_tokenizer).__name__ == "ByteLevel"
 
     def whole(self, text: str) -> list[int]:
-        """All tokens of a text, however long."""
+        """All tokens of a text, however long. One that says "[PAD]" has its letters, not the token for nothing."""
         self._tokenizer.no_truncation()
+        self._tokenizer.encode_special_tokens = True
         return list(self._tokenizer.encode(text).ids)
 
     def piece(self, token: int) -> bytes:

@@ -96,10 +96,8 @@ def _text_use(sizes: Shapes, description: Mapping[str, object]) -> dict[str, str
     """How a text becomes the input, where texts are told apart, or continued in learned tokens."""
     length = sizes.input[0]
     if tasks.by_id(sizes.task).has_tokens and description.get("tokenizer_sha256"):
-        cut = f"tokenizers.Tokenizer.from_file('{TOKENIZER}')"
-        return {
-            "text": f"cut = {cut}; x = cut.encode(text).ids[-{length}:], then zeros up to {length}; cut.decode(ids)"
-        }
+        cut = f"cut = tokenizers.Tokenizer.from_file('{TOKENIZER}'); cut.encode_special_tokens = True"
+        return {"text": f"{cut}; x = cut.encode(text).ids[-{length}:], then zeros up to {length}; cut.decode(ids)"}
     if not sizes.vocabulary:
         return {}
     cut = f"x = [byte + 1 for byte in text.encode()][:{length}]"

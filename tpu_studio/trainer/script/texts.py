@@ -123,6 +123,7 @@ _CUT_UP = '''
 def tokens(text):
     """The tokens of a text in UTF-8, cut up in parts that end with a line."""
     cutter, whole, found, start = Tokenizer.from_file(TOKENIZER), text.tobytes().decode("utf-8", "replace"), [], 0
+    cutter.encode_special_tokens = True  # "[PAD]" in a text is five letters
     while start < len(whole):
         end = min(len(whole), start + 2**16)
         if end < len(whole):
