@@ -111,7 +111,7 @@ def tokens_in(text: Bytes, size: int, vocabulary: int) -> int:
     """
     head = text[:_COUNTED]
     words = Counter(_WORDS.findall(head.tobytes().decode("utf-8", "replace"))).most_common()
-    whole = int((vocabulary - BYTES) / _PIECES_A_WORD)
+    whole = min(int((vocabulary - BYTES) / _PIECES_A_WORD), sum(count > 1 for _, count in words))
     piece = _BYTES_A_PIECE * math.pow(vocabulary / 1024, _LONGER)
     tokens = float(sum(count for _, count in words[:whole]))
     tokens += sum(count * max(1.0, len(word.encode()) / piece) for word, count in words[whole:])

@@ -233,14 +233,19 @@ def sequence_length(job: Job, tokens: int) -> int:
     return _length(job, cut, tokens - cut)
 
 
+def longest_window(train: int) -> int:
+    """Tokens of the longest window that *train* tokens hold a few of."""
+    return max(SHORTEST_WINDOW, train // 4)
+
+
 def _length(job: Job, train: int, kept: int) -> int:
     given = job.data.sequence_length
     model = models.BY_NAME.get(job.model.id)
     wanted = (model.sequence_length if model else None) or DEFAULT_WINDOW
-    length = min(wanted, max(SHORTEST_WINDOW, train // 4)) if given == "auto" else int(given)
+    length = min(wanted, longest_window(train)) if given == "auto" else int(given)
     if train < length + 1 or kept < 2:
         share = job.data.validation
-        needed = max(round((length + 1) / (1 - share)) + 1, round(2 / share))
+        needed = max(round((length + 1) / (1 - share)) + 1, round(2 / share), train + kept + 1)
         unit = "characters" if job.data.tokenizer != "bpe" else "tokens"
         raise DataError("data-too-few", path=str(job.data.path), count=train + kept, needed=needed, unit=unit)
     return length

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
+from tpu_studio.data import texts
 from tpu_studio.data.sorting import tokens_each
 from tpu_studio.planner import rules
 from tpu_studio.planner.facts import DataFacts
@@ -178,6 +179,8 @@ def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
         why = "Nearly all of your texts are no longer; the end of longer ones is left out."
         r.put("data.sequence_length", tokens_each(r.job.data.tokenizer, facts.sizes), why)
         check_length(r.asked.model.id, begins, r.tokens)
+    elif tasks.by_id(facts.task).has_tokens and (fits := texts.longest_window(facts.train)) < length:
+        r.put("data.sequence_length", fits, f"Your text has {facts.train:,} tokens to learn from: a few such pieces.")
     elif model and model.sequence_length:
         r.put("data.sequence_length", length, f"{model.title} is made for {length:,} tokens at once.")
     else:

@@ -16,7 +16,7 @@ from tpu_studio.data.sources import open_data
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import parse
 
-MIXED = "Größe 中文 🦊 naïve façade.\n\n\tHe said: 'no'  and   went.\r\n" * 40
+MIXED = "Größe 中文 🦊 [PAD] naïve façade.\n\n\tHe said: 'no'  and   went.\r\n" * 40
 
 
 def cut_up() -> dict[str, Any]:

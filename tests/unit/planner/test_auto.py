@@ -174,6 +174,15 @@ def test_the_batch_counts_the_chips_as_far_as_steps_are_left(training: dict[str,
     assert (alone["training.global_batch"], eight["training.global_batch"]) == (32, batch)
 
 
+def test_a_short_text_is_read_in_short_pieces_so_that_it_is_enough():
+    text = replace(PLAYS, train=1, validation=1, numbers={"tokens": 125})
+    plan = planned(job("gpt-nano", "text"), text)
+    assert plan.job["data.sequence_length"] == 25
+    assert "100 tokens" in plan.reasons["data.sequence_length"]
+    assert planned(job("gpt-nano", "text", data={"sequence_length": 60}), text).job["data.sequence_length"] == 60
+    assert planned(job("gpt-nano", "text"), PLAYS).job["data.sequence_length"] == 64
+
+
 @pytest.mark.parametrize(
     ("accelerator", "options", "batch"),
     [

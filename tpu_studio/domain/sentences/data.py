@@ -57,8 +57,10 @@ def _task_unfit(f: Facts) -> Sentence:
 
 
 def _too_few(f: Facts) -> Sentence:
+    one = f.raw("count") == 1
+    unit = f" {f.text('unit').removesuffix('s') if one else f.text('unit')}" if "unit" in f else ""
     return Sentence(
-        f"There {'is' if f.raw('count') == 1 else 'are'} only {f.text('count', 'very few')} to learn from",
+        f"There {'is' if one else 'are'} only {f.text('count', 'very few')}{unit} to learn from",
         f"At least {f.text('needed', 'a few')} are needed, so that some can be kept aside for testing. {DATA_UNTOUCHED}",
         "Add more to the data.",
     )
