@@ -26,7 +26,7 @@ BYTES = 256
 LEAST, MOST = 384, 32_768  # tokens that are learned
 BYTES_A_TOKEN = 500  # of the text of training: docs/training.md has what others gave
 _PART = 2**16  # letters that are cut up at a time, between two lines where there are any
-_COUNTED = 2**20  # bytes of which words are counted
+COUNTED = 2**20  # bytes of which words are counted
 _WORDS = re.compile(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|_+|\s+")
 _PIECES_A_WORD, _BYTES_A_PIECE, _LONGER = 2.5, 1.9, 0.12  # fitted to what was cut, see `tokens_in`
 _MOST_LEARNED = 64  # MB of text that pieces are learned from; of a larger one, parts spread over the whole of it
@@ -109,7 +109,7 @@ def tokens_in(text: Bytes, size: int, vocabulary: int) -> int:
     pieces of some two bytes. 12 % too few to 9 % too many in Shakespeare, our pages, our code, a table of numbers and
     one line over and over, from 384 tokens to 8,192.
     """
-    head = text[:_COUNTED]
+    head = text[:COUNTED]
     words = Counter(_WORDS.findall(head.tobytes().decode("utf-8", "replace"))).most_common()
     whole = min(int((vocabulary - BYTES) / _PIECES_A_WORD), sum(count > 1 for _, count in words))
     piece = _BYTES_A_PIECE * math.pow(vocabulary / 1024, _LONGER)

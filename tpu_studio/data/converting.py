@@ -81,6 +81,8 @@ def prepare(
         raise DataError("data-not-convertible", path=str(data_path(job)))
     if decoded:
         raise DataError("data-not-decodable", path=str(job.data.path or ""), kind=job.data.kind)
+    if kinds.by_id(job.data.kind).has_text:
+        job = job.with_values({"data.tokenizer": "bytes"})  # pieces are learned from these when the files are opened
     look = look_at(job, cancelled=watch.cancelled)
     opened = open_data(as_looked(job, look), cancelled=watch.cancelled)
     classes = tuple(opened.description.get("classes", ()))

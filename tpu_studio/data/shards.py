@@ -14,7 +14,7 @@ another picture size or sequence length. Records are tf.train.Examples:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -56,7 +56,8 @@ def look(job: Job, watch: Watch) -> Look:
     if kinds.by_id(tree["kind"]).has_text:
         tokens = [int(tree["splits"][split]["bytes_of_text"]) for split in SPLITS]
         if job.data.tokenizer == "bpe":
-            was = _in_pieces(job, was, tokens)
+            first = [folder / shard["name"] for shard in tree["splits"][SPLITS[0]]["shards"]]
+            was = _in_pieces(job, was, tokens, _begin(first, watch))
             tokens = [was.numbers["train_tokens"], was.numbers["validation_tokens"]]
         length = _length(job, tokens)
         shape, train = (length,), max(1, (tokens[0] - 1) // length)
@@ -141,22 +142,34 @@ def _length(job: Job, tokens: list[int]) -> int:
     return texts.sequence_length(job.with_values({"data.validation": share}), sum(tokens))
 
 
-def _in_pieces(job: Job, was: Look, sizes: list[int]) -> Look:
-    """As looked at by a job that learns its pieces, by the words of the text's begin; *sizes*: bytes of both sides."""
+def _in_pieces(job: Job, was: Look, sizes: list[int], begin: Array) -> Look:
+    """As looked at by a job that learns its pieces, by the words of its *begin*; *sizes*: bytes of both sides."""
     vocabulary = texts.vocabulary_of(job, sizes[0])
-    begin = texts.encode_text(str(was.preview.get("text", "")))
     train, kept = (continuing.tokens_in(begin, size, vocabulary) for size in sizes)
     counted = {"tokens": train + kept, "train_tokens": train, "validation_tokens": kept, "vocabulary": vocabulary}
     return replace(was, numbers={**was.numbers, **counted}, outputs=vocabulary)
 
 
+def _begin(files: list[Path], watch: Watch) -> Array:
+    """The text up to the record in which `continuing.COUNTED` bytes are full."""
+    pieces, size = [], 0
+    for piece in _pieces(files, watch):
+        pieces.append(piece)
+        size += len(piece)
+        if size >= continuing.COUNTED:
+            break
+    return np.frombuffer(b"".join(pieces), dtype=np.uint8)
+
+
 def _read_text(files: list[Path], watch: Watch) -> Array:
-    pieces: list[bytes] = []
+    return np.frombuffer(b"".join(_pieces(files, watch)), dtype=np.uint8)
+
+
+def _pieces(files: list[Path], watch: Watch) -> Iterator[bytes]:
     for file in files:
         watch.check()
         for record in read_records(file):
-            pieces += _bytes(_features(record, file), "text", file)
-    return np.frombuffer(b"".join(pieces), dtype=np.uint8)
+            yield from _bytes(_features(record, file), "text", file)
 
 
 def _read_table(files: list[Path], description: Mapping[str, Any], watch: Watch) -> dict[str, Array]:

@@ -118,6 +118,16 @@ def test_a_converted_text_can_be_opened_at_another_context_length(source, job_of
     assert (len(opened.train), len(opened.validation)) == (seen.train, seen.validation)
 
 
+def test_the_pieces_of_a_converted_text_are_counted_as_those_of_the_text(job_of, tmp_path):
+    words = np.random.default_rng(0).zipf(1.3, 20_000)
+    (tmp_path / "tale.txt").write_text("la la la\n" * 60 + " ".join(f"w{int(word) % 5_000:x}" for word in words))
+    source = job_of("text", tmp_path / "tale.txt").with_values({"data.tokenizer": "bpe"})
+    convert(source, tmp_path / "out")
+    one, other = look(source), look(job_of("tfrecord", tmp_path / "out").with_values({"data.tokenizer": "bpe"}))
+    assert one.outputs == other.outputs
+    assert one.numbers["tokens"] == pytest.approx(other.numbers["tokens"], rel=0.02)
+
+
 def test_pictures_of_unusual_kinds_are_stored_anew_with_nothing_lost(job_of, picture_folder, picture, tmp_path):
     root = picture_folder({"cats": 8, "dogs": 8})
     noted = Image.Exif()
