@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QPainter, QPixmap
+from PySide6.QtGui import QGuiApplication, QPainter, QPixmap, QWheelEvent
 
 from tests.gui.plots.shown import WAITS, falling, loss, shown
 from tpu_studio.domain.course import AXES, Course
@@ -13,6 +13,7 @@ from tpu_studio.gui.kit.notice import Notice
 from tpu_studio.gui.kit.table import Table
 from tpu_studio.gui.plots import marks
 from tpu_studio.gui.plots.along import along
+from tpu_studio.gui.plots.canvas import PlotCanvas
 from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import MONEY, TIME
 from tpu_studio.gui.plots.source import Curve, Forecast, Gap, Limit, RunCurve
@@ -129,6 +130,51 @@ def test_keys_zoom_too(qtbot):
     plot.canvas.refresh()
     view = plot.canvas.frame.view
     assert (view.x_low + view.x_high) / 2 == pytest.approx(300.0)
+
+
+def test_zoomed_the_view_moves_along_but_not_beyond_the_ends(qtbot):
+    canvas = loss(qtbot).canvas
+    whole = canvas.frame.view
+    canvas.setFocus()
+    qtbot.keyClick(canvas, Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    assert canvas.following  # everything is seen: there is nowhere to go
+    canvas.zoom_to(100, 200)
+    canvas.refresh()
+    qtbot.keyClick(canvas, Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    canvas.refresh()
+    assert (canvas.frame.view.x_low, canvas.frame.view.x_high) == pytest.approx((110, 210))
+    for _ in range(100):
+        qtbot.keyClick(canvas, Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    canvas.refresh()
+    assert (canvas.frame.view.x_low, canvas.frame.view.x_high) == pytest.approx((whole.x_low, whole.x_low + 100))
+    for _ in range(5):
+        qtbot.keyClick(canvas, Key.Key_Minus)
+    assert canvas.following
+
+
+def wheel(canvas: PlotCanvas, turned: QPoint, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> bool:
+    """Whether the plot takes it, so that the page does not scroll."""
+    at = canvas.frame.box.center()
+    nothing, phase = Qt.MouseButton.NoButton, Qt.ScrollPhase.NoScrollPhase
+    event = QWheelEvent(at, canvas.mapToGlobal(at), QPoint(), turned, nothing, modifiers, phase, False)
+    canvas.wheelEvent(event)
+    return event.isAccepted()
+
+
+def test_the_wheel_scrolls_the_page_and_with_ctrl_zooms_where_it_points(qtbot):
+    canvas = loss(qtbot).canvas
+    whole, middle = canvas.frame.view, canvas.frame.x_at(canvas.frame.box.center().x())
+    assert not wheel(canvas, QPoint(0, 120)) and not wheel(canvas, QPoint(120, 0))
+    assert canvas.following
+    assert wheel(canvas, QPoint(0, 240), Qt.KeyboardModifier.ControlModifier)
+    canvas.refresh()
+    view = canvas.frame.view
+    assert view.x_high - view.x_low == pytest.approx((whole.x_high - whole.x_low) / 2)
+    assert (view.x_low + view.x_high) / 2 == pytest.approx(middle)
+    assert not wheel(canvas, QPoint(0, 120))
+    assert wheel(canvas, QPoint(-120, 0))
+    canvas.refresh()
+    assert canvas.frame.view.x_low == pytest.approx(view.x_low + (view.x_high - view.x_low) / 10)
 
 
 def test_new_points_never_move_the_view_under_the_hand(qtbot):

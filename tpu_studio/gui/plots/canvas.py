@@ -1,7 +1,8 @@
 """The drawing area of a plot: lines by pyqtgraph, everything around them painted here, moved by mouse and keyboard.
 
-Drag across zooms, a double click or Home shows all and follows the live end again; arrow keys move the crosshair, + and
-- zoom at it, Esc puts it away. While zoomed nothing moves under the hand. `refresh` is called by the cadence only.
+Drag across zooms, a double click or Home shows all and follows the live end again; the wheel with Ctrl zooms, sideways
+it moves along. Arrow keys move the crosshair, + and - zoom at it, with Shift the arrows move along, Esc puts it away.
+While zoomed nothing moves under the hand. `refresh` is called by the cadence only.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         self.frame: marks.Frame | None = None
         self.end_labels: list[endlabels.EndLabel] = []
         self._zoom: View | None = None
+        self._fits = True  # its height is that of what it shows: found once, by the next refresh
         self._cross: float | None = None
         self._drag: tuple[float, float] | None = None
         self._paint_s = 0.0
@@ -114,20 +116,44 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
             return
         view = self.frame.view
         ticks = tuple(self.x_scale.ticks(low, high))
-        whole = self._fit(low, high, ticks)
-        self._zoom = whole or View(low, high, view.y_low, view.y_high, ticks, view.y_ticks, view.log)
+        self._zoom = View(low, high, view.y_low, view.y_high, ticks, view.y_ticks, view.log)
+        self._fits = False
         self.zoomed.emit(True)
         cadence().want(self, at_once=True)
+
+    def zoom_by(self, factor: float, at: float) -> None:
+        """Show *factor* times as much, with *at* (in units of x) where it is; everything where that is less."""
+        whole = self._whole_view()
+        if whole is None:
+            return
+        view = self._zoom or whole
+        low, high = at + (view.x_low - at) * factor, at + (view.x_high - at) * factor
+        if factor > 1 and high - low >= whole.x_high - whole.x_low:
+            self.show_all()
+        else:
+            self._move_to(low, high - low, whole)
+
+    def move_along(self, share: float) -> None:
+        """By a share of what is seen, to the right if positive, and not beyond the ends; only while zoomed."""
+        whole = self._whole_view()
+        if self._zoom is not None and whole is not None:
+            span = self._zoom.x_high - self._zoom.x_low
+            self._move_to(self._zoom.x_low + share * span, span, whole)
+
+    def _move_to(self, low: float, span: float, whole: View) -> None:
+        low = min(max(low, whole.x_low), max(whole.x_high - span, whole.x_low))
+        self.zoom_to(low, low + span)
 
     def refresh(self) -> float:
         started = time.perf_counter()
         view = self._zoom or self._whole_view()
         self.frame = None if view is None else self._frame_of(view)  # so many pixels the lines have
         if view is not None:
-            if self._zoom is None:
-                view = self._fit(view.x_low, view.x_high, view.x_ticks) or view
-            else:
+            if self._zoom is not None and self._fits:
                 self._read(view.x_low, view.x_high)
+            else:
+                view = self._fit(view.x_low, view.x_high, view.x_ticks) or view
+                self._zoom, self._fits = (view if self._zoom is not None else None), True
             self.frame = self._frame_of(view)
             ratio = self._ratio or self.devicePixelRatioF()
             for drawn in self.drawn:
@@ -333,7 +359,14 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         self.show_all()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # the page scrolls
+        turned, zooms = event.angleDelta(), event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if self.frame is None or not (zooms or (self._zoom is not None and abs(turned.x()) > abs(turned.y()))):
+            event.ignore()  # the page scrolls
+        elif zooms:
+            place = min(max(event.position().x(), self.frame.box.left()), self.frame.box.right())
+            self.zoom_by(2.0 ** (-(turned.y() or turned.x()) / 240), self.frame.x_at(place))
+        else:
+            self.move_along(-turned.x() / 1200)
 
     def leaveEvent(self, event: QEvent) -> None:
         if not self.hasFocus():
@@ -343,18 +376,21 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         if self.frame is None:
             event.ignore()
             return
-        view, key = self.frame.view, event.key()
+        view, key = self._zoom or self.frame.view, event.key()
         span = view.x_high - view.x_low
         far = 10 if event.modifiers() & Qt.KeyboardModifier.ControlModifier else 1
-        if key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+        if key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.move_along(0.1 if key == Qt.Key.Key_Right else -0.1)
+        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             ends = [drawn.end[0] for drawn in self.drawn if drawn.end is not None]
             start = self._cross if self._cross is not None else max(ends, default=view.x_high)
             moved = start + (span / 100 * far if key == Qt.Key.Key_Right else -span / 100 * far)
             self.point_at(float(np.clip(moved, view.x_low, view.x_high)))
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Minus):
-            middle = self._cross if self._cross is not None else (view.x_low + view.x_high) / 2
-            half = span / 2 * (2.0 if key == Qt.Key.Key_Minus else 0.5)
-            self.zoom_to(middle - half, middle + half)
+            middle = (view.x_low + view.x_high) / 2
+            away = 0.0 if self._cross is None else self._cross - middle  # the crosshair comes to the middle
+            factor = 2.0 if key == Qt.Key.Key_Minus else 0.5
+            self.zoom_by(factor, middle + away / (1 - factor))
         elif key == Qt.Key.Key_Home:
             self.show_all()
         elif key == Qt.Key.Key_Escape and self._cross is not None:

@@ -116,11 +116,13 @@ class Drawn:
 
     def extent(self) -> tuple[float, float] | None:
         """Lowest and highest value worth showing: a few wild raw values do not flatten the rest."""
-        lows, highs = self.low[np.isfinite(self.low)], self.high[np.isfinite(self.high)]
         line = self.y[np.isfinite(self.y)]
         if not len(line):
             return None
         low, high = float(line.min()), float(line.max())
+        if self.low is self.y:
+            return low, high
+        lows, highs = self.low[np.isfinite(self.low)], self.high[np.isfinite(self.high)]
         if len(lows):
             low = min(low, float(np.percentile(lows, 0.5)))
             high = max(high, float(np.percentile(highs, 99.5)))

@@ -22,6 +22,7 @@ from tpu_studio.gui.plots.source import Floats
 
 _BETWEEN = 2.0
 _WIDEST = 0.45  # of the plot: a longer name is shortened, its value never
+_CELL = 2.0  # logical pixels
 _FAR = 1.6  # heights of a name from its line's end: from here on it is led there
 
 
@@ -52,13 +53,13 @@ def lay_out(frame: Frame, lines: Sequence[Drawn], y: Scale) -> list[EndLabel]:
         return []
     face = fonts.font("caption-strong", numbers=True)
     high = QFontMetricsF(face).height()
-    points = _points(frame, lines)
+    crowd = _Crowd(frame, lines)
     labels: list[EndLabel] = []
     taken: list[QRectF] = []
     for drawn, end, value in sorted(((one, *_end(frame, one, y)) for one in wanted), key=lambda it: it[1].y()):
         width = paint.text_width(face, f"{drawn.curve.name}  {value}") + 1
         width = max(min(width, frame.box.width() * _WIDEST), paint.text_width(face, f"…  {value}") + 1)
-        box = _place(frame, end, width, high, points, taken)
+        box = _place(frame, end, width, high, crowd, taken)
         if box is not None:
             taken.append(box.adjusted(0, -_BETWEEN, 0, _BETWEEN))
             led = abs(box.center().y() - end.y()) > _FAR * high or box.right() < end.x() - high
@@ -92,43 +93,56 @@ def _end(frame: Frame, drawn: Drawn, y: Scale) -> tuple[QPointF, str]:
     return QPointF(frame.box.right(), frame.px_y(inside) if inside is not None else level), "goes on"
 
 
-def _points(frame: Frame, lines: Sequence[Drawn]) -> tuple[Floats, Floats]:
-    """Where the lines run, all together."""
-    places = [frame.places(drawn) for drawn in lines]
-    return np.concatenate([x for x, _ in places]), np.concatenate([y for _, y in places])
+class _Crowd:
+    """How many points of the lines lie in a rectangle: counted once into cells, then four look-ups each."""
+
+    def __init__(self, frame: Frame, lines: Sequence[Drawn]) -> None:
+        wide, high = (int(side / _CELL) + 3 for side in (frame.box.right(), frame.box.bottom()))
+        places = [frame.places(drawn) for drawn in lines]
+        x, y = (np.concatenate([one[axis] for one in places]) for axis in (0, 1))
+        seen = (x >= 0) & (x < frame.box.right()) & (y >= 0) & (y < frame.box.bottom())  # a gap is nowhere
+        cells = (y[seen] / _CELL).astype(int) * wide + (x[seen] / _CELL).astype(int)
+        counts = np.bincount(cells, minlength=wide * high).reshape(high, wide)
+        self._sums = np.zeros((high + 1, wide + 1), np.int64)
+        self._sums[1:, 1:] = counts.cumsum(0).cumsum(1)
+
+    def within(self, left: Floats, top: Floats, width: float, high: float) -> Floats:
+        rows, columns = (side - 1 for side in self._sums.shape)
+        x0, x1 = (np.clip(np.round(it / _CELL).astype(int), 0, columns) for it in (left, left + width))
+        y0, y1 = (np.clip(np.round(it / _CELL).astype(int), 0, rows) for it in (top, top + high))
+        sums = self._sums
+        counts: Floats = (sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0]).astype(float)
+        return counts
 
 
 def _place(
-    frame: Frame, end: QPointF, width: float, high: float, points: tuple[Floats, Floats], taken: Sequence[QRectF]
+    frame: Frame, end: QPointF, width: float, high: float, crowd: _Crowd, taken: Sequence[QRectF]
 ) -> QRectF | None:
     """The nearest place that is free of names, and of those the first through which no line runs."""
-    x, y = points
-    beside = (x > end.x() - 2 * width - 20) & (x < end.x() + width + 20)
-    x, y = x[beside], y[beside]
-    best, least = None, -1
-    for box in _candidates(frame, end, width, high):
-        if any(other.intersects(box) for other in taken):
-            continue
-        hidden = int(((x > box.left()) & (x < box.right()) & (y > box.top()) & (y < box.bottom())).sum())
-        if best is None or hidden < least:
-            best, least = box, hidden
-        if not hidden:
-            break
-    return best
+    left, top = _candidates(frame, end, width, high)
+    if taken:
+        others = np.array([(one.left(), one.right(), one.top(), one.bottom()) for one in taken])
+        x0, x1, y0, y1 = others.T[:, :, None]
+        free = ~((left < x1) & (left + width > x0) & (top < y1) & (top + high > y0)).any(axis=0)
+        left, top = left[free], top[free]
+    if not len(left):
+        return None
+    best = int(crowd.within(left, top, width, high).argmin())
+    return QRectF(float(left[best]), float(top[best]), width, high)
 
 
-def _candidates(frame: Frame, end: QPointF, width: float, high: float) -> list[QRectF]:
-    """Right of the end, above and below it, and ever farther up and down; all of them inside the plot."""
-    inside = frame.box.adjusted(0, -frame.box.top(), 4, 0)
-    left = min(max(end.x() - width, frame.box.left()), frame.box.right() - width)
-    middle = min(max(end.x() - width / 2, frame.box.left()), frame.box.right() - width)
-    boxes = [QRectF(end.x() + 14, end.y() - high / 2, width, high)]
+def _candidates(frame: Frame, end: QPointF, width: float, high: float) -> tuple[Floats, Floats]:
+    """Left and top: right of the end, above and below it, and ever farther up and down; all of them inside the plot."""
+    box, x, y = frame.box, end.x(), end.y()
+    left = min(max(x - width, box.left()), box.right() - width)
+    middle = min(max(x - width / 2, box.left()), box.right() - width)
+    near = [(x + 14, y - high / 2)]
     for away in (8.0, 16.0):
-        boxes += [QRectF(at, end.y() - high - away, width, high) for at in (middle, left)]
-        boxes += [QRectF(at, end.y() + away, width, high) for at in (middle, left)]
-    rows = np.arange(0.0, frame.box.bottom() - high, high + _BETWEEN)  # the same for all: no room is lost between them
-    near = [QRectF(at, float(top), width, high) for at in (end.x() + 14, left) for top in rows]
-    far = [QRectF(left - width - 12, float(top), width, high) for top in rows]
-    for column in (near, far):
-        column.sort(key=lambda box: abs(box.center().y() - end.y()))
-    return [box for box in [*boxes, *near, *far] if inside.contains(box)]
+        near += [(at, level) for level in (y - high - away, y + away) for at in (middle, left)]
+    rows = np.arange(0.0, box.bottom() - high, high + _BETWEEN)  # the same for all: no room is lost between them
+    order = rows[np.argsort(np.abs(rows + high / 2 - y), kind="stable")]
+    beside = np.repeat(order, 2), np.tile([x + 14, left], len(order))
+    lefts = np.concatenate([[at for at, _ in near], beside[1], np.full(len(order), left - width - 12)])
+    tops = np.concatenate([[level for _, level in near], beside[0], order])
+    inside = (lefts >= box.left()) & (lefts + width <= box.right() + 4) & (tops >= 0) & (tops + high <= box.bottom())
+    return lefts[inside], tops[inside]
