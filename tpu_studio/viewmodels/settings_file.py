@@ -14,6 +14,7 @@ from typing import Any
 FORMAT = 1
 THEMES = ("system", "light", "dark")
 TEXT_SIZES = (90, 100, 115, 130, 150)
+CONTRASTS = ("system", "normal", "high")
 MOTIONS = ("system", "full", "reduced")
 
 
@@ -24,6 +25,7 @@ class Settings:
 
     theme: str = "system"
     text_size: int = 100
+    contrast: str = "system"
     motion: str = "system"
     told: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
@@ -66,6 +68,7 @@ def load(path: Path) -> Loaded:
     settings = Settings(
         theme=_one_of(look.get("theme"), THEMES, "system"),
         text_size=_nearest_size(look.get("text_size")),
+        contrast=_one_of(look.get("contrast"), CONTRASTS, "system"),
         motion=_one_of(look.get("motion"), MOTIONS, "system"),
         told=_words(told),
         quiet=_words(quiet.get("off") if isinstance(quiet, dict) else None),
@@ -97,7 +100,7 @@ def save(path: Path, settings: Settings) -> None:
         document["appearance"] = tomlkit.table()
         look = document["appearance"]
     before = load(path).settings if path.exists() else None
-    for name in ("theme", "text_size", "motion"):
+    for name in ("theme", "text_size", "contrast", "motion"):
         value = getattr(settings, name)
         if before is None or getattr(before, name) != value or name not in look:  # a value of a newer version stays
             look[name] = value
@@ -112,7 +115,8 @@ def save(path: Path, settings: Settings) -> None:
 
 def changed(settings: Settings, **changes: Any) -> Settings:
     """*settings* with valid *changes*. Raises ValueError for a value that the setting cannot have."""
-    for name, allowed in (("theme", THEMES), ("text_size", TEXT_SIZES), ("motion", MOTIONS)):
+    choices = {"theme": THEMES, "text_size": TEXT_SIZES, "contrast": CONTRASTS, "motion": MOTIONS}
+    for name, allowed in choices.items():
         if name in changes and changes[name] not in allowed:
             raise ValueError(f"{name} is one of {allowed}, not {changes[name]!r}")
     return replace(settings, **changes)

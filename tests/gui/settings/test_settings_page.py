@@ -16,6 +16,16 @@ def test_dark_is_put_on_at_once_and_kept(studio, home, qtbot):
     studio.studio.settings.set(theme="light")
 
 
+def test_high_contrast_is_put_on_at_once_and_kept(studio, home, qtbot):
+    studio.shell.go("settings")
+    lines = controller().theme.border
+    qtbot.mouseClick(studio.page.contrast.segment("high"), Qt.MouseButton.LeftButton)
+    assert controller().theme.border != lines
+    assert load(home / "settings.toml").settings.contrast == "high"
+    qtbot.mouseClick(studio.page.contrast.segment("normal"), Qt.MouseButton.LeftButton)
+    assert controller().theme.border == lines
+
+
 def test_the_text_size_grows_from_the_keyboard_anywhere_and_the_page_shows_it(studio, qtbot):
     studio.shell.go("settings")
     studio.window.act("bigger")

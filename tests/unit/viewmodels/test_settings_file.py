@@ -11,7 +11,7 @@ def test_without_a_file_the_usual_settings_hold_and_nothing_is_said(tmp_path):
 
 
 def test_what_is_saved_is_read_again(tmp_path):
-    wanted = Settings(theme="dark", text_size=130, motion="reduced", told=("run-goes-on",))
+    wanted = Settings(theme="dark", text_size=130, contrast="high", motion="reduced", told=("run-goes-on",))
     save(tmp_path / "settings.toml", wanted)
     assert load(tmp_path / "settings.toml").settings == wanted
 

@@ -14,7 +14,8 @@ Rules for pages
 
 Theme, type, icons
     theme       install(app, *, mode="system", text_scale=1.0, contrast="system") -> ThemeController
-                controller() -> ThemeController   changed; set_mode, set_text_scale, set_reduce_motion
+                controller() -> ThemeController   changed; set_mode, set_contrast, set_text_scale,
+                                                       set_reduce_motion
                 theme() -> Theme; ink(token, alpha=1.0) -> QColor; px(length) -> int (grows with the text size)
                 Themed mix-in: follow_theme() last in __init__; override restyle()
     tokens      Theme, LIGHT, DARK, Space, Radius, Height, FORM_WIDTH, FOLD_SIDEBAR_BELOW, FOLD_ESTIMATE_BELOW

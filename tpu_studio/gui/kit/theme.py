@@ -44,6 +44,10 @@ class ThemeController(QObject):
         self.mode = mode
         self.apply()
 
+    def set_contrast(self, contrast: Contrast) -> None:
+        self.contrast = contrast
+        self.apply()
+
     def set_text_scale(self, scale: float) -> None:
         """One of `TEXT_SCALES`; anything else is refused, so that a hand-edited setting cannot break the layout."""
         if scale not in TEXT_SCALES:

@@ -57,6 +57,9 @@ class SettingsPage(QWidget):
 
         self.theme = Segmented([("system", "Match system"), ("light", "Light"), ("dark", "Dark")], name="Light or dark")
         self.theme.changed.connect(lambda key: model.set(theme=key))
+        levels = [("system", "Match system"), ("normal", "Usual"), ("high", "High")]
+        self.contrast = Segmented(levels, name="Contrast")
+        self.contrast.changed.connect(lambda key: model.set(contrast=key))
         self.text_size = Segmented([(str(size), f"{size}%") for size in TEXT_SIZES], "100", name="Text size")
         self.text_size.changed.connect(lambda key: model.set(text_size=int(key)))
         self.motion = Segmented([("system", "Match system"), ("full", "On"), ("reduced", "Off")], name="Animations")
@@ -64,6 +67,7 @@ class SettingsPage(QWidget):
         look = _section("Appearance")
         for title, help, control in (
             ("Light or dark", "Some Linux desktops do not say; then it is light.", self.theme),
+            ("Contrast", "High: stronger lines and words, and outlines in place of tints.", self.contrast),
             ("Text size", "Everything grows with it. Ctrl++, Ctrl+- and Ctrl+0 work anywhere.", self.text_size),
             ("Animations", "Fades and gliding bars.", self.motion),
         ):
@@ -154,6 +158,7 @@ class SettingsPage(QWidget):
     def _draw(self, view: SettingsView) -> None:
         self._inside.setMaximumWidth(soft_px(WIDTH) + 2 * Space.page)
         self.theme.set_value(view.settings.theme)
+        self.contrast.set_value(view.settings.contrast)
         self.text_size.set_value(str(view.settings.text_size))
         self.motion.set_value(view.settings.motion)
         for kind, switched in self.kinds.items():

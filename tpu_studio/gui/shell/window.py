@@ -189,6 +189,8 @@ class MainWindow(QMainWindow):
         theme = controller()
         if theme.mode != settings.theme:
             theme.set_mode(settings.theme)  # type: ignore[arg-type]
+        if theme.contrast != settings.contrast:
+            theme.set_contrast(settings.contrast)  # type: ignore[arg-type]
         if theme.text_scale != settings.text_size / 100:
             theme.set_text_scale(settings.text_size / 100)
         theme.set_reduce_motion(reduced(settings))
