@@ -61,12 +61,8 @@ class Studio:
         self._when_composed: list[Callable[[Services], None]] = []
         loaded = settings_file.load(home / "settings.toml")
         chosen = loaded.settings
-        dress = theme.install(
-            app,
-            mode=chosen.theme,  # type: ignore[arg-type]
-            text_scale=chosen.text_size / 100,
-            contrast=chosen.contrast,  # type: ignore[arg-type]
-        )
+        looks: Any = {"mode": chosen.theme, "contrast": chosen.contrast}
+        dress = theme.install(app, text_scale=chosen.text_size / 100, **looks)
         dress.set_reduce_motion(reduced(chosen))
         self._loop: BackgroundLoop | None = None
         self.tasks = QtTasks(self._make_loop, app)

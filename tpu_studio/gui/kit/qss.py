@@ -42,6 +42,7 @@ QScrollBar::add-page, QScrollBar::sub-page {{ background: none; }}
 QAbstractScrollArea::corner {{ background: transparent; border: none; }}
 QPlainTextEdit, QTextEdit {{
     background: {of.card}; color: {of.text}; border: 1px solid {of.control}; border-radius: 8px; padding: 6px;
+    placeholder-text-color: {of.text_3};
     selection-background-color: {of.accent}; selection-color: {of.on_accent};
 }}
 QComboBox {{ combobox-popup: 0; }}
