@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping
 from typing import Any
@@ -74,9 +75,10 @@ def _readable(item: str) -> str:
     from tpu_studio.data.watching import Watch
 
     path = Path(item)
-    if path.exists():
-        check_ordinary(path)
-    return str(columnar.rows_of(path, Watch()).file) if columnar.is_columnar(path) and path.exists() else item
+    if not os.path.exists(path):  # a table row as JSON, of any length, is no path
+        return item
+    check_ordinary(path)
+    return str(columnar.rows_of(path, Watch()).file) if columnar.is_columnar(path) else item
 
 
 def _as_given(item: str, given: Mapping[str, str]) -> str:

@@ -127,7 +127,8 @@ def summed(entries: Rows, per: int, points: int) -> Rows:
                 start=np.zeros(len(found)),
             )
         else:
-            sums = sum((part["mean"] for part in parts), start=np.zeros(len(found))) * points
+            with np.errstate(over="ignore"):  # of the largest numbers there are: infinite
+                sums = sum((part["mean"] for part in parts), start=np.zeros(len(found))) * points
     with np.errstate(invalid="ignore", divide="ignore"):
         found["mean"] = sums / (per * points - found["holes"])
     return found

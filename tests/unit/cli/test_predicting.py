@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import arro3.core as arrow
@@ -10,6 +11,7 @@ import arro3.io as arrow_io
 import pytest
 
 from tpu_studio.cli.predicting import _as_given, _as_text, _readable, _row
+from tpu_studio.wire.errors import DataError
 
 
 def test_a_row_is_sent_as_it_was_typed_for_the_table_knows_what_a_comma_is() -> None:
@@ -42,3 +44,12 @@ def test_a_parquet_file_is_asked_about_as_its_rows_and_answered_under_its_own_na
     assert [_as_given(item, given) for item in items] == ["new.parquet:2", "other.csv:1", '{"size": 3}']
     for item in (*items[1:], '{"size": ' + "9" * 5000 + "}"):
         assert _readable(item) == item
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes there")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.parquet")
+    with pytest.raises(DataError) as caught:
+        _readable(str(tmp_path / "x.parquet"))
+    assert caught.value.id == "data-not-a-file"
+    assert _readable('{"size": ' + "9" * 5000 + "}")[:8] == '{"size":'

@@ -225,7 +225,7 @@ def test_a_cancelled_conversion_goes_on_where_it_was(source, job_of, tmp_path, m
 
     report = convert(source, tmp_path / "out", shard_bytes=8000)
 
-    assert 2 <= report.resumed < report.shards
+    assert 2 <= report.resumed <= report.shards - (workers == 1)  # two may be through all before they are heard
     same(open_data(source), open_data(job_of("tfrecord", tmp_path / "out")))
 
 

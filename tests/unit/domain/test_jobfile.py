@@ -138,3 +138,13 @@ def test_twice_as_many_columns_are_twice_the_work() -> None:
         assert jobfile.loads(text)["data.columns"] == columns
         calls.append(sum(one.callcount for one in profile.getstats()))
     assert calls[1] < 2.2 * calls[0]
+
+
+@pytest.mark.parametrize("odd", ["a\ud800b", "caf\udce9"])
+def test_a_name_that_no_text_file_can_hold_is_refused_and_nothing_is_written(tmp_path: Path, odd: str) -> None:
+    """Half a letter in a stranger's plan; a file whose name is not UTF-8. `make fuzz`, seed 14."""
+    job = parse({"name": "x", "model": {"name": "mlp"}, "data": {"kind": "table", "path": odd}})
+    with pytest.raises(JobError) as caught:
+        jobfile.save(job, tmp_path / "x.tpujob")
+    assert caught.value.id == "job-file-unwritable" and "no text file can hold" in str(caught.value.facts["raw"])
+    assert list(tmp_path.iterdir()) == []

@@ -115,3 +115,9 @@ def test_the_cost_limit_of_a_run_is_the_one_that_holds_now(index: Index, folder:
     assert index.summary(folder).usd_limit == 2 * plan.limits.money_usd
     write({"t": time.time(), "kind": "end", "attempt": 1, "status": "stopped", "reason": "money-limit", "steps": 5})
     assert index.summary(folder).usd_limit is None
+
+
+def test_a_curve_of_the_largest_numbers_is_drawn(index: Index, folder: Path, write: Write) -> None:
+    """Their sum is no number. `make fuzz`, seed 14."""
+    write(*({"t": 100.0 + n, "kind": "metric", "step": [n], "loss": [1.7e308]} for n in range(1, 200)))
+    assert set(index.summary(folder).losses) == {1.7e308}

@@ -476,3 +476,11 @@ def test_the_receipt_tells_how_well_the_chips_were_used_where_they_told():
     assert receipt_of({**bill, "chips": {}}) == receipt_of(bill)
     rehearsed = {**bill, "place": "practice"}
     assert receipt_of({**rehearsed, "chips": used}) == receipt_of(rehearsed)
+
+
+def test_a_machine_that_says_to_be_over_is_not_finished_and_can_be_stopped_until_it_is_proved_gone() -> None:
+    said = RunSummary("r", "r", Path("/r"), 0.0, place="cloud", usd=1.0, over=True, settled=False, status="finished")
+    row = row_of(said)
+    assert (row.status, row.tone, row.may_stop) == ("Cleaning up", "accent", True)
+    proved = row_of(replace(said, settled=True))
+    assert (proved.status, proved.tone, proved.may_stop) == ("Finished", "ok", False)
