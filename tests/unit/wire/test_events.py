@@ -77,3 +77,11 @@ def test_a_kind_that_is_not_spelled_out_and_a_number_that_is_none_are_no_event()
     assert decode(line.replace(b'"kind"', b'"k\\u0069nd"')) is None
     assert decode(b'{"t":1.0,"kind":"end","x":NaN}') is None
     assert complete_lines(b'{"t":1.0,\r"kind":"end"}\n')[0] == [b'{"t":1.0,\r"kind":"end"}']
+
+
+def test_a_line_of_long_numbers_is_read_as_the_quick_parser_reads_it() -> None:
+    """Numbers of 299 digits, which are any, by the hundred thousand; and one of 310, which is none."""
+    many = ",".join(["9" * 299] * 10_000)
+    known = decode(f'{{"t":1,"kind":"log","text":[{many}]}}')
+    assert known is not None and known.get("text")[0] == int("9" * 299)
+    assert decode(f'{{"t":1,"kind":"log","text":[{many},{"9" * 310}]}}') is None
