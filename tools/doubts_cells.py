@@ -25,6 +25,8 @@ _SPOT: dict[str, Any] = {
     "faults": (("submit", "preempted-at-step:step=12"),),
     "ends": ("completed", "preempted", "machine-gone"),
 }
+# Where the node stays, it is charged until a stop from outside deletes it: with the laptop off that spends the limit.
+_STAYS: dict[str, Any] = {**_SPOT, "ends": (*_SPOT["ends"], "time-limit", "money-limit")}
 _TWO = ("us-west4-a", "us-east5-b")
 _COMPUTE: dict[str, Any] = {"backend": "compute-engine", "accelerator": "v6e-1", "zones": ("us-east5-b",)}
 _FLEX: dict[str, Any] = {"tier": "flex-start", "hours": 0.2, "wait_hours": 0.2}
@@ -83,7 +85,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
         {"faults": (("submit", "stockout-at-submit:times=0"),), **_NO_ROOM},
     ),
     "valid-until": ({"faults": (("submit", "stockout-for-ever"),), **_NO_ROOM},),
-    "suspended-means-gone": (_SPOT,),
+    "suspended-means-gone": (_STAYS,),
     "taken-back-no-time": (_SPOT,),
     "off-not-charged": (_SPOT,),
     "vanished-not-billed": ({"faults": (("submit", "provisioning-flap"),), "speed": 60.0},),
