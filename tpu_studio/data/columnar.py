@@ -97,7 +97,10 @@ def _read_by_runs(folder: Path) -> set[str] | None:
     read: set[str] = set()
     try:
         for name in ("runs", "trash"):
-            for plan in (home_folder() / name).glob(f"*/{PLAN}"):
+            there = home_folder() / name
+            if not there.is_dir() and (name == "runs" or os.path.lexists(there)):  # as on a disk that is away now
+                return None
+            for plan in there.glob(f"*/{PLAN}"):
                 with open(plan, "rb") as file:
                     read.update(one.decode() for one in version.findall(file.read(PLAN_BYTES)))
     except OSError:

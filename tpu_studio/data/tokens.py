@@ -159,7 +159,8 @@ def _fits_model(model: Mapping[str, Any]) -> bool:
         fits = settings.pop("unk_token") in model["vocab"]
         fits = fits and settings.pop("continuing_subword_prefix") == "##" and not model.get("merges")
         fits = fits and 0 < settings.pop("max_input_chars_per_word") <= _AT_ONCE and not settings
-    return fits and all(map(_is_token, model["vocab"].values()))
+    numbers = model["vocab"].values()
+    return fits and all(map(_is_token, numbers)) and sorted(numbers) == list(range(len(numbers))) and len(numbers) > 1
 
 
 def _fits_template(processor: Mapping[str, Any] | None, vocabulary: Mapping[str, int]) -> bool:

@@ -56,7 +56,7 @@ class Reading:
         return self._following.curve(metric)
 
     def spending(self) -> Spending | None:
-        """What it had spent when; None where nothing is known to be, or its machine told of far less than was billed."""
+        """What it had spent when; None where nothing is known, or its machine told of far less than was billed."""
         if _COST not in self.metrics():
             return None
         curve = self.curve(_COST)

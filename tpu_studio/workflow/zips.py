@@ -223,6 +223,19 @@ def has_result(folder: Path) -> bool:
     return any(path.is_file() for path in (folder / RESULT).rglob("*"))
 
 
+def goes_on(folder: Path, brought: Path) -> bool:
+    """Whether *brought* may take the place of what is at *folder*, where a run has ended: nothing would be lost, or it
+    has trained on and come to an end and a result of its own."""
+    one, other = last_word(folder), last_word(brought)
+    later = None not in (one, other) and _attempt(other) > _attempt(one)
+    return not has_result(folder) or (later and has_result(brought))
+
+
+def _attempt(end: Event | None) -> int:
+    number = end.get("attempt") if end is not None else None
+    return number if isinstance(number, int) else 0
+
+
 def take(folder: Path, brought: Path) -> None:
     """Move what was *brought* into the run at *folder*; desktops' events there stay, and so do copies and a result
     where it brings none, or older copies. Raises OSError."""

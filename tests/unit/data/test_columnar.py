@@ -128,6 +128,7 @@ def test_what_is_planned_is_trained_on_and_sent_is_the_file_of_rows(home: Path, 
     assert stamp_of(plan.job) and fingerprint_of(job) == seen.fingerprint
     (piece,) = data_pieces(plan.job)
     assert piece.single and piece.files[0].path == file
+    (home / "runs").mkdir()
     before = file.stat().st_mtime_ns
     look(job)
     assert file.stat().st_mtime_ns == before  # written once
@@ -373,10 +374,14 @@ def test_who_writes_rows_that_nobody_waits_for_ends(tmp_path: Path, monkeypatch:
 
 def test_a_look_at_a_newer_version_leaves_the_rows_that_a_run_reads(home: Path, tmp_path: Path) -> None:
     path = as_parquet(tmp_path / "t.parquet", flats())
+    lost = columnar.rows_of(path, Watch()).file
+    as_parquet(path, flats(65))
     first = columnar.rows_of(path, Watch()).file
+    assert lost.exists()  # nobody knows which runs there are: their disk may be away
+    (home / "runs").mkdir()
     as_parquet(path, flats(70))
     second = columnar.rows_of(path, Watch()).file
-    assert not first.exists() and second.exists()  # nobody reads the first
+    assert not lost.exists() and not first.exists() and second.exists()  # nobody reads them
     for number, folder in enumerate(("runs", "trash")):
         plan = home / folder / f"run-{number}" / "plan.json"
         plan.parent.mkdir(parents=True)

@@ -404,3 +404,16 @@ def test_a_zip_that_brings_one_line_more_takes_no_model_and_no_copies_away(studi
         studio.runs.import_folder(_zip(tmp_path / "4.zip", run, other))
     assert caught.value.id == "zip-other-course"
     assert all(path.is_file() for path in kept) and studio.runs.summary(run).status == "finished"
+
+
+def test_a_notebook_that_ended_and_was_run_again_to_go_on_completes_its_run(studio: Studio, tmp_path: Path) -> None:
+    """As docs/colab.md says: interrupt once, bring the zip home; run again to go on."""
+    run = studio.runs.launch(COLAB, notebook=True)
+    first = _lines(1, 50, end="stopped-by-user")
+    studio.runs.import_folder(_of(studio, run, tmp_path / "1.zip", events=first))
+    second = encode(event("again", t=2e9 + 9, attempt=2)) + _lines(51, 100, attempt=2, t=2e9 + 10, end="completed")
+    files = {PLAN: (studio.runs.folder(run) / PLAN).read_bytes(), "result/model.json": b'{"new": 1}'}
+    events = {"events/a0001-w000.jsonl": first, "events/a0002-w000.jsonl": second}
+    studio.runs.import_folder(_zip(tmp_path / "2.zip", run, {**files, **events}))
+    assert (studio.runs.folder(run) / "result" / "model.json").read_bytes() == b'{"new": 1}'
+    assert studio.runs.summary(run).reason == "completed"

@@ -120,7 +120,7 @@ class Acts:
                 before = run.side.clock.now()
                 cloud = self._look(run, machine)
                 run.looks[machine.ref.name] = (cloud, run.side.clock.now())
-                note_look(run, machine, run.side.clock.now())
+                note_look(run, machine, run.side.clock.now(), waits=cloud is not None and _waits(cloud))
                 if cloud is not None and cloud.created is not None and cloud.state in ("provisioning", "ready"):
                     run.alive_at[machine.ref.name] = before
             case decide.Accept(machine):
@@ -455,3 +455,8 @@ class Acts:
 def _kind(task: str, name: str) -> str:
     """b or l: ``<name>-<kind>-<n>-<deadline>``."""
     return task.rpartition("/")[2].removeprefix(f"{name}-")[:1]
+
+
+def _waits(cloud: MachineSeen) -> bool:
+    """There was no machine up to now: what was once given does not go back to waiting."""
+    return cloud.state == "waiting" and cloud.created is None

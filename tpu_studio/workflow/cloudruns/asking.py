@@ -137,7 +137,7 @@ def config(
         "outside_stops": outside if stops else None,
         "lease_s": round(lease_s(limits, state, now), 3),
         "usd_per_hour": limits.usd_per_hour,
-        "spent_usd": round(state.limited_s(now) / 3600.0 * (limits.usd_per_hour or 0.0), 6),
+        "spent_usd": round(state.limited_usd(limits.usd_per_hour, now), 6),
         "money_usd": limits.money_usd,
         "reserve": limits.reserve.to_json(),
         "idle_minutes": limits.idle_minutes if limits.idle_minutes is not None else 15,

@@ -23,7 +23,7 @@ from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, believed, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
-from tpu_studio.workflow.cloudruns.lasted import THERE_S, Signs, Until, counted, until
+from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, THERE_S, Signs, counted, until
 from tpu_studio.workflow.cloudruns.mirror import attempts, desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
@@ -32,7 +32,6 @@ from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, with_guard
 
 DELETE_FAILS_BEFORE_NOTICE = 2
-STOPS_TAKE_S = 120.0  # until the last of the outside stops has had its answer
 _log = logging.getLogger(__name__)
 
 
@@ -52,9 +51,18 @@ class Closing:
             if machine.created is None and created > guard.first - GUESSED_S:  # its own clock: it was made before
                 first = max(machine.asked or 0.0, guard.first - rules.boot_s)
         deletion = self._deletion(run, machine)
-        ended = self._until(run, replace(machine, created=created), guard, deletion, rules, limits)
-        unseen_s = self._tell_unseen(run, machine, deletion, rules, limits)
-        counted_s = unseen_s if created is None else counted(machine, guard, ended) - created
+        known = replace(machine, created=created)
+        signs = self._signs(run, known, guard, deletion, rules, limits)
+        ended = until(known, guard, signs)
+        counted_s = self._tell_unseen(run, machine, deletion, rules, limits)
+        if created is not None:
+            has_stops = not run.state.waived(run.plan.limits)
+            counted_s = counted(machine, guard, signs, ended, has_stops=has_stops) - created
+            if (
+                machine.ready is None and guard.end is None and not machine.taken_back
+            ):  # when it was made, it says itself
+                unseen_s = _within(run.unlooked.get(machine.ref.name, ()), ended.most)
+                counted_s, first = max(counted_s, unseen_s), min(first or created, ended.most - unseen_s)
         self._records.say(
             run,
             "deleted",
@@ -79,10 +87,10 @@ class Closing:
             self._records.say_waiting(run)
         self._records.tidy(run)
 
-    def _until(
+    def _signs(
         self, run: Watched, machine: Machine, guard: Guard, deletion: Deletion | None, rules: Rules, limits: Limits
-    ) -> Until:
-        signs = Signs(
+    ) -> Signs:
+        return Signs(
             run.side.clock.now(),
             deletion,
             run.alive_at.get(machine.ref.name, 0.0),
@@ -90,7 +98,6 @@ class Closing:
             lambda: self._first_stop(run, machine, guard, rules, limits),
             _own_end(run, machine, guard, rules, limits),
         )
-        return until(machine, guard, signs)
 
     def _deletion(self, run: Watched, machine: Machine) -> Deletion | None:
         """What the cloud says of the deletion, where it can be true. No answer keeps no bill open."""
@@ -179,7 +186,7 @@ class Closing:
             return
         if reason is Reason.NO_CAPACITY:
             facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run), **facts}
-        if reason in (Reason.MONEY_LIMIT, Reason.TIME_LIMIT) and (unseen := _unseen_usd(run)):
+        if reason in (Reason.MONEY_LIMIT, Reason.TIME_LIMIT) and (unseen := _counted_unseen_usd(run)):
             facts = {"unseen_usd": unseen, **facts}
         if reason in OWN_REASON.values():
             tier = run.plan.job.where.tier
@@ -321,6 +328,13 @@ def _in_ledger(folder: Path, machine: Machine, key: str) -> float:
         return value if 0.0 < value < 1e11 else 0.0
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return 0.0
+
+
+def _counted_unseen_usd(run: Watched) -> float:
+    """What counts towards the limits beyond the bill: it may have been charged while nobody looked."""
+    now, rate = run.side.clock.now(), (run.plan.price.usd_per_hour or 0.0) if run.plan.price else 0.0
+    usd = (run.state.limited_s(now) - run.state.used_s(now)) / 3600.0 * rate
+    return round(usd, 6) if usd >= 0.01 else 0.0
 
 
 def _unseen_usd(run: Watched) -> float:

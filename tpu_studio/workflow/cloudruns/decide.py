@@ -504,7 +504,7 @@ def _is_spent(state: State, now: float, rules: Rules) -> bool:
 
 
 def _is_money_spent(state: State, now: float, rules: Rules) -> bool:
-    usd = rules.reserved_usd + state.limited_s(now) / 3600.0 * (rules.usd_per_hour or 0.0)
+    usd = rules.reserved_usd + state.limited_usd(rules.usd_per_hour, now)
     return rules.money_usd is not None and usd >= rules.money_usd
 
 

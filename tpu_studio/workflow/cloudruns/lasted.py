@@ -17,6 +17,7 @@ GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
 TAKEN_AFTER_S = 30.0  # Google's notice before it takes a machine back
 WORD_EVERY_S = 30.0  # a guardian that nobody watches shows so often that it lives
 THERE_S = 120.0  # a sign of life so shortly before a deletion was asked for: the machine was there until then
+STOPS_TAKE_S = 120.0  # until the last of the outside stops has had its answer
 CLOCK_S = 1.0  # what the clocks of machine and desktop may be behind the cloud's: Date has whole seconds
 
 
@@ -62,16 +63,16 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
     most = min(one for one in absent if one is not None)
     asked = machine.delete_asked if seen_gone is None else None  # after a look that had found it
     last = max(began, min(most, max(machine.ready or 0.0, signs.alive, guard.spoke, signs.wrote, asked or 0.0)))
-    if deletion is not None and (seen_gone is None or seen_gone > deletion.asked):
-        known = last >= deletion.asked - THERE_S
-        exact = Until(max(began, min(deletion.asked, deletion.done)), deletion.done, deletion.done)
-        return exact if known else _between(began, last, most, most)
     if guard.preempted:  # one that goes on speaking was not taken yet: it may have been started again
         late = guard.spoke > guard.warned + TAKEN_AFTER_S
         taken = min(most, (guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
         likely = max(taken, min(most, signs.alive))  # the machine says when; that it was there later counts more
         there = min(one for one in absent[:2] if one is not None)
         return _between(began, min(last, taken), likely, max(there, likely))
+    if deletion is not None and (seen_gone is None or seen_gone > deletion.asked):
+        known = last >= deletion.asked - THERE_S
+        exact = Until(max(began, min(deletion.asked, deletion.done)), deletion.done, deletion.done)
+        return exact if known else _between(began, last, most, most)
     if guard.end is not None:
         return _between(began, last, min(most, max(guard.end.t, last) + GONE_AFTER_END_S), most)
     if 0.0 < signs.own_end <= most and last < signs.own_end - THERE_S:  # silent, without a record, and its time is over
@@ -82,13 +83,16 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
     return _between(began, last, stopped, max(stopped, min(most, signs.own_end)))
 
 
-def counted(machine: Machine, guard: Guard, ended: Until) -> float:
+def counted(machine: Machine, guard: Guard, signs: Signs, ended: Until, *, has_stops: bool) -> float:
     """Until when its time counts towards the limits, in seconds since 1970: as long as it may have been charged.
 
     What may be rented after it must not go by the word of a machine that nobody watched. Google's own word that it has
-    taken the machine back counts; and after an end, only a person asks for another.
+    taken the machine back counts; after an end, only a person asks for another; and no stop from outside (*has_stops*)
+    lets one stay.
     """
-    return ended.likely if machine.taken_back or guard.end is not None else ended.most
+    if machine.taken_back or guard.end is not None:
+        return ended.likely
+    return max(ended.likely, min(ended.most, signs.first_stop() + STOPS_TAKE_S) if has_stops else ended.most)
 
 
 def _between(began: float, last: float, likely: float, most: float) -> Until:

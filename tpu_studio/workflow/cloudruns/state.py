@@ -228,6 +228,9 @@ class State:
         """Of all machines: what is left of the limits begins here."""
         return sum(one.limited_s(now) for one in self.machines)
 
+    def limited_usd(self, usd_per_hour: float | None, now: float) -> float:
+        return self.limited_s(now) / 3600.0 * (usd_per_hour or 0.0)
+
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
     """The state after *events* of desktops, which must come in the order of their times. One that makes no sense (the

@@ -139,6 +139,7 @@ class CloudVerbs:
         state, plan = self.driver.state(run), plans.read(folder)
         limits, plain = believed.limits(folder, plan), limits_of(plan)
         end, ended = state.end, (state.machines[-1].gone or 0.0) if state.machines else 0.0
+        limited = limits.reserved_usd + state.limited_usd(limits.usd_per_hour, ended)
         return Seen(
             run=run,
             attempt=state.attempt,
@@ -146,8 +147,8 @@ class CloudVerbs:
             over=end is not None,
             reason=str(end.get("reason")) if end else "",
             has_checkpoint=checkpoint,
-            used_s=state.used_s(ended),
-            usd=max(usd, limits.reserved_usd + state.usd(limits.usd_per_hour, ended)) if state.machines else usd,
+            used_s=state.limited_s(ended),
+            usd=max(usd, limited) if state.machines else usd,
             limit_hours=limits.hours,
             limit_usd=limits.money_usd,
             plan_hours=plain.hours,

@@ -128,7 +128,7 @@ def _complete(desktop: Desktop, folder: Path, brought: Path, path: Path) -> brin
         check_no_links(folder)
         found = zips.relation(folder, brought)
         ended = zips.last_word(folder) is not None
-        if found == "other" or (found == "newer" and ended and zips.has_result(folder)):  # which it would replace
+        if found == "other" or (found == "newer" and ended and not zips.goes_on(folder, brought)):
             raise RunError("zip-other-course", file=str(path), run=folder.name, ended=ended)
         end = zips.last_word(brought)
         if found != "nothing-new":

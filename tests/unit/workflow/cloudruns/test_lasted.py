@@ -12,7 +12,7 @@ from tests.fakes.skies import RATE, Sky
 from tests.unit.workflow.cloudruns.test_mended import receipt
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.events import Event, from_record
-from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
+from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, Signs, Until, counted, until
 from tpu_studio.workflow.cloudruns.ports import Deletion, Ref
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, fold
 
@@ -146,12 +146,28 @@ def test_a_machine_that_was_warned_lasts_for_the_notice_unless_it_was_missed_bef
     warned = spoke(605, preempted=True, warned=T + 600)
     assert told(guard=warned).likely == T + 630
     assert told(guard=warned, node_gone=T + 612).likely == T + 612
-    seen_over = told(guard=warned, node_gone=T + 640, deletion=Deletion(T + 900, T + 910))
-    assert seen_over.likely == T + 630
-    unseen = told(guard=warned, deletion=Deletion(T + 900, T + 910))  # nobody looked: Google's record, not its word
-    assert unseen.likely == T + 910
+    assert told(guard=warned, deletion=Deletion(T + 900, T + 910)).likely == T + 630
     restarted = spoke(5000, preempted=True, warned=T + 600)
     assert told(guard=restarted).likely == T + 5030
+
+
+def test_what_may_follow_a_machine_that_nobody_watched_goes_not_by_its_word() -> None:
+    """By Google's, by its record, by a look, or until a stop from outside; after an end a person asks for more."""
+    warned, now = spoke(605, preempted=True, warned=T + 600), T + 90_000.0
+    one = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60)
+
+    def counts(
+        guard: Guard = warned, deletion: Deletion | None = None, has_stops: bool = True, **machine: Any
+    ) -> float:
+        signs = Signs(now, deletion, 0.0, 0.0, lambda: T + 7200)
+        known = replace(one, **machine)
+        return counted(known, guard, signs, until(known, guard, signs), has_stops=has_stops) - T
+
+    assert counts() == 7200 + STOPS_TAKE_S
+    assert counts(has_stops=False) >= 90_000
+    assert counts(deletion=Deletion(T + 900, T + 910)) == pytest.approx(910, abs=2)
+    assert counts(taken_back=True) == 630
+    assert counts(spoke(605, end=END)) < 640
 
 
 @pytest.mark.parametrize("word", [float("inf"), T + 1e9])
@@ -265,5 +281,4 @@ def test_a_machine_that_was_there_after_it_said_to_be_taken_back_is_counted_unti
     warned = spoke(12, preempted=True, warned=T + 10)
     span = told(guard=warned, node_gone=T + 3700, alive=T + 3600)
     assert span.likely == T + 3600 and span.least < T + 60 and span.most >= T + 3700
-    record = Deletion(T + 3690, T + 3695)
-    assert told(guard=warned, node_gone=T + 3700, alive=T + 3600, deletion=record).likely == record.done
+    assert told(guard=warned, alive=T + 3600, deletion=Deletion(T + 3690, T + 3695)).most >= T + 3695

@@ -91,6 +91,43 @@ def test_a_machine_that_took_back_what_it_had_said_spends_the_limit_too(tmp_path
     desk.die()
 
 
+def test_a_machine_that_says_it_was_only_just_made_spends_the_limit_too(tmp_path: Path) -> None:
+    """Launched, closed while it waits: two seconds before its end it tells its creation, and that it is taken back."""
+    sky = Sky(steps=10**7, tells_ends=True, waiting_s=600.0)
+    desk = CloudDesk(tmp_path / "home", sky, cloud_plan())
+    ready: dict[str, float] = {}
+
+    def lie(name: str, node: Node) -> None:
+        if sky.now - ready.setdefault(name, sky.now) > ALONE_S:
+            config = json.loads(node.wanted.metadata["ts-config"])
+            sky._put(f"{config['prefix']}claims/a{config['attempt']:04d}.json", json.dumps({"name": name}).encode())
+            sky._say(node, event("phase", t=sky.now - 2, phase="setting-up", detail="claimed"))
+            sky._say(node, event("money", t=sky.now - 1.5, usd=0.0, usd_per_hour=RATE, since=sky.now - 2.5))
+            sky._say(node, event("notice", t=sky.now - 1, id="preempted", level="warning", facts={}))
+            sky._remove(name)
+
+    for _ in range(4):
+        begun = len(sky.created_names)
+        for _ in range(60):
+            desk.turn()
+            if desk.state.settled or len(sky.created_names) > begun:
+                break
+        if desk.state.settled:
+            break
+        desk.die()
+        for _ in range(24 * 12):
+            for name, node in list(sky.nodes.items()):
+                node.hung = True  # what its guardian said is taken out of the bucket
+                if node.state == "ready":
+                    lie(name, node)
+            sky.pass_time(300.0)
+        desk.start()
+    desk.until()
+    assert sky.usd_billed() < 1.3 * LIMIT
+    assert desk.state.usd_between(RATE, sky.now)[1] >= 0.9 * sky.usd_billed()
+    desk.die()
+
+
 def test_what_google_says_to_have_taken_back_is_not_counted_beyond_it(tmp_path: Path) -> None:
     sky = Sky(steps=40, tells_ends=True)
     desk = CloudDesk(tmp_path / "home", sky, cloud_plan(tier="spot"))
@@ -103,4 +140,22 @@ def test_what_google_says_to_have_taken_back_is_not_counted_beyond_it(tmp_path: 
     state = desk.until()
     assert state.end is not None and state.end.get("reason") == "completed"
     assert state.limited_s(sky.now) * RATE / 3600 < 0.5 * LIMIT
+    desk.die()
+
+
+def test_what_still_waits_when_it_is_looked_for_was_not_charged_meanwhile(tmp_path: Path) -> None:
+    """Two zones without room, and the program closed for longer than the limit lasts: the second is asked for."""
+    sky = Sky(steps=40, waiting_s=1e9)
+    plan = cloud_plan(zones=("us-west4-a", "us-east5-b"))
+    plan = replace(plan, job=plan.job.with_values({"limits.wait_hours": 12.0}))
+    desk = CloudDesk(tmp_path / "home", sky, plan)
+    while not sky.nodes:
+        desk.turn()
+    desk.die()
+    sky.pass_time(5 * 3600.0)
+    desk.start()
+    for _ in range(60):
+        desk.turn()
+    assert [told for told in desk.said("notice") if told.get("id") == "cost-unseen"] == []
+    assert desk.state.end is None and desk.state.limited_s(sky.now) == 0.0
     desk.die()
