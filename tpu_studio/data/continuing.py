@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,7 @@ LEAST, MOST = 384, 32_768  # tokens that are learned
 BYTES_A_TOKEN = 500  # of the text of training: docs/training.md has what others gave
 _PART = 2**16  # letters that are cut up at a time, between two lines where there are any
 COUNTED = 2**20  # bytes of which words are counted
+_ENDLESS = re.compile(r"\S{100}(?=\S)")
 _WORDS = re.compile(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|_+|\s+")
 _PIECES_A_WORD, _BYTES_A_PIECE, _LONGER = 2.5, 1.9, 0.12  # fitted to what was cut, see `tokens_in`
 _MOST_LEARNED = 64  # MB of text that pieces are learned from; of a larger one, parts spread over the whole of it
@@ -94,7 +96,14 @@ def learn(text: Bytes, vocabulary: int) -> InPieces:
     """At most so many; fewer where no more pieces come twice. The same for the same text."""
     parts = list(parts_of(text))
     each = -(-sum(map(len, parts)) // (_MOST_LEARNED * 10**6)) or 1
-    return InPieces(learned_from(parts[::each], vocabulary, least=2))
+    learned = [piece for part in parts[::each] for piece in _cut(part)]
+    return InPieces(learned_from(learned, vocabulary, least=2))
+
+
+def _cut(part: str) -> list[str]:
+    """*part*, cut where letters without a blank go on and on: to learn of a word takes the square of its length."""
+    cuts = [0, *(run.end() for run in _ENDLESS.finditer(part)), len(part)]
+    return [part[begin:end] for begin, end in pairwise(cuts)]
 
 
 def learned_vocabulary(size: int) -> int:

@@ -47,6 +47,8 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "searches for ever": {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}}},
     "panics": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
     "numbers beyond a table": {"model": {"type": "BPE", "vocab": {"[PAD]": 0, "a": 4_000_000_000}, "merges": []}},
+    "numbers with gaps": {"model": {"type": "BPE", "vocab": {"[PAD]": 0, "a": 100_000}, "merges": []}},
+    "one number twice": {"model": {"type": "BPE", "vocab": {"[PAD]": 0, "a": 1, "b": 1}, "merges": []}},
     "no parts": {"model": []},
     "a letter before each piece, which panics": {"model": LEARNED["model"] | {"continuing_subword_prefix": "##"}},
     "unknown is no token": {"model": LEARNED["model"] | {"unk_token": "[UNK]"}},

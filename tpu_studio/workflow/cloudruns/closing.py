@@ -57,7 +57,8 @@ class Closing:
         counted_s = self._tell_unseen(run, machine, deletion, rules, limits)
         if created is not None:
             has_stops = not run.state.waived(run.plan.limits)
-            counted_s = counted(machine, guard, signs, ended, has_stops=has_stops) - created
+            own = run.plan.job.model.file is not None
+            counted_s = counted(machine, guard, signs, ended, has_stops=has_stops, runs_own_code=own) - created
             if (
                 machine.ready is None and guard.end is None and not machine.taken_back
             ):  # when it was made, it says itself

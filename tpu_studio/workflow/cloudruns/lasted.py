@@ -83,16 +83,19 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
     return _between(began, last, stopped, max(stopped, min(most, signs.own_end)))
 
 
-def counted(machine: Machine, guard: Guard, signs: Signs, ended: Until, *, has_stops: bool) -> float:
+def counted(
+    machine: Machine, guard: Guard, signs: Signs, ended: Until, *, has_stops: bool, runs_own_code: bool
+) -> float:
     """Until when its time counts towards the limits, in seconds since 1970: as long as it may have been charged.
 
-    What may be rented after it must not go by the word of a machine that nobody watched. Google's own word that it has
-    taken the machine back counts; after an end, only a person asks for another; and no stop from outside (*has_stops*)
-    lets one stay.
+    What may be rented after it must not go by the word of a machine that nobody watched. After an end, only a person
+    asks for another; and no stop from outside (*has_stops*) lets one stay. That the cloud took it back is Google's own
+    word, but when it did is the machine's: *runs_own_code* of the person's may have said it long before.
     """
-    if machine.taken_back or guard.end is not None:
+    if guard.end is not None or (machine.taken_back and not runs_own_code):
         return ended.likely
-    return max(ended.likely, min(ended.most, signs.first_stop() + STOPS_TAKE_S) if has_stops else ended.most)
+    gone = min(ended.most, machine.node_gone or ended.most)
+    return max(ended.likely, min(gone, signs.first_stop() + STOPS_TAKE_S) if has_stops else gone)
 
 
 def _between(began: float, last: float, likely: float, most: float) -> Until:

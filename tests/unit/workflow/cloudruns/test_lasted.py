@@ -157,16 +157,21 @@ def test_what_may_follow_a_machine_that_nobody_watched_goes_not_by_its_word() ->
     one = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60)
 
     def counts(
-        guard: Guard = warned, deletion: Deletion | None = None, has_stops: bool = True, **machine: Any
+        guard: Guard = warned,
+        deletion: Deletion | None = None,
+        has_stops: bool = True,
+        own: bool = False,
+        **machine: Any,
     ) -> float:
         signs = Signs(now, deletion, 0.0, 0.0, lambda: T + 7200)
         known = replace(one, **machine)
-        return counted(known, guard, signs, until(known, guard, signs), has_stops=has_stops) - T
+        return counted(known, guard, signs, until(known, guard, signs), has_stops=has_stops, runs_own_code=own) - T
 
     assert counts() == 7200 + STOPS_TAKE_S
     assert counts(has_stops=False) >= 90_000
     assert counts(deletion=Deletion(T + 900, T + 910)) == pytest.approx(910, abs=2)
     assert counts(taken_back=True) == 630
+    assert counts(taken_back=True, own=True, node_gone=T + 5000) == 5000  # when it was, a model file may have said
     assert counts(spoke(605, end=END)) < 640
 
 
