@@ -14,6 +14,7 @@ from tpu_studio.domain.sentences import (
     catalogue,
     check,
     cloud,
+    cloudnotices,
     colab,
     comparing,
     converting,
@@ -87,7 +88,7 @@ FINDINGS: dict[str, Entry] = {
     **colab.CHECKS,
     **advice.CHECKS,
 }
-NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES, **lasting.NOTICES}
+NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloudnotices.NOTICES, **lasting.NOTICES}
 REASONS: dict[Reason, Entry] = {**run.REASONS, **cloud.REASONS}
 
 
