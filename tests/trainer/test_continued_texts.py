@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.trainer.in_engine import done_in_engine, environment, run_in_engine
-from tests.trainer.training import Training, curve, planned, put
+from tests.trainer.in_engine import run_in_engine
+from tests.trainer.training import Training, answers, completed, curve, planned, put
 from tpu_studio.wire.plan import Plan
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -40,18 +40,6 @@ def plan_of(path: Path, tokenizer: str = "bpe", **training: Any) -> Plan:
 def opened(path: Path, **more: Any) -> dict[str, Any]:
     tree = tree_of(path, **more)
     told: dict[str, Any] = run_in_engine(PROGRAM, "opened", json.dumps(tree), backend="jax")
-    return told
-
-
-def train(run: Path, attempt: int = 1) -> Training:
-    with Training(run, attempt) as training:
-        assert training.outcome()["reason"] == "completed"
-    return training
-
-
-def asked(run: Path, *items: str) -> dict[str, Any]:
-    argv = ["-m", "tpu_studio.trainer.predict", "--run", str(run), "--json", *items]
-    told: dict[str, Any] = json.loads(done_in_engine(argv, environment("jax"), "jax").stdout.splitlines()[-1])
     return told
 
 
@@ -104,7 +92,7 @@ def test_a_text_is_learned_in_pieces_and_gone_on_with(framework: str, tale: Path
     plan = plan_of(tale, framework=framework)
     assert plan.options["vocabulary"] == 384
     run = put(tmp_path / "run", plan)
-    training = train(run)
+    training = completed(run)
 
     card, kept = json.loads((run / "result" / "model.json").read_text()), run / "result" / "tokenizer.json"
     assert card["output"]["shape"] == [None, 16, 384]
@@ -112,28 +100,28 @@ def test_a_text_is_learned_in_pieces_and_gone_on_with(framework: str, tale: Path
     assert card["data"]["vocabulary"] <= 384
     nats, bits = (curve(training, name=name)[40] for name in ("val_nats_per_token", "val_bits_per_byte"))
     assert nats < math.log(384) and 0 < bits < nats / math.log(2)  # a token is more than a byte
-    text = asked(run, "--prompt", "7: It was the wörst", "--tokens", "40")["answers"][0]["text"]
+    text = answers(run, "--prompt", "7: It was the wörst", "--tokens", "40")["answers"][0]["text"]
     assert len(text) > 40 and "\N{REPLACEMENT CHARACTER}" not in text[:20]
     undone = run_in_engine(PROGRAM, "decoded", str(run / "result"), "the wörst of times", backend=framework)
     assert undone["undone"] == "the wörst of times" and undone["tokens"] < 16
 
     kept.write_bytes(kept.read_bytes() + b" ")
-    assert asked(run, "--prompt", "It")["error"]["id"] == "result-unreadable"
+    assert answers(run, "--prompt", "It")["error"]["id"] == "result-unreadable"
 
 
 def test_bytes_have_as_many_bits_as_their_loss(tale: Path, tmp_path: Path) -> None:
-    training = train(put(tmp_path / "run", plan_of(tale, "bytes", framework="jax", steps=10)))
+    training = completed(put(tmp_path / "run", plan_of(tale, "bytes", framework="jax", steps=10)))
     nats, bits = (curve(training, name=name)[10] for name in ("val_nats_per_token", "val_bits_per_byte"))
     assert bits == pytest.approx(nats / math.log(2), rel=1e-5)
 
 
 def test_killed_it_goes_on_bit_for_bit_and_never_with_other_tokens(tale: Path, tmp_path: Path) -> None:
-    whole = train(put(tmp_path / "whole", plan_of(tale, framework="jax")))
+    whole = completed(put(tmp_path / "whole", plan_of(tale, framework="jax")))
     run = put(tmp_path / "killed", plan_of(tale, framework="jax"))
     with Training(run) as killed:
         killed.until(lambda event: event["kind"] == "checkpoint" and event["step"] >= 10)
         killed.kill()
-    resumed = train(run, 2)
+    resumed = completed(run, 2)
     assert resumed.kinds("resume")[0]["step"] >= 10
     for metric in ("loss", "val_loss", "val_bits_per_byte"):
         assert curve(killed, resumed, name=metric) == curve(whole, name=metric), metric

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.trainer.in_engine import done_in_engine, environment, run_in_engine
-from tests.trainer.training import Training, curve, planned, put
+from tests.trainer.in_engine import run_in_engine
+from tests.trainer.training import Training, answers, completed, curve, planned, put
 from tpu_studio.wire.plan import Plan
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -39,19 +39,6 @@ def plan_of(path: Path, tokenizer: str = "bpe", **training: Any) -> Plan:
     data = {"kind": "text", "path": str(path), "tokenizer": tokenizer}
     rhythm = {"steps": 60, "checkpoint_every": 20, "evaluate_every": 20, "global_batch": 16}
     return planned({"name": "texts", "model": model, "data": data}, **rhythm | training)
-
-
-def train(run: Path, attempt: int = 1) -> Training:
-    with Training(run, attempt) as training:
-        assert training.outcome()["reason"] == "completed"
-    return training
-
-
-def asked(run: Path, *items: str) -> dict[str, Any]:
-    argv = ["-m", "tpu_studio.trainer.predict", "--run", str(run), "--json", *items]
-    done = done_in_engine(argv, environment("jax"), "jax")
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
 
 
 def test_the_encoder_computes_what_its_formulas_say_whatever_stands_behind_a_text() -> None:
@@ -87,7 +74,7 @@ def test_kinds_of_text_are_learned_and_a_result_tells_new_ones_apart(
     framework: str, tokenizer: str, texts: Path, tmp_path: Path
 ) -> None:
     run = put(tmp_path / "run", plan_of(texts, tokenizer, framework=framework))
-    training = train(run)
+    training = completed(run)
     assert curve(training, name="val_accuracy")[60] > 0.9
 
     card = json.loads((run / "result" / "model.json").read_text())
@@ -95,21 +82,21 @@ def test_kinds_of_text_are_learned_and_a_result_tells_new_ones_apart(
     assert card["data"]["tokenizer"] == tokenizer and kept.exists() == (tokenizer == "bpe")
     if kept.exists():
         assert card["data"]["tokenizer_sha256"] == hashlib.sha256(kept.read_bytes()).hexdigest()
-    answers = asked(run, "Today there is soup and bread for all", "clouds and rain for all")["answers"]
-    assert [one["classes"][0]["name"] for one in answers] == ["food", "weather"]
-    assert all(sum(kind["probability"] for kind in one["classes"]) == pytest.approx(1.0) for one in answers)
-    assert len(asked(run, str(texts))["answers"]) == 120
+    found = answers(run, "Today there is soup and bread for all", "clouds and rain for all")["answers"]
+    assert [one["classes"][0]["name"] for one in found] == ["food", "weather"]
+    assert all(sum(kind["probability"] for kind in one["classes"]) == pytest.approx(1.0) for one in found)
+    assert len(answers(run, str(texts))["answers"]) == 120
     alone = run_in_engine(PROGRAM, "opened", str(run / "result"), "apples and cheese for all", backend=framework)
     assert alone == {"kind": "food", "length": card["data"]["sequence_length"]}
 
 
 def test_killed_it_learns_the_same_tokens_and_goes_on_bit_for_bit(texts: Path, tmp_path: Path) -> None:
-    whole = train(put(tmp_path / "whole", plan_of(texts, framework="jax")))
+    whole = completed(put(tmp_path / "whole", plan_of(texts, framework="jax")))
     run = put(tmp_path / "killed", plan_of(texts, framework="jax"))
     with Training(run) as killed:
         killed.until(lambda event: event["kind"] == "checkpoint" and event["step"] >= 20)
         killed.kill()
-    resumed = train(run, 2)
+    resumed = completed(run, 2)
 
     assert resumed.kinds("resume")[0]["step"] >= 20
     for metric in ("loss", "val_loss"):
@@ -118,7 +105,7 @@ def test_killed_it_learns_the_same_tokens_and_goes_on_bit_for_bit(texts: Path, t
 
 def test_a_tokenizer_of_another_model_is_refused(texts: Path, tmp_path: Path) -> None:
     run = put(tmp_path / "run", plan_of(texts, framework="jax", steps=2))
-    train(run)
+    completed(run)
     kept = run / "result" / "tokenizer.json"
     kept.write_text(kept.read_text().replace("soup", "sooup", 1) + " ")
-    assert asked(run, "Soup for all")["error"]["id"] == "result-unreadable"
+    assert answers(run, "Soup for all")["error"]["id"] == "result-unreadable"

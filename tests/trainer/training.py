@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S
-from tests.trainer.in_engine import ROOT, begin, environment
+from tests.trainer.in_engine import ROOT, begin, done_in_engine, environment
 from tpu_studio.data.look import look
 from tpu_studio.wire import events as codec
 from tpu_studio.wire import plan as plans
@@ -154,6 +154,13 @@ def train(run: Path, attempt: int = 1, *, whole: bool = False, cold: bool = Fals
     return training
 
 
+def completed(run: Path, attempt: int = 1) -> Training:
+    """An attempt that came to its own end."""
+    with Training(run, attempt) as training:
+        assert training.outcome()["reason"] == "completed"
+    return training
+
+
 def curve(*attempts: Training, name: str = "loss") -> dict[int, float]:
     """Step → value over attempts, as the fold of a run sees it: a resume drops what came after its step."""
     points: dict[int, float] = {}
@@ -164,3 +171,10 @@ def curve(*attempts: Training, name: str = "loss") -> dict[int, float]:
             elif event["kind"] == "metric" and name in event:
                 points |= dict(zip(event["step"], event[name], strict=True))
     return points
+
+
+def answers(run: Path, *items: str) -> dict[str, Any]:
+    """What the model of *run* says of *items*, asked by a program of its own in JAX."""
+    argv = ["-m", "tpu_studio.trainer.predict", "--run", str(run), "--json", *items]
+    told: dict[str, Any] = json.loads(done_in_engine(argv, environment("jax"), "jax").stdout.splitlines()[-1])
+    return told

@@ -23,7 +23,7 @@ from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, believed, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
-from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, THERE_S, Signs, counted, until
+from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, THERE_S, Signs, Until, counted, until
 from tpu_studio.workflow.cloudruns.mirror import attempts, desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
@@ -56,14 +56,7 @@ class Closing:
         ended = until(known, guard, signs)
         counted_s = self._tell_unseen(run, machine, deletion, rules, limits)
         if created is not None:
-            has_stops = not run.state.waived(run.plan.limits)
-            own = run.plan.job.model.file is not None
-            counted_s = counted(machine, guard, signs, ended, has_stops=has_stops, runs_own_code=own) - created
-            if (
-                machine.ready is None and guard.end is None and not machine.taken_back
-            ):  # when it was made, it says itself
-                unseen_s = _within(run.unlooked.get(machine.ref.name, ()), ended.most)
-                counted_s, first = max(counted_s, unseen_s), min(first or created, ended.most - unseen_s)
+            counted_s, first = _counted_s(run, known, guard, signs, ended, first)
         self._records.say(
             run,
             "deleted",
@@ -294,6 +287,22 @@ def _own_end(run: Watched, machine: Machine, guard: Guard, rules: Rules, limits:
     used_s = replace(run.state, machines=others).limited_s(machine.created)
     began = max(machine.created, guard.first, machine.ready or 0.0)
     return began + asking.stay_s(limits, used_s) + rules.boot_s + THERE_S
+
+
+def _counted_s(
+    run: Watched, machine: Machine, guard: Guard, signs: Signs, ended: Until, first: float | None
+) -> tuple[float, float | None]:
+    """Seconds of a *machine* that was made which count towards the limits, and from when it may have been there.
+
+    When it was made it says itself where no look saw it ready: it may have been there in all spans without a look.
+    """
+    has_stops, own = not run.state.waived(run.plan.limits), run.plan.job.model.file is not None
+    created = machine.created or 0.0
+    seconds = counted(machine, guard, signs, ended, has_stops=has_stops, runs_own_code=own) - created
+    if machine.ready is None and guard.end is None and not machine.taken_back:
+        unseen_s = _within(run.unlooked.get(machine.ref.name, ()), ended.most)
+        seconds, first = max(seconds, unseen_s), min(first or created, ended.most - unseen_s)
+    return seconds, first
 
 
 def _within(spans: Iterable[tuple[float, float]], until: float) -> float:

@@ -6,6 +6,7 @@ Whoever trains on it sees in the bucket that nobody looks, may say anything, tak
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,19 +17,34 @@ from tests.fakes.skies import RATE, Node, Sky, cloud_plan
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.wire.events import event
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow.cloudruns.state import State
 
 LIMIT = 20.0
 ALONE_S = 80 * 60.0
+Meanwhile = Callable[[str, Node], None]
 
 
-def closed(desk: CloudDesk, sky: Sky, seconds: float, meanwhile: object) -> None:
+def closed(desk: CloudDesk, sky: Sky, seconds: float, meanwhile: Meanwhile) -> None:
+    """The program is not there for so long; *meanwhile* is what each machine that is ready does, every five minutes."""
     desk.die()
     for _ in range(int(seconds / 300.0)):
         for name, node in list(sky.nodes.items()):
-            if node.state == "ready" and node.spoke and not node.ended:
-                meanwhile(name, node)  # type: ignore[operator]
+            if node.state == "ready" and not node.ended:
+                meanwhile(name, node)
         sky.pass_time(300.0)
     desk.start()
+
+
+def visited(desk: CloudDesk, sky: Sky, times: int, open_s: float, closed_s: float, meanwhile: Meanwhile) -> State:
+    """The program is opened so often for *open_s*, and then closed; the state at the end of the run."""
+    for _ in range(times):
+        opened = sky.now
+        while sky.now - opened < open_s and not desk.state.settled:
+            desk.turn()
+        if desk.state.settled:
+            break
+        closed(desk, sky, closed_s, meanwhile)
+    return desk.until()
 
 
 @pytest.mark.parametrize("records", [True, False], ids=["the cloud tells of deletions", "it does not"])
@@ -41,20 +57,15 @@ def test_a_machine_that_said_to_be_taken_back_while_nobody_looked_spends_the_lim
     lied: dict[str, float] = {}
 
     def lie(name: str, node: Node) -> None:
+        if not node.spoke:
+            return
         if name not in lied:
             lied[name], node.hung = sky.now, True
             sky._say(node, event("notice", t=node.created + 10, id="preempted", level="warning", facts={}))
         elif sky.now - lied[name] > ALONE_S:
             sky._remove(name)
 
-    for _ in range(4):
-        opened = sky.now
-        while sky.now - opened < 900.0 and not desk.state.settled:
-            desk.turn()
-        if desk.state.settled:
-            break
-        closed(desk, sky, 24 * 3600.0, lie)
-    desk.until()
+    visited(desk, sky, 4, 900.0, 24 * 3600.0, lie)
     assert sky.usd_billed() < 1.3 * LIMIT
     desk.die()
 
@@ -68,21 +79,14 @@ def test_a_machine_that_took_back_what_it_had_said_spends_the_limit_too(tmp_path
     ready: dict[str, float] = {}
 
     def take_away(name: str, node: Node) -> None:
-        if sky.now - ready.setdefault(name, sky.now) > ALONE_S:
+        if node.spoke and sky.now - ready.setdefault(name, sky.now) > ALONE_S:
             config = json.loads(node.wanted.metadata["ts-config"])
             for found in [one for one in sky.objects if one.startswith(config["prefix"]) and "a0001" in one]:
                 del sky.objects[found]
             node.hung = True
             sky._remove(name)
 
-    for _ in range(5):
-        opened = sky.now
-        while sky.now - opened < 300.0 and not desk.state.settled:
-            desk.turn()
-        if desk.state.settled:
-            break
-        closed(desk, sky, 6000.0, take_away)
-    state = desk.until()
+    state = visited(desk, sky, 5, 300.0, 6000.0, take_away)
     assert sky.usd_billed() < 1.3 * LIMIT
     assert state.end is not None and state.end.get("reason") == "money-limit"
     facts = state.end.get("facts")
