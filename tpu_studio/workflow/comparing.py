@@ -10,7 +10,7 @@ import numpy as np
 
 from tpu_studio.domain.comparison import Comparison, Contender, compare, same_money
 from tpu_studio.domain.spending import Spending
-from tpu_studio.wire import metrics
+from tpu_studio.wire import metrics, places
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
@@ -18,6 +18,7 @@ from tpu_studio.workflow.ports import Curve, Following, RunSummary
 
 _COST: Final = "usd"  # what the store calls the curve of dollars
 _POINTS: Final = 2000
+_LEAST_OF_BILL: Final = 0.5  # what a machine tells ends before its deletion, and may be of its own making
 
 
 class Readable(Protocol):
@@ -55,13 +56,15 @@ class Reading:
         return self._following.curve(metric)
 
     def spending(self) -> Spending | None:
-        """What it had spent when; None where nothing is known to be."""
+        """What it had spent when; None where nothing is known, or a rented machine told of far less than was billed."""
         if _COST not in self.metrics():
             return None
         curve = self.curve(_COST)
         if self._spending is None or self._spending.curve is not curve:
             self._spending = Spending(curve)
-        return self._spending if self._spending.is_known else None
+        billed = self.contender.usd if self.contender.is_over and places.by_id(self.plan.place).rents else 0.0
+        known = self._spending.is_known and self._spending.total >= _LEAST_OF_BILL * billed
+        return self._spending if known else None
 
     def best_by(self, metric: str, usd: float) -> float | None:
         """The best value of *metric* by the time that *usd* was spent; None: it had none."""

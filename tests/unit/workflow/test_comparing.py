@@ -81,3 +81,25 @@ def test_the_best_by_an_amount_is_what_was_measured_before_it_was_spent(usd: flo
     reading = Reading(Runs(dear=DEAR), "dear")
     assert reading.best_by(QUALITY, usd) == best
     assert reading.best_by("never_measured", usd) is None
+
+
+@pytest.mark.parametrize(("place", "known"), [("cloud", False), ("computer", True)])
+def test_a_rented_run_whose_machine_told_of_far_less_than_was_billed_has_no_curve_of_dollars(
+    place: str, known: bool
+) -> None:
+    """$0.02 with each report, of a bill of $8.05, was "ahead for the same money". Here the price is only simulated."""
+    runs = Runs(cheap=CHEAP, dear=DEAR | {COST: curve((0, 0.0), (40, 0.02))})
+    summary, follow = runs.summary, runs.follow
+
+    def billed(run: str) -> RunSummary:
+        return replace(summary(run), usd=8.05, usd_most=8.05) if run == "dear" else summary(run)
+
+    def at_place(run: str) -> Any:
+        following = follow(run)
+        following.plan = replace(following.plan, place=place)
+        return following
+
+    runs.summary, runs.follow = billed, at_place  # type: ignore[method-assign]
+    assert (Reading(runs, "dear").spending() is not None) == known  # type: ignore[arg-type]
+    if not known:
+        assert compare_runs(runs, ["cheap", "dear"]).finding.same_money == ""  # type: ignore[arg-type]
