@@ -371,6 +371,7 @@ class Vm:
             "PYTHONPATH": str(ROOT),
             "GCE_METADATA_HOST": urlsplit(self.cloud.url).netloc,
             "TPU_STUDIO_VM_ROOT": str(self.root),
+            "PYTHONFAULTHANDLER": "1",  # `abort`
             **self.more,
         }
 
@@ -391,6 +392,12 @@ class Vm:
                 pass
             self.process.wait()
 
+    def abort(self) -> None:
+        """So that its log tells where each of its threads stands."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait()
+
     @property
     def log(self) -> str:
         return (self.root / "serial.log").read_text()
@@ -402,6 +409,7 @@ class Vm:
         try:
             self.cloud.wait(self.forced, f"it has not deleted itself: {self.root}", patience_s)
         except AssertionError:
+            self.abort()
             raise AssertionError(self.log) from None
         finally:
             self.kill()
