@@ -16,8 +16,8 @@ from tpu_studio.cli import running
 from tpu_studio.domain.run import RunView
 
 CANCELLED = (130, -signal.SIGINT)
-"""A module that Python runs by ``-m`` ends itself by the signal, after all is said, where Ctrl-C came while a library was
-running code from a text (as dataclasses do). A shell gives 130 for both; the installed command ends by 130 alone."""
+"""A module that Python runs by ``-m`` ends itself by the signal, after all is said, where Ctrl-C came while a library
+was running code from a text (as dataclasses do). A shell gives 130 for both; the installed command gives it alone."""
 RESULT_KEYS = {"run", "status", "reason", "steps", "final", "examples_per_s", "cost_usd", "folder"}
 PLAN_KEYS = {"place", "framework", "accelerator", "fits", "memory", "examples_per_s", "time_s", "cost_usd", "price"}
 PLAN_KEYS |= {"checks", "alternatives", "verdict"}
