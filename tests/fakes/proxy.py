@@ -131,7 +131,11 @@ class _Inner(BaseHTTPRequestHandler):
     server: _Server
 
     def _on(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:  # whoever sent it is gone
+            self.close_connection = True
+            return
         behind = http.client.HTTPConnection(self.server.proxy.behind, timeout=30)
         path = _OWN_PATH.get(str(self.client_address[0]), "") + self.path
         headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}

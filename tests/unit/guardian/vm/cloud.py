@@ -318,7 +318,11 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def _serve(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:  # whoever sent it was killed amid it: nothing is stored of half a request
+            self.close_connection = True
+            return
         cloud = self.cloud
         cloud.calls.append((self.command, self.path))
         ruled = next((found for rule in cloud.rules if (found := rule(self.command, self.path)) is not None), None)

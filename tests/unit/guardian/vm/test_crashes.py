@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 import pytest
 
-from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
+from tests.unit.guardian.vm.cloud import BUCKET, NAME, PREFIX, TOKEN, Cloud, Vm
 from tpu_studio.wire.runfolder import events_file
 
 Machine = Callable[..., Vm]
@@ -45,6 +48,28 @@ def test_the_guardian_killed_at_random_instants(cloud: Cloud, machine: Machine, 
     assert len([name for name in cloud.tasks if "-l-" in name]) == 27
 
 
+def test_a_claim_cut_off_amid_its_sending_is_no_claim(cloud: Cloud, machine: Machine) -> None:
+    """Nothing is stored of half a request: a machine that is started again makes its claim, and waits for nobody's."""
+    cloud.config()
+    claim = f"{PREFIX}claims/a0001.json"
+    with socket.create_connection(("127.0.0.1", urlsplit(cloud.url).port or 0)) as killed:
+        head = f"POST /upload/storage/v1/b/{BUCKET}/o?uploadType=media&name={quote(claim, safe='')}&ifGenerationMatch=0"
+        killed.sendall(f"{head} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n".encode())
+        killed.sendall(b"Content-Length: 90\r\n\r\n")
+    machine("--steps 3").boot().to_its_deletion()
+    assert json.loads(cloud.objects[claim])["name"] == NAME
+
+
+@pytest.mark.parametrize("claim", [b"", b"{", b"[]"])
+def test_a_claim_that_says_no_name_is_somebody_elses(cloud: Cloud, machine: Machine, claim: bytes) -> None:
+    cloud.config()
+    cloud.objects[f"{PREFIX}claims/a0001.json"] = claim
+    vm = machine()
+    vm.boot().to_its_deletion()
+    assert "attempt 1 belongs to unreadable" in vm.log
+    assert cloud.events() == []
+
+
 def test_a_worker_of_a_slice_that_is_started_again_ends_the_run_and_trains_no_more(
     cloud: Cloud, machine: Machine
 ) -> None:
@@ -72,7 +97,7 @@ def test_calls_that_are_cut_off_or_refused_for_a_while(cloud: Cloud, machine: Ma
         return what if chance.random() < 0.3 else None
 
     cloud.rules.append(rule)  # type: ignore[arg-type]
-    machine("--steps 40 --step-s 0.02").boot().to_its_deletion(90.0)
+    machine("--steps 40 --step-s 0.02").boot().to_its_deletion()  # how long it pauses is drawn anew each time
     assert len(asked) > 10
     assert curve(cloud) == list(range(1, 41))
     assert len(cloud.said("end")) == 1

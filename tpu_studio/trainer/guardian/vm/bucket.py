@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import os
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ _SMALL_BYTES = 8 << 20  # more goes up in a resumable session
 _CHUNK_BYTES = 8 << 20  # a multiple of 256 KiB
 _PAGE = 1000
 _TRIES = 8
+_PASSING_S = (0.3, 0.6)  # Google's own clients ask again after such answers
 
 
 class WrongContent(Exception):
@@ -62,7 +64,7 @@ class Bucket:
 
     def read(self, name: str) -> bytes | None:
         """None: there is no such object."""
-        reply = self._api.call("GET", f"{self._objects}/{quote(name, safe='')}?alt=media")
+        reply = self._call("GET", f"{self._objects}/{quote(name, safe='')}?alt=media")
         if reply.status == 404:
             if "bucket" in reply.said().lower() and "does not exist" in reply.said().lower():
                 raise Refused(reply)
@@ -81,7 +83,7 @@ class Bucket:
             url += "&fields=items(name,size),nextPageToken"
             url += f"&startOffset={quote(start, safe='')}" if start else ""
             url += f"&pageToken={quote(page, safe='')}" if page else ""
-            reply = self._good(self._api.call("GET", url)).json()
+            reply = self._good(self._call("GET", url)).json()
             self._count("a")
             found += [(str(item["name"]), int(item.get("size", 0))) for item in reply.get("items", [])]
             page = str(reply.get("nextPageToken", ""))
@@ -89,7 +91,7 @@ class Bucket:
                 return found
 
     def delete(self, name: str) -> None:
-        reply = self._api.call("DELETE", f"{self._objects}/{quote(name, safe='')}")
+        reply = self._call("DELETE", f"{self._objects}/{quote(name, safe='')}")
         if reply.status != 404:
             self._good(reply)
 
@@ -229,7 +231,20 @@ class Bucket:
 
     def _media(self, name: str, data: bytes, more: str) -> Reply:
         url = f"{self._upload}?uploadType=media&name={quote(name, safe='')}{more}"
-        return self._api.call("POST", url, {"Content-Type": "application/octet-stream"}, data, timeout_s=60.0)
+        return self._call("POST", url, {"Content-Type": "application/octet-stream"}, data, timeout_s=60.0)
+
+    def _call(
+        self, method: str, url: str, headers: dict[str, str] | None = None, body: bytes = b"", **more: Any
+    ) -> Reply:
+        """One call, made again where the answer is a passing one: who carries up many files shall not begin anew
+        because one of them was refused for a moment. What outlasts this is for the caller, who pauses for longer.
+        """
+        for pause_s in _PASSING_S:
+            reply = self._api.call(method, url, headers, body, **more)
+            if not reply.transient:
+                return reply
+            time.sleep(pause_s * random.uniform(0.7, 1.3))
+        return self._api.call(method, url, headers, body, **more)
 
     def _good(self, reply: Reply) -> Reply:
         if not reply.ok:

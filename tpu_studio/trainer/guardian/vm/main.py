@@ -164,8 +164,10 @@ class OnDuty:
         def owner() -> object:
             if self._worker == 0 and self._bucket.create(name, encode(record)):
                 return self._config.name
+            if (data := self._bucket.read(name)) is None:
+                return None
             try:
-                claim = json.loads(self._bucket.read(name) or b"{}")
+                claim = json.loads(data)
             except (ValueError, RecursionError):
                 claim = {"name": "unreadable"}
             return claim.get("name") if isinstance(claim, dict) else "unreadable"
