@@ -139,7 +139,8 @@ def test_from_home_over_the_review_to_a_receipt_that_proves_the_end(qtbot: Any, 
     assert billed - max(0.01 * billed, a_second) <= state.view.usd <= billed + a_minute
     assert machines_of(practice) == []
     qtbot.waitUntil(lambda: studio.runs.state.value.row(state.run).over, timeout=60 * SECONDS)
-    qtbot.waitUntil(lambda: studio.runs.state.value.row(state.run).cost.startswith("practice $"), timeout=60 * SECONDS)
+    shown = ("practice $", "practice, at most $")  # where a loaded computer saw the end late, by a cent or two
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(state.run).cost.startswith(shown), timeout=60 * SECONDS)
 
 
 def test_while_nothing_is_free_it_says_so_and_one_press_trains_here(

@@ -10,7 +10,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.sentences import allowance, stops
 from tpu_studio.domain.sentences.lasting import copy_in_bucket
 from tpu_studio.domain.sentences.renting import lender as _lender
-from tpu_studio.domain.sentences.renting import spent
+from tpu_studio.domain.sentences.renting import spent, unseen_cost
 from tpu_studio.domain.sentences.renting import usd as _usd
 from tpu_studio.domain.sentences.renting import what as _what
 from tpu_studio.domain.sentences.renting import zone as _zone
@@ -244,12 +244,12 @@ def _waited(f: Facts) -> str:
 
 def _no_capacity(f: Facts) -> Sentence:
     what = f.text("accelerator") or "TPU"
-    if f.raw("unseen_usd"):
+    if f.raw("unseen_usd") or f.raw("unseen_s"):
         would = "would have" if places.by_id(f.raw("place")).rehearses else "has"
         return Sentence(
             f"Nobody saw whether a {what} came",
             f"The request is gone, and nothing is left{_asked(f)}. Either nothing was free, which costs nothing, or a TPU "
-            f"came, never said a word and was deleted by a stop from outside: that {would} cost {_usd(f, 'unseen_usd')} at most.",
+            f"came, never said a word and was deleted by a stop from outside: that {would} cost {unseen_cost(f)} at most.",
             "Start it again, and leave this computer on until training has begun.",
         )
     charged = spent(f) if f.raw("usd") else "Waiting is free: nothing was charged."
@@ -350,8 +350,8 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
         said = Sentence("The machine's disk is full", "", "Bring less data, or a smaller model, and start it again.")
     would = "would have" if places.by_id(f.raw("place")).rehearses else "may have"
     unseen = (
-        f" While nobody looked, a machine {would} cost {_usd(f, 'unseen_usd')} at most; that counts towards the limits."
-        if f.raw("unseen_usd")
+        f" While nobody looked, a machine {would} cost {unseen_cost(f)} at most; that counts towards the limits."
+        if f.raw("unseen_usd") or f.raw("unseen_s")
         else ""
     )
     return Sentence(said.title, f"{kept} {spent(f)}{unseen}", said.action)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain.sentences import stops
 from tpu_studio.domain.sentences.renting import lender as _lender
+from tpu_studio.domain.sentences.renting import unseen_cost
 from tpu_studio.domain.sentences.renting import usd as _usd
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 from tpu_studio.wire import places
@@ -44,7 +45,7 @@ NOTICES: dict[str, Entry] = {
         f"Nobody saw what became of {f.text('name', 'the machine')}",
         "It was asked for and is gone, and it never said a word. No record says whether it was there meanwhile: if so, it "
         f"{'would have cost' if places.by_id(f.raw('place')).rehearses else 'cost'} "
-        f"{_usd(f, 'usd_at_most') or 'an amount within the cap'} at most, which the cost of this run names beside what "
+        f"{unseen_cost(f, 'usd_at_most', 'seconds_at_most')} at most, which the cost of this run names beside what "
         "is certain.",
         ("" if places.by_id(f.raw("place")).rehearses else "The bill of your project has the amount. ")
         + "Leave this computer on until training has begun, and no machine goes unseen.",

@@ -22,6 +22,15 @@ def usd(f: Facts, name: str) -> str:
     return figures.money(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
 
+def unseen_cost(f: Facts, dollars: str = "unseen_usd", seconds: str = "unseen_s") -> str:
+    """What a machine may have cost that nobody saw, in dollars or, where its price is not known, in time."""
+    if f.raw(dollars):
+        return usd(f, dollars)
+    lasted = f.raw(seconds)
+    known = isinstance(lasted, (int, float)) and not isinstance(lasted, bool)
+    return f"the rent of {figures.duration(float(lasted))}" if known else "an amount within the cap"
+
+
 def lender(f: Facts) -> str:
     """Who lends the machine, at the start of a sentence."""
     return "The practice cloud" if places.by_id(f.raw("place")).rehearses else "Google"

@@ -34,6 +34,7 @@ RENEW_S = 86_400.0
 """Of what was brought to a bucket whose rules delete after 30 days: a request may wait for 28 of them."""
 UPLOAD_TRIES = 6
 CODE_TRIES = 5
+WAITS_EVERY_S = 300.0
 
 
 class Acts:
@@ -120,7 +121,7 @@ class Acts:
                 before = run.side.clock.now()
                 cloud = self._look(run, machine)
                 run.looks[machine.ref.name] = (cloud, run.side.clock.now())
-                note_look(run, machine, run.side.clock.now(), waits=cloud is not None and _waits(cloud))
+                self._note_look(run, machine, cloud, run.side.clock.now())
                 if cloud is not None and cloud.created is not None and cloud.state in ("provisioning", "ready"):
                     run.alive_at[machine.ref.name] = before
             case decide.Accept(machine):
@@ -152,8 +153,8 @@ class Acts:
                 self._closing.last_words(run, run.state.attempt)
                 self._records.say(run, "attempt-over", attempt=run.state.attempt, reason=reason.value)
                 run.asked_why = ()
-            case decide.Again():
-                self._closing.again(run)
+            case decide.Again(extensions):
+                self._closing.again(run, extensions)
             case decide.Declare(reason, facts):
                 self._gating.end(run)
                 self._declare(run, reason, facts)
@@ -173,6 +174,13 @@ class Acts:
             run.unlookable.add(machine.ref.name)
             return None
         return found
+
+    def _note_look(self, run: Watched, machine: Machine, cloud: MachineSeen | None, now: float) -> None:
+        """Also into the records, that it waits: the next process may find it gone, and was not there."""
+        waits = cloud is not None and _waits(cloud)
+        note_look(run, machine, now, waits=waits)
+        if waits and now - max(machine.asked or now, machine.waited) >= WAITS_EVERY_S:
+            self._records.say(run, "still-waiting", name=machine.ref.name, zone=machine.ref.zone)
 
     def _machines(self, run: Watched, machine: Machine) -> Any:
         return run.side.machines[machine.ref.backend]

@@ -3,8 +3,9 @@
 The bucket is written by the machine, too, where a person's code runs: what lies there under ``control/`` may come from
 anybody who has the machine's account. Limits decide what is rented next and how long, so what counts are the lines of
 ``limits-asked.jsonl`` of this disk, in their order, which nobody brings here from the bucket, whatever controls there
-are. A change for which no line stands, behind that of the one before, is told as a stranger's. A stop is obeyed whoever
-asks; where one was asked for here it alone says whether the model is kept.
+are. A change for which no line stands, behind that of the one before, is told as a stranger's; nor is another machine
+asked for by a stranger's extension. A stop is obeyed whoever asks; where one was asked for here it alone says whether
+the model is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
 from tpu_studio.workflow.cloudruns.offer import priced
 
 FILE = LIMITS_ASKED
-_KEPT = {"limits": ("hours", "money_usd"), "stop": ("verb", "keep", "attempt")}
+_KEPT = {
+    "limits": ("hours", "money_usd"),
+    "stop": ("verb", "keep", "attempt"),
+    "extend": ("verb", "epochs"),
+}
 """What a line tells of a record, by its verb."""
 _Record = TypeVar("_Record", bound=Mapping[str, object])
 
@@ -51,10 +56,17 @@ def stops(run: Path, attempt: int) -> list[Control]:
     return [one for one in asked if one["number"] not in strangers] or asked
 
 
+def extensions(run: Path, records: Iterable[Control]) -> tuple[int, ...]:
+    """Numbers of those among *records* that were asked for here: for no other's is a machine asked for."""
+    records = [one for one in records if one.get("verb") == "extend"]
+    strangers = [one["number"] for one in _left(run, records, "extend")]
+    return tuple(one["number"] for one in records if one["number"] not in strangers)
+
+
 def take(run: Path, records: Iterable[Mapping[str, object]]) -> None:
     """Believe these of a run that is taken over, in their order, and nothing else that lies in its folder. Of those
     that stand here, in their order, none is taken twice. Raises OSError."""
-    records = list(records)
+    records = [one for one in records if one.get("verb") in _KEPT]
     _append(run, records if _left(run, records) else [])
 
 

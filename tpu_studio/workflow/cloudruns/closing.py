@@ -122,7 +122,7 @@ class Closing:
         until its deletion, the end of the stops from outside, or now. Those seconds: they count towards the limits."""
         guard, now = run.words.guard(machine.attempt), run.side.clock.now()
         unseen = machine.created is None and not guard.first and machine.outcome != "refused"
-        if not unseen or machine.asked is None or limits.usd_per_hour is None:
+        if not unseen or machine.asked is None:
             return 0.0
         stopped = self._first_stop(run, machine, guard, rules, limits) + STOPS_TAKE_S
         spans = run.unlooked.get(machine.ref.name, ())
@@ -133,8 +133,9 @@ class Closing:
             seconds = _within(spans, min(now, deletion.done))
         if seconds < SEEN_ENOUGH_S:
             return 0.0
-        usd = round(seconds / 3600.0 * limits.usd_per_hour, 6)
-        facts = {"name": machine.ref.name, "usd_at_most": usd}
+        priced = limits.usd_per_hour is not None
+        cost = {"usd_at_most": round(seconds / 3600.0 * (limits.usd_per_hour or 0.0), 6)} if priced else {}
+        facts = {"name": machine.ref.name, "seconds_at_most": round(seconds), **cost}
         self._records.say(run, "notice", id="cost-unseen", level="warning", facts=facts)
         return seconds
 
@@ -179,9 +180,10 @@ class Closing:
         if guard.end is not None:  # it had said its end itself
             return
         if reason is Reason.NO_CAPACITY:
-            facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run), **facts}
-        if reason in (Reason.MONEY_LIMIT, Reason.TIME_LIMIT) and (unseen := _counted_unseen_usd(run)):
-            facts = {"unseen_usd": unseen, **facts}
+            unseen = _counted_unseen(run)  # in seconds, where there is no price
+            facts = {"accelerator": run.plan.accelerator, **unseen, "unseen_usd": _unseen_usd(run), **facts}
+        if reason in (Reason.MONEY_LIMIT, Reason.TIME_LIMIT):
+            facts = {**_counted_unseen(run), **facts}
         if reason in OWN_REASON.values():
             tier = run.plan.job.where.tier
             hosts = asking.workers_of(run.plan)
@@ -198,11 +200,11 @@ class Closing:
             facts={"result": False, **facts},
         )
 
-    def again(self, run: Watched) -> None:
-        """As a person's extension of a run that is over."""
+    def again(self, run: Watched, extensions: Iterable[int]) -> None:
+        """As a person's extension of a run that is over, by the controls of these numbers."""
         number = run.state.attempt + 1
         self._records.say(run, "notice", id="extended-at-the-end", level="info", facts={})
-        self._records.say(run, "again", attempt=number)
+        self._records.say(run, "again", attempt=number, extensions=sorted(extensions))
         self._records.say(run, "phase", phase=Phase.QUEUED.value, detail="submitted", attempt=number)
         run.asked_why = ()
 
@@ -299,7 +301,7 @@ def _counted_s(
     has_stops, own = not run.state.waived(run.plan.limits), run.plan.job.model.file is not None
     created = machine.created or 0.0
     seconds = counted(machine, guard, signs, ended, has_stops=has_stops, runs_own_code=own) - created
-    if machine.ready is None and guard.end is None and not machine.taken_back:
+    if machine.ready is None and (own or (guard.end is None and not machine.taken_back)):
         unseen_s = _within(run.unlooked.get(machine.ref.name, ()), ended.most)
         seconds, first = max(seconds, unseen_s), min(first or created, ended.most - unseen_s)
     return seconds, first
@@ -340,11 +342,15 @@ def _in_ledger(folder: Path, machine: Machine, key: str) -> float:
         return 0.0
 
 
-def _counted_unseen_usd(run: Watched) -> float:
-    """What counts towards the limits beyond the bill: it may have been charged while nobody looked."""
-    now, rate = run.side.clock.now(), (run.plan.price.usd_per_hour or 0.0) if run.plan.price else 0.0
-    usd = (run.state.limited_s(now) - run.state.used_s(now)) / 3600.0 * rate
-    return round(usd, 6) if usd >= 0.01 else 0.0
+def _counted_unseen(run: Watched) -> dict[str, float]:
+    """What counts towards the limits beyond the bill, for it may have been charged while nobody looked: dollars, or
+    seconds where no price is known; nothing where it is next to nothing."""
+    now, rate = run.side.clock.now(), believed.limits(run.folder, run.plan).usd_per_hour
+    seconds = run.state.limited_s(now) - run.state.used_s(now)
+    if rate is None:
+        return {"unseen_s": round(seconds)} if seconds >= SEEN_ENOUGH_S else {}
+    usd = seconds / 3600.0 * rate
+    return {"unseen_usd": round(usd, 6)} if usd >= 0.01 else {}
 
 
 def _unseen_usd(run: Watched) -> float:

@@ -60,7 +60,8 @@ class Seen:
         bucket_gone: The bucket said that it is not there.
         stop: "", keep or discard.
         stop_at: When that was asked.
-        extended: An extension was told to this attempt, whose guardian never said that it heard it.
+        extended: Numbers of the extensions that were told to this attempt, of which its guardian never said a word.
+        asks_again: Those of them for which another machine is asked for.
     """
 
     now: float
@@ -70,7 +71,8 @@ class Seen:
     guard: Guard = field(default_factory=Guard)
     stop: str = ""
     stop_at: float = 0.0
-    extended: bool = False
+    extended: tuple[int, ...] = ()
+    asks_again: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,8 @@ class NextAttempt:
 @dataclass(frozen=True)
 class Again:
     """An extension came when the machine had done its last step: the next attempt trains it."""
+
+    extensions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -486,9 +490,9 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
             return Notice(machine, late)
         return Wait(10.0) if coming else RemoveStops(machine)
     done = state.end is not None and state.end.get("reason") == Reason.COMPLETED.value
-    if seen.extended and done and not seen.stop and not _is_spent(state, seen.now, rules):
-        return Again()
-    return Finish(unheard=seen.extended)
+    if seen.asks_again and done and not seen.stop and not _is_spent(state, seen.now, rules):
+        return Again(seen.asks_again)
+    return Finish(unheard=bool(seen.extended))
 
 
 def _deletes_itself(state: State) -> bool:

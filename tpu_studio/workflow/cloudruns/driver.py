@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire.controls import Controls
+from tpu_studio.wire.controls import Control, Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut, StudioError
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.plan import Plan, loads
@@ -377,6 +377,7 @@ class Driver:
 
     def _decide(self, run: Watched, rules: Rules, told: Guard) -> Action:
         guard = self._guard(run, told)
+        unheard = self._unheard(run, guard) if guard.end is not None else []
         seen = Seen(
             now=run.side.clock.now(),
             looks={name: look[0] for name, look in run.looks.items()},
@@ -385,16 +386,19 @@ class Driver:
             guard=guard,
             stop=run.stop[0],
             stop_at=run.stop[1],
-            extended=guard.end is not None and self._is_unheard(run, guard),
+            extended=tuple(one["number"] for one in unheard),
+            asks_again=believed.extensions(run.folder, unheard),
         )
         return decide.decide(with_guard(run.state, guard), seen, rules, run.folder.name)
 
-    def _is_unheard(self, run: Watched, guard: Guard) -> bool:
-        """Whether the guardian has ended without a word of an extension that was told to it while it trained."""
+    def _unheard(self, run: Watched, guard: Guard) -> list[Control]:
+        """The extensions that were told to the guardian while it trained, of which it has ended without a word; each
+        counts once, for nothing else than a person asks for another machine."""
         if not guard.trained or run.state.settled:
-            return False
-        asked = [one["number"] for one in Controls(run.folder).read() if one.get("verb") == "extend"]
-        for number in asked:
+            return []
+        extensions = [one for one in Controls(run.folder).read() if one.get("verb") == "extend"]
+        asked = [one for one in extensions if one["number"] not in run.state.extensions]
+        for number in (one["number"] for one in asked):
             if number not in guard.heard and number not in run.sent and run.state.opened:
                 try:
                     if (at := run.mirror.controls.sent_at(number)) is not None:
@@ -402,7 +406,8 @@ class Driver:
                 except CloudRefused as error:
                     _log.info("run %s: the bucket does not tell when it was extended: %s", run.folder.name, error)
         since = guard.trained  # what came earlier the training program counted as it began
-        return any(number not in guard.heard and run.sent.get(number, since) >= since for number in asked)
+        left = [one for one in asked if one["number"] not in guard.heard]
+        return [one for one in left if run.sent.get(one["number"], since) >= since]
 
     def _guard(self, run: Watched, guard: Guard) -> Guard:
         """*guard* with the time, by the cloud's clock, at which this desktop last heard anything new."""

@@ -88,11 +88,11 @@ def counted(
 ) -> float:
     """Until when its time counts towards the limits, in seconds since 1970: as long as it may have been charged.
 
-    What may be rented after it must not go by the word of a machine that nobody watched. After an end, only a person
-    asks for another; and no stop from outside (*has_stops*) lets one stay. That the cloud took it back is Google's own
-    word, but when it did is the machine's: *runs_own_code* of the person's may have said it long before.
+    What may be rented after it must not go by the word of a machine that nobody watched: where *runs_own_code* of the
+    person's, it may have said its end, or that the cloud takes it back, long before. No stop from outside (*has_stops*)
+    lets one stay.
     """
-    if guard.end is not None or (machine.taken_back and not runs_own_code):
+    if not runs_own_code and (guard.end is not None or machine.taken_back):
         return ended.likely
     gone = min(ended.most, machine.node_gone or ended.most)
     return max(ended.likely, min(gone, signs.first_stop() + STOPS_TAKE_S) if has_stops else gone)

@@ -80,13 +80,13 @@ class Watched:
 
 
 def note_look(run: Watched, machine: Machine, now: float, *, waits: bool) -> None:
-    """*machine* was looked for: a span since the last look, or since it was asked for, in which it could hide; none
-    where it *waits* still."""
+    """*machine* was looked for: a span since the last look, also of a process before this one that found it waiting, or
+    since it was asked for, in which it could hide; none where it *waits* still."""
     if waits:
         run.unlooked.pop(machine.ref.name, None)
         run.looked_at[machine.ref.name] = now
         return
-    since = max(machine.asked or now, run.looked_at.get(machine.ref.name, 0.0))
+    since = max(machine.asked or now, machine.waited, run.looked_at.get(machine.ref.name, 0.0))
     if now - since >= SEEN_ENOUGH_S:
         run.unlooked.setdefault(machine.ref.name, []).append((since, now))
     run.looked_at[machine.ref.name] = now

@@ -5,10 +5,11 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
 
     intent {id, action, name, zone, backend, alpha, attempt, try, request_id}
     intent-closed {id, outcome, error, facts}
-    opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
+    opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   still-waiting {name}
+    leaving {name, why, facts}
     deleted {name, proof, made, created, billed_until, billed_least, billed_most,
     counted_s}   stops-removed {name, left}
-    attempt-over {attempt, reason}   again {attempt}   taken-over {}   settled {}
+    attempt-over {attempt, reason}   again {attempt, extensions}   taken-over {}   settled {}
     gate {region, backend, answer (shown | proving | proved | refused), queue, runner, accounts, tasks, control,
          codes}
 """
@@ -49,6 +50,7 @@ class Machine:
         billed_least, billed_most: What that moment lies between, where no record of the cloud's tells it.
         counted_s: Seconds that count towards the limits at least, once it is gone: it may have been charged unseen.
         taken_back: Google itself says that it took the machine back.
+        waited: When a look found it still waiting, at most minutes ago: until then there was nothing to be charged for.
         coming: When a look first saw it PROVISIONING without a node yet: that may be charged (`provisioning-free`).
         first: createTime of the first node in its place: one that vanished while it was provisioned may be billed; or
             the earliest at which it can have been made, where nobody was told.
@@ -85,6 +87,7 @@ class Machine:
     counted_s: float = 0.0
     taken_back: bool = False
     first: float | None = None
+    waited: float = 0.0
     coming: float | None = None
     spoke: float | None = None
     made: bool = False
@@ -169,6 +172,7 @@ class State:
     gates: What was shown of the stops, by region (`gate`).
     waiver_over: The run was begun again or taken over since its launch: what was agreed to for that one launch, to go
         without a stop from outside, holds no more.
+    extensions: Numbers of those for which another machine was asked for by itself: each is enough for one.
     """
 
     opened: bool = False
@@ -186,6 +190,7 @@ class State:
     preempted_over: int = 0
     gates: Mapping[str, Shown] = field(default_factory=dict)
     waiver_over: bool = False
+    extensions: frozenset[int] = frozenset()
 
     def waived(self, limits: PlanLimits) -> bool:
         """Whether the next machine may be without a stop from outside; *limits*: the plan's."""
@@ -375,6 +380,13 @@ def _cloud(state: State, event: Event, grown: _Grown) -> State:
     return state
 
 
+def _still_waiting(state: State, event: Event, grown: _Grown) -> State:
+    known = grown.of(event)
+    if known is not None:
+        grown.put(replace(known, waited=event.t))
+    return state
+
+
 def _leaving(state: State, event: Event, grown: _Grown) -> State:
     known = grown.of(event)
     facts = event.get("facts")
@@ -448,7 +460,12 @@ def _again(state: State, event: Event, grown: _Grown) -> State:
         declared=False,
         settled=False,
         waiver_over=True,
+        extensions=state.extensions | _numbers(event.get("extensions")),
     )
+
+
+def _numbers(value: object) -> frozenset[int]:
+    return frozenset(one for one in value if isinstance(one, int)) if isinstance(value, list) else frozenset()
 
 
 def _end(state: State, event: Event, grown: _Grown) -> State:
@@ -467,6 +484,7 @@ _FOLDS = {
     "intent": _intent,
     "intent-closed": _closed,
     "cloud": _cloud,
+    "still-waiting": _still_waiting,
     "leaving": _leaving,
     "deleted": _deleted,
     "stops-removed": _stops_removed,

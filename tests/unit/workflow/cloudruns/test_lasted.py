@@ -152,7 +152,7 @@ def test_a_machine_that_was_warned_lasts_for_the_notice_unless_it_was_missed_bef
 
 
 def test_what_may_follow_a_machine_that_nobody_watched_goes_not_by_its_word() -> None:
-    """By Google's, by its record, by a look, or until a stop from outside; after an end a person asks for more."""
+    """By Google's, by its record, by a look, or until a stop from outside; by an end where only our own code runs."""
     warned, now = spoke(605, preempted=True, warned=T + 600), T + 90_000.0
     one = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60)
 
@@ -173,6 +173,7 @@ def test_what_may_follow_a_machine_that_nobody_watched_goes_not_by_its_word() ->
     assert counts(taken_back=True) == 630
     assert counts(taken_back=True, own=True, node_gone=T + 5000) == 5000  # when it was, a model file may have said
     assert counts(spoke(605, end=END)) < 640
+    assert counts(spoke(605, end=END), own=True) == 7200 + STOPS_TAKE_S  # a model file may have said that, too
 
 
 @pytest.mark.parametrize("word", [float("inf"), T + 1e9])
