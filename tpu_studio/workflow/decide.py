@@ -34,6 +34,7 @@ class Seen:
         has_checkpoint: A committed checkpoint is there.
         used_s: Seconds that all attempts took.
         rented: On a rented machine; alive until it is proved gone.
+        unwatched: Some of what it has used may have been used while nobody looked, and counts for that.
         start_s: What a machine of it takes to its first step, at best.
     """
 
@@ -54,6 +55,7 @@ class Seen:
     rented: bool = False
     usd_per_hour: float | None = None
     start_s: float = 0.0
+    unwatched: bool = False
 
 
 @dataclass(frozen=True)
@@ -207,12 +209,14 @@ def _refuse_spent(seen: Seen, money_usd: float | None, hours: float | None) -> N
     least = math.ceil(round((seen.usd + (seen.usd_per_hour or 0.0) * more_s / 3600.0) * 100.0, 6)) / 100.0
     if cap is not None and (seen.usd >= cap or (seen.rented and seen.usd_per_hour and cap < least)):
         id = "money-spent" if seen.usd >= cap else "money-too-little"
-        known = {"least_usd": least} if seen.usd_per_hour and seen.rented else {}
+        known: dict[str, object] = {"unwatched": True} if seen.unwatched else {}
+        known |= {"least_usd": least} if seen.usd_per_hour and seen.rented else {}
         raise RunError(id, run=seen.run, usd=seen.usd, money_usd=cap, rented=seen.rented, **known)
     if hours is not None and seen.used_s + more_s >= hours * 3600.0:
         id = "time-spent" if seen.used_s >= hours * 3600.0 else "time-too-little"
         least_hours = math.ceil((seen.used_s + more_s + 1.0) / 36.0) / 100.0
-        raise RunError(id, run=seen.run, used_s=seen.used_s, hours=hours, least_hours=least_hours)
+        unwatched = {"unwatched": True} if seen.unwatched else {}
+        raise RunError(id, run=seen.run, used_s=seen.used_s, hours=hours, least_hours=least_hours, **unwatched)
 
 
 def _grown_hours(seen: Seen, epochs: float) -> float | None:

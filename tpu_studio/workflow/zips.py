@@ -7,6 +7,7 @@ by file, events last, so that a crash in between is mended by doing it again.
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import stat
@@ -23,7 +24,7 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import LINE_BYTES, Event, decode
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plan import Plan, loads
-from tpu_studio.wire.runfolder import COMMITTED, OWNER, PLAN, belongs, is_known, is_run_id, tops_of
+from tpu_studio.wire.runfolder import COMMITTED, OWNER, PLAN, belongs, is_known, is_number, is_run_id, tops_of
 from tpu_studio.wire.sizes import PLAN_BYTES
 from tpu_studio.workflow import passing
 from tpu_studio.workflow.ports import Progress
@@ -33,6 +34,7 @@ ENTRIES_AT_MOST = 50_000
 RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 64_000_000
 RESULT = "result"
 _LONGEST_PART = 255  # bytes, of a name in any file system
+_COPIES_KEPT = 2
 _SPARE = 64 << 20
 _CHUNK = 1 << 20
 
@@ -224,11 +226,10 @@ def has_result(folder: Path) -> bool:
 
 
 def goes_on(folder: Path, brought: Path) -> bool:
-    """Whether *brought* may take the place of what is at *folder*, where a run has ended: nothing would be lost, or it
-    has trained on and come to an end and a result of its own."""
+    """Whether *brought* says to have trained on where the run at *folder* has ended, and to have come to an end and a
+    result of its own. Who has the plan and the events of a run can say that, too."""
     one, other = last_word(folder), last_word(brought)
-    later = None not in (one, other) and _attempt(other) > _attempt(one)
-    return not has_result(folder) or (later and has_result(brought))
+    return None not in (one, other) and _attempt(other) > _attempt(one) and has_result(brought)
 
 
 def _attempt(end: Event | None) -> int:
@@ -236,17 +237,38 @@ def _attempt(end: Event | None) -> int:
     return number if isinstance(number, int) else 0
 
 
+def keeps_result(folder: Path, brought: Path) -> bool:
+    """Whether all of the result at *folder* is in what was *brought*, byte by byte, or the zip brings none to take its
+    place: so it is also where taking it in was interrupted before."""
+    if has_result(folder) and not has_result(brought):
+        return last_word(folder) is None
+    return all(
+        _is_same(path, brought / path.relative_to(folder)) for path in (folder / RESULT).rglob("*") if path.is_file()
+    )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return other.is_file() and filecmp.cmp(one, other, shallow=False)
+
+
 def take(folder: Path, brought: Path) -> None:
-    """Move what was *brought* into the run at *folder*; desktops' events there stay, and so do copies and a result
-    where it brings none, or older copies. Raises OSError."""
-    files = [path for path in brought.rglob("*") if path.is_file()]
+    """Move what was *brought* into the run at *folder*. Desktops' events there stay, a result where none is brought,
+    and its newest copies as they are: whoever made the zip can say of one that it is a later one. Raises OSError."""
+    here, there = _copies(folder), _copies(brought)
+    kept = {f"checkpoints/{name}" for name in here[-_COPIES_KEPT:]}
+    files = [
+        path
+        for path in brought.rglob("*")
+        if path.is_file() and path.parent.relative_to(brought).as_posix() not in kept
+    ]
     names = {path.relative_to(brought).as_posix() for path in files}
     replaced = ["claims"]
-    replaced += ["checkpoints"] if _latest_copy(brought) >= _latest_copy(folder) else []
+    replaced += ["checkpoints"] if there and (not here or int(there[-1]) >= int(here[-1])) else []
     replaced += [RESULT] if has_result(brought) else []
     for part in replaced:
         for old in (folder / part).rglob("*"):
-            if old.is_file() and old.relative_to(folder).as_posix() not in names:
+            of_kept = old.parent.relative_to(folder).as_posix() in kept
+            if old.is_file() and not of_kept and old.relative_to(folder).as_posix() not in names:
                 old.unlink()
     for name, old in _events(folder).items():
         if f"events/{name}" not in names:
@@ -259,10 +281,10 @@ def take(folder: Path, brought: Path) -> None:
         os.replace(path, folder / target)
 
 
-def _latest_copy(folder: Path) -> int:
-    """The step of the newest whole checkpoint; -1: there is none."""
+def _copies(folder: Path) -> list[str]:
+    """Folders of the whole checkpoints, the oldest first; each is named by its step."""
     whole = [path.parent.name for path in (folder / "checkpoints").glob(f"*/{COMMITTED}")]
-    return max((int(name) for name in whole if name.isdecimal()), default=-1)
+    return sorted((name for name in whole if is_number(name)), key=int)
 
 
 def _events(folder: Path) -> dict[str, Path]:

@@ -399,11 +399,34 @@ def test_a_zip_that_brings_one_line_more_takes_no_model_and_no_copies_away(studi
 
     ended = {**files, "events/a0001-w000.jsonl": going + more + over.splitlines(keepends=True)[-1]}
     studio.runs.import_folder(_zip(tmp_path / "3.zip", run, ended))
-    with pytest.raises(RunError) as caught:
-        other = {**files, "events/a0001-w000.jsonl": ended["events/a0001-w000.jsonl"] + more}
-        studio.runs.import_folder(_zip(tmp_path / "4.zip", run, other))
-    assert caught.value.id == "zip-other-course"
+    longer = {"events/a0001-w000.jsonl": ended["events/a0001-w000.jsonl"] + more}
+    for result in ({}, {"result/model.json": b"other"}):
+        with pytest.raises(RunError) as caught:
+            studio.runs.import_folder(_zip(tmp_path / "4.zip", run, {PLAN: files[PLAN], **copy, **longer, **result}))
+        assert caught.value.id == "zip-other-course"
+    studio.runs.import_folder(_zip(tmp_path / "5.zip", run, {**files, **longer}))  # with all that is here
     assert all(path.is_file() for path in kept) and studio.runs.summary(run).status == "finished"
+
+
+def test_a_zip_of_a_run_that_goes_on_after_an_interruption_is_taken_with_the_model_that_is_here(
+    studio: Studio, tmp_path: Path
+) -> None:
+    """A browser saves one every 15 minutes; where the runtime dies then, it is all there is."""
+    run = studio.runs.launch(COLAB, notebook=True)
+    first = _lines(1, 50, end="stopped-by-user")
+    studio.runs.import_folder(_of(studio, run, tmp_path / "1.zip", events=first))
+    second = encode(event("again", t=2e9 + 9, attempt=2)) + _lines(51, 80, attempt=2, t=2e9 + 10)
+    model = {path.relative_to(studio.runs.folder(run)).as_posix(): path.read_bytes() for path in _results(studio, run)}
+    copy = {f"checkpoints/00000080/{name}": b"x" for name in ("COMMITTED", "state.safetensors")}
+    files = {PLAN: (studio.runs.folder(run) / PLAN).read_bytes(), **model, **copy}
+    files |= {"events/a0001-w000.jsonl": first, "events/a0002-w000.jsonl": second}
+    brought = studio.runs.import_folder(_zip(tmp_path / "2.zip", run, files))
+    assert not brought.replaced and _results(studio, run)
+    assert (studio.runs.folder(run) / "checkpoints/00000080/COMMITTED").is_file()
+
+
+def _results(studio: Studio, run: str) -> list[Path]:
+    return [path for path in (studio.runs.folder(run) / "result").rglob("*") if path.is_file()]
 
 
 def test_a_notebook_that_ended_and_was_run_again_to_go_on_completes_its_run(studio: Studio, tmp_path: Path) -> None:
@@ -414,6 +437,36 @@ def test_a_notebook_that_ended_and_was_run_again_to_go_on_completes_its_run(stud
     second = encode(event("again", t=2e9 + 9, attempt=2)) + _lines(51, 100, attempt=2, t=2e9 + 10, end="completed")
     files = {PLAN: (studio.runs.folder(run) / PLAN).read_bytes(), "result/model.json": b'{"new": 1}'}
     events = {"events/a0001-w000.jsonl": first, "events/a0002-w000.jsonl": second}
-    studio.runs.import_folder(_zip(tmp_path / "2.zip", run, {**files, **events}))
+    before = (studio.runs.folder(run) / "result" / "model.json").read_bytes()
+    brought = studio.runs.import_folder(_zip(tmp_path / "2.zip", run, {**files, **events}))
     assert (studio.runs.folder(run) / "result" / "model.json").read_bytes() == b'{"new": 1}'
     assert studio.runs.summary(run).reason == "completed"
+    kept = studio.runs.undo_delete(brought.replaced)  # whoever has its plan and its events can make such a zip
+    assert (studio.runs.folder(kept) / "result" / "model.json").read_bytes() == before
+    assert studio.runs.summary(kept).reason == "stopped-by-user"
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_no_end_of_a_stranger_s_takes_a_model_or_a_copy_away(studio: Studio, tmp_path: Path, copies: bool) -> None:
+    run = studio.runs.launch(COLAB, notebook=True)
+    frozen = {PLAN: (studio.runs.folder(run) / PLAN).read_bytes()}
+    going, over = _lines(1, 100), _lines(1, 100, end="completed")
+    forged = {f"checkpoints/99999999/{name}": b"garbage" for name in ("COMMITTED", "state.safetensors")}
+    copy = {f"checkpoints/00000050/{name}": b"x" for name in ("COMMITTED", "state.safetensors")}
+    files = {**frozen, **copy, "events/a0001-w000.jsonl": going if copies else over}
+    files |= {} if copies else {"result/model.json": b"{}"}
+    studio.runs.import_folder(_zip(tmp_path / "1.zip", run, files))
+    if copies:  # it waits: a line more, and copies that say to be the later ones, the same step among them
+        again = {**frozen, **forged, **dict.fromkeys(copy, b"garbage")}
+        more = going + encode(event("log", t=2e9 + 5, text="."))
+        studio.runs.import_folder(_zip(tmp_path / "2.zip", run, {**again, "events/a0001-w000.jsonl": more}))
+    else:
+        end = {"status": "failed", "reason": "trainer-crashed", "steps": 0, "final": {}, "facts": {}}
+        second = {"events/a0002-w000.jsonl": encode(event("end", t=2e9 + 9, attempt=2, **end)), "result/x.txt": b"x"}
+        brought = studio.runs.import_folder(
+            _zip(tmp_path / "2.zip", run, {**frozen, **forged, **second, "events/a0001-w000.jsonl": over})
+        )
+        run = studio.runs.undo_delete(brought.replaced)
+        assert (studio.runs.folder(run) / "result/model.json").read_bytes() == b"{}"
+        assert studio.runs.summary(run).status == "finished"
+    assert all((studio.runs.folder(run) / name).read_bytes() == data for name, data in copy.items())

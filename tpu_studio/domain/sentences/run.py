@@ -340,25 +340,25 @@ ERRORS: dict[str, Entry] = {
         "Ask again when it trains.",
     ),
     "money-spent": lambda f: Sentence(
-        f"{_run(f)} has cost as much as that limit already",
-        f"{'' if f.raw('rented') else 'The price is simulated: nothing is charged. '}{_AS_IT_WAS}",
+        f"{_run(f)} {_has(f)} cost as much as that limit already",
+        f"{_unwatched(f)}{'' if f.raw('rented') else 'The price is simulated: nothing is charged. '}{_AS_IT_WAS}",
         f"Give a higher cost limit{_least(f)}: it counts from the run's beginning.",
     ),
     "money-too-little": lambda f: Sentence(
         "With that cost limit nothing would be trained",
-        f"{_run(f)} has cost {figures.money(_number(f, 'usd'))} already, and what is left does not pay for the start of a "
+        f"{_unwatched(f)}{_run(f)} {_has(f)} cost {figures.money(_number(f, 'usd'))} already, and what is left does not pay for the start of a "
         f"machine and a minute of training. {_AS_IT_WAS}",
         f"Give a higher one{_least(f)}: it counts from the run's beginning.",
     ),
     "time-too-little": lambda f: Sentence(
         "With that time limit nothing would be trained",
-        f"{_run(f)} has used {_lasted(f, 'used_s')}, and what is left is gone before a machine has started and trained for "
+        f"{_unwatched(f)}{_run(f)} {_has(f)} used {_lasted(f, 'used_s')}, and what is left is gone before a machine has started and trained for "
         f"a minute. {_AS_IT_WAS}",
         f"Give a longer time, {_number(f, 'least_hours'):g} h at least: it counts from the run's beginning.",
     ),
     "time-spent": lambda f: Sentence(
-        f"{_run(f)} has trained longer than that already",
-        f"It has used {_lasted(f, 'used_s')}. {_AS_IT_WAS}",
+        f"{_run(f)} {_has(f)} trained longer than that already",
+        f"{_unwatched(f)}It {_has(f)} used {_lasted(f, 'used_s')}. {_AS_IT_WAS}",
         "Give a longer time: it counts from the run's beginning.",
     ),
     "disk-full": lambda f: Sentence("The disk is full", f"{_room(f)}{_UNCHANGED}", "Free some space and try again."),
@@ -441,6 +441,15 @@ def _room(f: Facts) -> str:
 def _number(f: Facts, name: str) -> float:
     value = f.raw(name)
     return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _has(f: Facts) -> str:
+    return "may have" if f.raw("unwatched") else "has"
+
+
+def _unwatched(f: Facts) -> str:
+    """What nobody saw counts towards the limits (`workflow.cloudruns.lasted`)."""
+    return "A machine may have been charged for while nobody looked, and that counts. " if f.raw("unwatched") else ""
 
 
 def _least(f: Facts) -> str:

@@ -56,7 +56,9 @@ class Closing:
         ended = until(known, guard, signs)
         counted_s = self._tell_unseen(run, machine, deletion, rules, limits)
         if created is not None:
-            counted_s, first = _counted_s(run, known, guard, signs, ended, first)
+            unlooked_s = _unlooked_s(run, machine, signs.deletion, ended.most, rules, limits)
+            counted_s, first = _counted_s(run, known, guard, signs, ended, first, unlooked_s)
+        counted_s = min(counted_s, _left_s(run, machine, limits))
         self._records.say(
             run,
             "deleted",
@@ -124,13 +126,8 @@ class Closing:
         unseen = machine.created is None and not guard.first and machine.outcome != "refused"
         if not unseen or machine.asked is None:
             return 0.0
-        stopped = self._first_stop(run, machine, guard, rules, limits) + STOPS_TAKE_S
-        spans = run.unlooked.get(machine.ref.name, ())
-        if deletion is None:  # it may have come after the first stop, and have met the next
-            late_s = min(LONGEST_GAP_S + STOPS_TAKE_S, _within(spans, now))
-            seconds = max(_within(spans, min(now, stopped)), late_s)
-        else:
-            seconds = _within(spans, min(now, deletion.done))
+        until = now if deletion is None else min(now, deletion.done)
+        seconds = _unlooked_s(run, machine, deletion, until, rules, limits)
         if seconds < SEEN_ENOUGH_S:
             return 0.0
         priced = limits.usd_per_hour is not None
@@ -292,19 +289,42 @@ def _own_end(run: Watched, machine: Machine, guard: Guard, rules: Rules, limits:
 
 
 def _counted_s(
-    run: Watched, machine: Machine, guard: Guard, signs: Signs, ended: Until, first: float | None
+    run: Watched, machine: Machine, guard: Guard, signs: Signs, ended: Until, first: float | None, unlooked_s: float
 ) -> tuple[float, float | None]:
     """Seconds of a *machine* that was made which count towards the limits, and from when it may have been there.
 
-    When it was made it says itself where no look saw it ready: it may have been there in all spans without a look.
+    When it was made it says itself where no look saw it ready: it may have been there for all of *unlooked_s*.
     """
     has_stops, own = not run.state.waived(run.plan.limits), run.plan.job.model.file is not None
     created = machine.created or 0.0
     seconds = counted(machine, guard, signs, ended, has_stops=has_stops, runs_own_code=own) - created
     if machine.ready is None and (own or (guard.end is None and not machine.taken_back)):
-        unseen_s = _within(run.unlooked.get(machine.ref.name, ()), ended.most)
-        seconds, first = max(seconds, unseen_s), min(first or created, ended.most - unseen_s)
+        seconds, first = max(seconds, unlooked_s), min(first or created, ended.most - unlooked_s)
     return seconds, first
+
+
+def _left_s(run: Watched, machine: Machine, limits: Limits) -> float:
+    """What the run's limits had left for *machine*: what nobody saw of it may have used that up, and a second more. It
+    may have cost more than that, which the range of the bill shows; a higher limit shall go on from the limit."""
+    now = run.side.clock.now()
+    others = tuple(one for one in run.state.machines if one.ref != machine.ref)
+    return asking.stay_s(limits, replace(run.state, machines=others).limited_s(now)) + 1.0
+
+
+def _unlooked_s(
+    run: Watched, machine: Machine, deletion: Deletion | None, until: float, rules: Rules, limits: Limits
+) -> float:
+    """Seconds before *until* in which nobody looked and *machine* may have been there.
+
+    Without a record of its deletion the stops from outside let none stay: one that came before the first of them was
+    ended by that, one that came later by the next.
+    """
+    spans = run.unlooked.get(machine.ref.name, ())
+    if deletion is not None or machine.asked is None or run.state.waived(run.plan.limits):
+        return _within(spans, until)
+    first = asking.before_times(machine.asked, run.state, rules, limits)[0] + STOPS_TAKE_S
+    late_s = min(LONGEST_GAP_S + STOPS_TAKE_S, _within(spans, until))
+    return max(_within(spans, min(until, first)), late_s)
 
 
 def _within(spans: Iterable[tuple[float, float]], until: float) -> float:

@@ -157,6 +157,7 @@ class CloudVerbs:
             rented=True,
             usd_per_hour=limits.usd_per_hour,
             start_s=start_s(plan.place),
+            unwatched=state.limited_s(ended) > state.used_s(ended) + 1.0,
         )
 
     def take_over(self, plan: Plan, run: str, *, bucket: str = "", offer: Offer | None = None) -> Path:

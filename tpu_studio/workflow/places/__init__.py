@@ -89,6 +89,10 @@ class Desktop:
         return self.home / "runs"
 
     @property
+    def trash(self) -> Path:
+        return self.home / "trash"
+
+    @property
     def install(self) -> str:
         return desk.install_id(self.home)
 

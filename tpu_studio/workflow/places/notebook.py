@@ -6,6 +6,7 @@ Its zip tells how it went, so nothing here ends such a run.
 from __future__ import annotations
 
 import functools
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import PLAN
-from tpu_studio.workflow import bringing, decide, desk, zips
+from tpu_studio.workflow import bringing, decide, desk, passing, trash, zips
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.folders import check_no_links
 from tpu_studio.workflow.places import Desktop
@@ -128,9 +129,11 @@ def _complete(desktop: Desktop, folder: Path, brought: Path, path: Path) -> brin
         check_no_links(folder)
         found = zips.relation(folder, brought)
         ended = zips.last_word(folder) is not None
-        if found == "other" or (found == "newer" and ended and not zips.goes_on(folder, brought)):
+        loses = found == "newer" and not zips.keeps_result(folder, brought)
+        if found == "other" or (loses and not zips.goes_on(folder, brought)):
             raise RunError("zip-other-course", file=str(path), run=folder.name, ended=ended)
         end = zips.last_word(brought)
+        before = _copied_to_trash(desktop, folder) if loses else ""
         if found != "nothing-new":
             zips.take(folder, brought)
             desktop.index.forget(folder.name)
@@ -139,7 +142,16 @@ def _complete(desktop: Desktop, folder: Path, brought: Path, path: Path) -> brin
             fields = {name: end.get(name) for name in ("attempt", "status", "reason", "steps", "final", "facts")}
             desktop.say(folder, "end", **fields)  # something here was said after it
         _await_rest(desktop, folder)  # also where a first time was interrupted before it
-    return bringing.Imported(folder.name, already=found == "nothing-new")
+    return bringing.Imported(folder.name, already=found == "nothing-new", replaced=before)
+
+
+def _copied_to_trash(desktop: Desktop, folder: Path) -> str:
+    """The run as it is, for whoever wants it back beside the one that goes on; its name there. Raises OSError."""
+    with passing.folder(desktop.runs_folder, "importing") as beside:
+        shutil.copytree(folder, beside / folder.name)
+        name = trash.free_name(folder.name, [one.run for one in trash.listed(desktop.trash)], desktop.runs_folder)
+        trash.put(beside / folder.name, desktop.trash, name)
+    return name
 
 
 def _await_rest_of_copy(desktop: Desktop, copy: Path) -> None:

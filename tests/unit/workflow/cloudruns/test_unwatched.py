@@ -72,7 +72,7 @@ def test_a_machine_that_said_to_be_taken_back_while_nobody_looked_spends_the_lim
 ) -> None:
     """Its own word is ten seconds after its creation; it trains on for an hour and a half, and deletes itself."""
     sky = Sky(steps=10**7, tells_ends=records)
-    desk = CloudDesk(tmp_path / "home", sky, cloud_plan())
+    desk = CloudDesk(tmp_path / "home", sky, own_file(cloud_plan()))
     lied: dict[str, float] = {}
 
     def lie(name: str, node: Node) -> None:
@@ -117,7 +117,7 @@ def test_a_machine_that_took_back_what_it_had_said_spends_the_limit_too(tmp_path
 def test_a_machine_that_says_it_was_only_just_made_spends_the_limit_too(tmp_path: Path) -> None:
     """Launched, closed while it waits: two seconds before its end it tells its creation, and that it is taken back."""
     sky = Sky(steps=10**7, tells_ends=True, waiting_s=600.0)
-    desk = CloudDesk(tmp_path / "home", sky, cloud_plan())
+    desk = CloudDesk(tmp_path / "home", sky, own_file(cloud_plan()))
     ready: dict[str, float] = {}
 
     def lie(name: str, node: Node) -> None:
