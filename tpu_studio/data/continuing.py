@@ -26,9 +26,11 @@ from tpu_studio.wire.errors import RunError
 BYTES = 256
 LEAST, MOST = 384, 32_768  # tokens that are learned
 BYTES_A_TOKEN = 500  # of the text of training: docs/training.md has what others gave
+_LONGEST_PIECE = 1000  # bytes: of a hundred letters, each of which has four at most
 _PART = 2**16  # letters that are cut up at a time, between two lines where there are any
 COUNTED = 2**20  # bytes of which words are counted
-_ENDLESS = re.compile(r"\S{100}(?=\S)")
+_LETTER, _BLANK = r"(?:\S|[\x1c-\x1f])", r"[^\S\x1c-\x1f]"  # to Unicode those four are no blanks, to Python they are
+_ENDLESS = re.compile(f"{_LETTER}{{100}}(?={_LETTER})|{_BLANK}{{100}}(?={_BLANK})")
 _WORDS = re.compile(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|_+|\s+")
 _PIECES_A_WORD, _BYTES_A_PIECE, _LONGER = 2.5, 1.9, 0.12  # fitted to what was cut, see `tokens_in`
 _MOST_LEARNED = 64  # MB of text that pieces are learned from; of a larger one, parts spread over the whole of it
@@ -101,7 +103,7 @@ def learn(text: Bytes, vocabulary: int) -> InPieces:
 
 
 def _cut(part: str) -> list[str]:
-    """*part*, cut where letters without a blank go on and on: to learn of a word takes the square of its length."""
+    """*part*, cut where letters, or blanks, go on and on: to learn of a word takes the square of its length."""
     cuts = [0, *(run.end() for run in _ENDLESS.finditer(part)), len(part)]
     return [part[begin:end] for begin, end in pairwise(cuts)]
 
@@ -133,12 +135,16 @@ def of_result(description: Mapping[str, object]) -> Cutter:
 
 
 def of_tokens(tokens: Tokens) -> Cutter:
-    """Raises RunError ``result-unreadable``: they are of words, whose blanks are lost."""
+    """Raises RunError ``result-unreadable``: they are of words, whose blanks are lost, or longer than are learned."""
     if isinstance(tokens, ByteTokens):
         return AsBytes()
     if not isinstance(tokens, PieceTokens) or not tokens.keeps_bytes:
         raise RunError("result-unreadable", path="tokenizer.json", raw="its tokens do not stand for bytes")
-    return InPieces(tokens)
+    cutter = InPieces(tokens)
+    longest = max(len(cutter.piece(token)) for token in range(cutter.first, cutter.vocabulary))
+    if longest > _LONGEST_PIECE:
+        raise RunError("result-unreadable", path="tokenizer.json", raw=f"one of its tokens is {longest:,} bytes long")
+    return cutter
 
 
 def parts_of(text: Bytes) -> Iterator[str]:

@@ -200,11 +200,8 @@ def row_of(known: RunSummary, now: float | None = None, *, disk_full: bool = Fal
         status, tone = BEING_READ, "neutral"
     elif copy:  # its own claim: nothing of it is green, and nothing of it goes on here
         status, tone = (status, "neutral" if tone == "ok" else tone) if known.over else ("Unfinished copy", "neutral")
-    elif tone == "ok" and at.rents and not known.settled and not known.problem:
-        status, tone = (
-            _PHASES["cleaning-up"],
-            "accent",
-        )  # its machine says that it is over; that it is gone is not proved
+    elif known.over and at.rents and not known.settled and not known.problem:  # its machine says so: it may be there
+        status, tone = _PHASES["cleaning-up"], "accent"
     elif disk_full and known.goes_on_rented:
         status, tone = DISK_FULL, "bad"
     return RunRow(

@@ -243,6 +243,8 @@ class Runs:
             _log.warning("notes of removed runs stay: %s", error)
 
     def _may_come_back(self, run: str) -> bool:
+        if not self.runs_folder.is_dir():  # away: nobody knows what is there
+            return True
         return (self.runs_folder / run).exists() or any(one.run == run for one in self._deleting.deleted())
 
     def import_folder(

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pytestqt.qtbot import QtBot
 
 from tpu_studio.gui.kit import theme
-from tpu_studio.gui.run.trying import PassagePanel, TextPanel, Written, panel_for
+from tpu_studio.gui.run.trying import MOST_LETTERS, PassagePanel, TextPanel, Written, panel_for
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.wire import kinds, tasks
@@ -55,6 +55,17 @@ def test_a_text_is_asked_about_and_one_of_the_data_tells_what_it_is_there(qtbot:
     panel.prompt.setPlainText("My own words")
     panel.button.click()
     assert asked[-1] == {"prompt": "My own words"} and panel.label.text() == ""
+
+
+def test_of_a_line_without_end_the_end_is_laid_out(qtbot: QtBot) -> None:
+    """A model that somebody sent may write them: each piece of it held the window for seconds."""
+    written = Written()
+    qtbot.addWidget(written)
+    written.show_text("a" * 10**6 + "b", True)
+    assert len(written.toPlainText()) == MOST_LETTERS + 1
+    assert written.toPlainText().startswith("…a") and written.toPlainText().endswith("ab")
+    written.show_text("short", False)
+    assert written.toPlainText() == "short"
 
 
 def test_what_is_written_grows_with_the_text_size(qtbot: QtBot) -> None:

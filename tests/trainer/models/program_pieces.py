@@ -34,17 +34,38 @@ def cut_up() -> dict[str, Any]:
         "parts": [len(cutter.piece(int(token))) for token in unseen],
         "nothing": cutter.piece(0) == b"" and 0 not in tokens,
         "longest": longest_of_one_word(),
+        "refused": [why_not_in_pieces_of(letters) for letters in (1000, 1001, 14_000_000)],
+        "longest_blank": longest_of_one_word((b" " * 7 + b"\t" * 3) * 1800),
+        "longest_odd": longest_of_one_word((b"ab\x1c" * 30) * 200),  # to Python a blank, to the library a letter
         "file": hashlib.sha256(cutter.file).hexdigest(),
     }
 
 
-def longest_of_one_word() -> int:
-    """Letters of the longest piece of a text without a blank, in which 90 letters come again and again."""
-    raw = np.frombuffer(bytes(33 + place for place in range(90)) * 200, np.uint8)
+def longest_of_one_word(text: bytes = bytes(33 + place for place in range(90)) * 200) -> int:
+    """Letters of the longest piece of a *text* in which 90 letters, or blanks, come again and again without a border
+    between words."""
+    raw = np.frombuffer(text, np.uint8)
     cutter = continuing.learn(raw, 1024)
     tokens, _ = cutter.encode(raw)
     assert b"".join(cutter.piece(int(token)) for token in tokens) == raw.tobytes()
     return max(len(cutter.piece(int(token))) for token in tokens)
+
+
+def why_not_in_pieces_of(letters: int) -> str:
+    """What is said of a tokenizer that somebody sent with a piece of so many letters."""
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    tree = {
+        "normalizer": None,
+        "pre_tokenizer": byte_level,
+        "post_processor": None,
+        "decoder": byte_level | {"add_prefix_space": True},
+        "model": {"type": "BPE", "vocab": {"[PAD]": 0, "a": 1, "A" * letters: 2}, "merges": []},
+    }
+    try:
+        continuing.of_tokens(continuing.PieceTokens(json.dumps(tree).encode()))
+    except StudioError as error:
+        return str(error.facts["raw"])
+    return ""
 
 
 def opened(job: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tpu_studio.trainer import models
 from tpu_studio.trainer.models import efficientnet, encoder, initial
 from tpu_studio.trainer.script import checking, writing
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.starters import Starter
 
 
@@ -30,7 +32,7 @@ def seen(name: str, folder: Path) -> dict[str, Any]:
     script.write_text(writing.written(folder, folder, plan, card), encoding="utf-8")
     keras.config.set_dtype_policy("float32")
     module = checking.module_of(script)
-    model, dice = module.build_model(), np.random.default_rng(0)
+    model, dice = checking.built(module, built.count_params()), np.random.default_rng(0)
     for weight in built.weights:
         positive = weight.path.endswith(("gamma", "variance"))
         drawn = dice.uniform(0.5, 1.5, weight.shape) if positive else dice.normal(size=weight.shape) * 0.1
@@ -45,8 +47,17 @@ def seen(name: str, folder: Path) -> dict[str, Any]:
         "difference": float(np.abs(answers[0] - answers[1]).max()),
         "spread": float(answers[1].std()),
         "learn": [sorted(w.path.split("/")[-2] for w in one.trainable_weights) for one in (model, built)],
+        "too_large": why_not(lambda: checking.built(module, model.count_params() - 1)),
         "starters": [list(map(list, starters())), list(map(list, maker.starters())) if maker else []],
     }
+
+
+def why_not(make: Callable[[], object]) -> str:
+    try:
+        make()
+    except RunError as error:
+        return str(error.facts["raw"])
+    return ""
 
 
 if __name__ == "__main__":

@@ -216,6 +216,7 @@ def test_every_family_is_said_layer_by_layer_and_begins_from_the_same_tensors(tm
     for name, seen in told.items():
         assert seen["difference"] <= 1e-5 * max(1.0, seen["spread"]) and seen["spread"] > 1e-3, (name, seen)
         assert seen["learn"][0] == seen["learn"][1], name
+        assert "more than" in seen["too_large"], name  # a card or plan that claims more is refused before it is made
     for name in ("photos", "minilm"):
         mine, theirs = told[name]["starters"]
         assert mine == theirs and len(mine) > 90

@@ -484,3 +484,8 @@ def test_a_machine_that_says_to_be_over_is_not_finished_and_can_be_stopped_until
     assert (row.status, row.tone, row.may_stop) == ("Cleaning up", "accent", True)
     proved = row_of(replace(said, settled=True))
     assert (proved.status, proved.tone, proved.may_stop) == ("Finished", "ok", False)
+    for reason, shown in (("out-of-memory", "Failed"), ("stopped-by-user", "Stopped by you")):
+        status = Reason(reason).status.value
+        row = row_of(replace(said, status=status, reason=reason))
+        assert (row.status, row.may_stop) == ("Cleaning up", True)
+        assert row_of(replace(said, status=status, reason=reason, settled=True)).status == shown

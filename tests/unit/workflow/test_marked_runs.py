@@ -54,7 +54,22 @@ def test_notes_stay_of_runs_that_are_not_seen_now(studio: Studio) -> None:
     runs.unlink()
     away.rename(runs)
     assert studio.runs.summary(kept).mark.note == f"about {kept}"
-    assert set(marks.read(studio.home)) == {kept}
+    assert set(marks.read(studio.home)) == {kept, gone}  # a copy of it might have lain there
+
+
+def test_the_note_of_a_run_that_is_away_outlives_an_earlier_copy_in_the_trash(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(plan(), beside=True)
+    studio.wait(run)
+    copy = tmp_path / run
+    shutil.copytree(studio.runs.folder(run), copy)
+    studio.runs.delete(run)
+    studio.runs.import_folder(copy)
+    studio.runs.note(run, "weeks of thought")
+    runs, away = studio.home / "runs", studio.home / "away"
+    runs.rename(away)
+    assert studio.runs.empty_trash() == 1
+    away.rename(runs)
+    assert marks.read(studio.home)[run].note == "weeks of thought"
 
 
 def test_what_was_noted_of_a_deleted_run_outlives_a_copy_that_comes_in(studio: Studio, tmp_path: Path) -> None:

@@ -464,8 +464,12 @@ class Prompt(Themed, QPlainTextEdit):
         return not holds_files(source) and super().canInsertFromMimeData(source)
 
 
+MOST_LETTERS = 20_000  # a line of more is laid out for seconds each time that a piece comes
+
+
 class Written(Themed, QPlainTextEdit):
-    """What the model has written so far; scrolls along, can be selected and copied."""
+    """What the model has written so far, the end of it where it is very long; scrolls along, can be selected and
+    copied."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -483,7 +487,8 @@ class Written(Themed, QPlainTextEdit):
         if text == self._text:
             return
         self._text = text
-        self.setPlainText(text)
+        left_out = "…" if len(text) > MOST_LETTERS else ""
+        self.setPlainText(left_out + text[-MOST_LETTERS:])
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum())
 

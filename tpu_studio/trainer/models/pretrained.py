@@ -15,6 +15,7 @@ from typing import Any
 import keras
 
 from tpu_studio.trainer.models import initial, plain
+from tpu_studio.trainer.models.bounded import weights_at_most
 from tpu_studio.trainer.models.kerashub import tables
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.wire import presets
@@ -70,7 +71,7 @@ def _built(preset: Preset, shapes: Shapes, options: Mapping[str, Any], seed: int
         x = keras.layers.Concatenate(name="colours")([x, x, x])
     scale = [one * 255.0 / shapes.white for one in preset.scale]
     x = keras.layers.Rescaling(_each(scale), offset=_each(preset.offset), name="scale")(x)
-    with _at_most(preset.size_bytes // SMALLEST + SPARE):
+    with weights_at_most(preset.size_bytes // SMALLEST + SPARE):
         x = _network(preset).body(x, preset.config)
     x = plain.dropout(options["dropout"], seed, "dropout")(x)
     outputs = keras.layers.Dense(shapes.outputs, dtype="float32", name="answer")(x)
@@ -84,25 +85,6 @@ def _each(numbers: Sequence[float]) -> float | list[float]:
 
 def _network(preset: Preset) -> ModuleType:
     return import_module(f"{__package__}.kerashub.{preset.network.builder}")
-
-
-@contextmanager
-def _at_most(count: int) -> Iterator[None]:
-    """Raises ValueError before the weight is made with which a network inside would have more than *count* numbers."""
-    add, left = keras.Layer.add_weight, count
-
-    def counted(layer: keras.Layer, shape: Sequence[int] | None = None, *given: Any, **named: Any) -> Any:
-        nonlocal left
-        left -= math.prod(shape or ())
-        if left < 0:
-            raise ValueError(f"it has more than {count:,} weights, and its files hold fewer")
-        return add(layer, shape, *given, **named)
-
-    keras.Layer.add_weight = counted
-    try:
-        yield
-    finally:
-        keras.Layer.add_weight = add
 
 
 @contextmanager

@@ -137,7 +137,8 @@ def _script(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked
     to.write_text(writing.written(run, result, plan, card), encoding="utf-8", newline="\n")
     module = checking.module_of(to)
     count = checking.check_data(module, plan, card, result)
-    trained, model = load(), module.build_model()
+    trained = load()
+    model = checking.built(module, trained.count_params())
     if plan.job.model.starts_from:
         module.load_starter_weights(model)  # raises where it names one that is not there
     checking.fill(model, trained)

@@ -1,7 +1,7 @@
 """Whether a script is its run's: it reads the same examples, and its model holds and answers what the run's does.
 
-The script is ours, written from values (`parts.literal`); it is read as a module, so that nothing in it trains. Here
-Keras is there.
+The script is ours, written from values (`parts.literal`); it is read as a module, so that nothing in it trains. Where
+its model is built, Keras is there.
 """
 
 from __future__ import annotations
@@ -65,6 +65,22 @@ def check_data(module: ModuleType, plan: Plan, card: Mapping[str, Any], result: 
     for name, mine in zip("xy", unseen, strict=False):
         _same(f"unseen {name}", mine, sides[name])
     return len(opened.train) + len(opened.validation)
+
+
+def built(module: ModuleType, most: int) -> Any:
+    """The script's model, untrained. What plan and card claim of its size is anybody's word: it has *most* weights,
+    those of the run's model, or is none of this run.
+
+    Raises:
+        RunError: ``export-differs``: it has more.
+    """
+    from tpu_studio.trainer.models.bounded import weights_at_most
+
+    with weights_at_most(most):
+        try:
+            return module.build_model()
+        except ValueError as error:
+            raise _differs(f"weights: {error}") from error
 
 
 def fill(model: Any, trained: Any) -> None:

@@ -54,7 +54,7 @@ class Closing:
         known = replace(machine, created=created)
         signs = self._signs(run, known, guard, deletion, rules, limits)
         ended = until(known, guard, signs)
-        counted_s = self._tell_unseen(run, machine, deletion, rules, limits)
+        counted_s = self._tell_unseen(run, known, deletion, rules, limits)
         if created is not None:
             unlooked_s = _unlooked_s(run, machine, signs.deletion, ended.most, rules, limits)
             counted_s, first = _counted_s(run, known, guard, signs, ended, first, unlooked_s)
@@ -109,21 +109,22 @@ class Closing:
     def _first_stop(self, run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
         """When the first stop from outside was due for a machine that nobody saw go."""
         asked = machine.asked or run.side.clock.now()
-        if machine.created is None and not guard.first:
-            return asking.before_times(asked, run.state, rules, limits)[0]
-        began = machine.created or _made(run.folder, machine, guard)
-        if not machine.lease_stops and not guard.first:  # those of before the launch, of which some may have been
-            before = asking.before_times(asked, run.state, rules, limits)
+        before = asking.before_times(asked, run.state, rules, limits)
+        if (began := machine.created) is None:
+            return before[0]
+        moved_itself = guard.first and run.plan.job.model.file is None  # by our guardian, where nothing else runs
+        if not machine.lease_stops and not moved_itself:  # those of before the launch, of which some may have been
             return next((at for at in before if at > began), before[-1])
         return asking.lease_times(replace(machine, created=began), run.state, limits, began)[0]
 
     def _tell_unseen(
         self, run: Watched, machine: Machine, deletion: Deletion | None, rules: Rules, limits: Limits
     ) -> float:
-        """It was asked for and is gone without a word: between two looks it may have come, hung, and been charged for,
-        until its deletion, the end of the stops from outside, or now. Those seconds: they count towards the limits."""
-        guard, now = run.words.guard(machine.attempt), run.side.clock.now()
-        unseen = machine.created is None and not guard.first and machine.outcome != "refused"
+        """It was asked for and is gone without a word in its name: between two looks it may have come, hung, and been
+        charged for, until its deletion, the end of the stops from outside, or now. Those seconds: they count towards
+        the limits."""
+        now = run.side.clock.now()
+        unseen = machine.created is None and machine.outcome != "refused"
         if not unseen or machine.asked is None:
             return 0.0
         until = now if deletion is None else min(now, deletion.done)

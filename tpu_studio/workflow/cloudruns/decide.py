@@ -476,7 +476,7 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
         if cloud is not None and _is_news(last, cloud):
             return Notice(last, cloud)
         itself = _deletes_itself(state) and state.end is not None and abs(seen.now - state.end.t) < rules.self_delete_s
-        if cloud is not None and last.delete_asked is None and itself:
+        if cloud is not None and last.delete_asked is None and itself and not seen.stop:
             return Wait(1.0)
         return clear(last, seen, rules)
     for machine in state.machines:

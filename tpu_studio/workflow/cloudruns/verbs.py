@@ -53,6 +53,7 @@ class CloudVerbs:
 
     def stop(self, folder: Path, keep: bool) -> None:
         """Nothing is touched at Google here, so nobody is asked who drives the run: whoever does is brought the word.
+        Also where its machine says that it is over, until that is proved gone.
         Where this disk says that another does, the bucket is asked whether that is still so.
 
         Raises RunError ``run-is-over``, ``run-taken-over``; ``stop-not-sent`` where neither the disk nor the bucket
@@ -62,7 +63,7 @@ class CloudVerbs:
         if self._is_others(owner):
             owner = self._owner_now(folder)
         state = self.driver.state(folder.name) if owner else self.driver.own(folder)
-        if state.end is not None:
+        if state.end is not None and (state.settled or not self.driver.own(folder).there):  # of the machine's own word
             raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
         self._refuse_taken_over(folder, owner)
         record = {"verb": "stop", "keep": keep, "attempt": state.attempt}

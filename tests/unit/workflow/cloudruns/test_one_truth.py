@@ -27,6 +27,7 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import LINE_BYTES, Event, encode, event, from_record
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import dumps
+from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow import trash
 from tpu_studio.workflow.bringing import bring
@@ -414,3 +415,25 @@ def test_a_machine_does_not_give_notice_in_the_name_of_a_desktop(desk: CloudDesk
     following.poll()
     shown = [one.facts.get("id") for one in following.view.happened if one.kind == "notice"]
     assert [id for id in shown if id not in ("price-by-list", "price-not-known", "stops-tried")] == ["input-bound"]
+
+
+@pytest.mark.parametrize("reason", ["completed", "out-of-memory", "stopped-by-user"])
+def test_a_machine_that_says_to_be_over_and_stays_is_deleted_by_a_stop(desk: CloudDesk, sky: Sky, reason: str) -> None:
+    trains(desk)
+    (node,) = sky.nodes.values()
+    node.hung = True  # it says its end, and works on
+    status = Reason(reason).status.value
+    sky._say(node, event("end", t=sky.now, attempt=1, status=status, reason=reason, steps=40, final={}, facts={}))
+    while desk.state.end is None:
+        desk.driver.turn(RUN)
+        sky.pass_time(5.0)
+    assert sky.nodes
+    said = sky.now
+    CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, keep=True)
+    while sky.nodes:
+        desk.turn()
+    assert sky.now - said < 60.0
+    desk.until()
+    with pytest.raises(RunError) as caught:
+        CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, keep=True)
+    assert caught.value.id == "run-is-over"

@@ -14,14 +14,15 @@ import pytest
 
 from tests.fakes.clouddesk import CloudDesk, trains
 from tests.fakes.skies import RATE, Node, Sky, cloud_plan
-from tpu_studio.domain.sentences import say_reason
+from tpu_studio.domain.sentences import say, say_reason
+from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import event
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns import acts, offer
 from tpu_studio.workflow.cloudruns.state import State
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
-from tpu_studio.workflow.decide import SendControl
+from tpu_studio.workflow.decide import SendControl, resume
 
 LIMIT = 20.0
 ALONE_S = 80 * 60.0
@@ -114,7 +115,8 @@ def test_a_machine_that_took_back_what_it_had_said_spends_the_limit_too(tmp_path
     desk.die()
 
 
-def test_a_machine_that_says_it_was_only_just_made_spends_the_limit_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("claimed_by", ["", "ts-other"], ids=["in its own name", "in another's"])
+def test_a_machine_that_says_it_was_only_just_made_spends_the_limit_too(tmp_path: Path, claimed_by: str) -> None:
     """Launched, closed while it waits: two seconds before its end it tells its creation, and that it is taken back."""
     sky = Sky(steps=10**7, tells_ends=True, waiting_s=600.0)
     desk = CloudDesk(tmp_path / "home", sky, own_file(cloud_plan()))
@@ -123,7 +125,10 @@ def test_a_machine_that_says_it_was_only_just_made_spends_the_limit_too(tmp_path
     def lie(name: str, node: Node) -> None:
         if sky.now - ready.setdefault(name, sky.now) > ALONE_S:
             config = json.loads(node.wanted.metadata["ts-config"])
-            sky._put(f"{config['prefix']}claims/a{config['attempt']:04d}.json", json.dumps({"name": name}).encode())
+            sky._put(
+                f"{config['prefix']}claims/a{config['attempt']:04d}.json",
+                json.dumps({"name": claimed_by or name}).encode(),
+            )
             sky._say(node, event("phase", t=sky.now - 2, phase="setting-up", detail="claimed"))
             sky._say(node, event("money", t=sky.now - 1.5, usd=0.0, usd_per_hour=RATE, since=sky.now - 2.5))
             sky._say(node, event("notice", t=sky.now - 1, id="preempted", level="warning", facts={}))
@@ -142,7 +147,12 @@ def test_a_machine_that_says_it_was_only_just_made_spends_the_limit_too(tmp_path
         desk.start()
     desk.until()
     assert sky.usd_billed() < 1.3 * LIMIT
-    assert desk.state.usd_between(RATE, sky.now)[1] >= 0.9 * sky.usd_billed()
+    unseen = sum(
+        told.get("facts")["usd_at_most"]  # type: ignore[index]
+        for told in desk.said("notice")
+        if told.get("id") == "cost-unseen"
+    )
+    assert desk.state.usd_between(RATE, sky.now)[1] + unseen >= 0.9 * sky.usd_billed()
     desk.die()
 
 
@@ -158,6 +168,32 @@ def test_what_google_says_to_have_taken_back_is_not_counted_beyond_it(tmp_path: 
     state = desk.until()
     assert state.end is not None and state.end.get("reason") == "completed"
     assert state.limited_s(sky.now) * RATE / 3600 < 0.5 * LIMIT
+    desk.die()
+
+
+@pytest.mark.parametrize("away_h", [12, 30])
+def test_what_nobody_saw_counts_up_to_the_limit_and_a_higher_one_goes_on_from_there(
+    tmp_path: Path, away_h: int
+) -> None:
+    """Spot, closed while it waits: it came, Google took it back, and a stop removed the request, hours ago."""
+    sky = Sky(steps=4000, waiting_s=600.0)
+    desk = CloudDesk(tmp_path / "home", sky, cloud_plan(tier="spot"))
+    assert asked_anew(desk, sky)
+    desk.die()
+    for _ in range(60 * away_h):
+        for node in list(sky.nodes.values()):
+            if node.state == "ready" and node.spoke and node.created and sky.now - node.created > 1200.0:
+                sky.preempt()
+        sky.pass_time(60.0)
+    desk.start()
+    desk.until()
+    seen = CloudVerbs(desk.home, desk.driver, desk.journal).seen(desk.folder, True, 0.0)
+    assert seen.usd == pytest.approx(LIMIT, abs=0.02) and seen.unwatched
+    assert resume(seen, money_usd=1.5 * LIMIT)
+    with pytest.raises(RunError) as refused:
+        resume(seen, money_usd=LIMIT)
+    said = say(refused.value)
+    assert "may have cost as much as that limit" in said.title and "while nobody looked" in said.meaning
     desk.die()
 
 
