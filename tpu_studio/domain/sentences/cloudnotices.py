@@ -50,6 +50,13 @@ NOTICES: dict[str, Entry] = {
         ("" if places.by_id(f.raw("place")).rehearses else "The bill of your project has the amount. ")
         + "Leave this computer on until training has begun, and no machine goes unseen.",
     ),
+    "counts-unseen": lambda f: Sentence(
+        "Time that nobody watched counts towards the limits of this run",
+        f"{f.text('name', 'The machine')} is gone, and while nobody looked it "
+        f"{'would have' if places.by_id(f.raw('place')).rehearses else 'may have'} cost {unseen_cost(f)} more than is "
+        "certain. No word of the machine itself is taken for it.",
+        "The next machine has what is left. A higher cost or time limit gives it more.",
+    ),
     "stops-left": lambda f: Sentence(
         "Some stops at Google could not be removed yet",
         "They delete a machine that is gone already: they do no harm and cost nothing. While TPU Studio is open it tries "

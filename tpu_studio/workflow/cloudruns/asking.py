@@ -113,6 +113,7 @@ def config(
         "margin_s": MARGIN_S,
     }
     pieces = state.pieces or {}
+    spent_usd = state.usd(limits.usd_per_hour, now)
     return {
         **{name: pieces[name] for name in PIECES if name in pieces},
         **({"compiled": dict(compiled)} if compiled else {}),
@@ -137,7 +138,8 @@ def config(
         "outside_stops": outside if stops else None,
         "lease_s": round(lease_s(limits, state, now), 3),
         "usd_per_hour": limits.usd_per_hour,
-        "spent_usd": round(state.limited_usd(limits.usd_per_hour, now), 6),
+        "spent_usd": round(spent_usd, 6),
+        "unseen_usd": round(max(0.0, state.limited_usd(limits.usd_per_hour, now) - spent_usd), 6),
         "money_usd": limits.money_usd,
         "reserve": limits.reserve.to_json(),
         "idle_minutes": limits.idle_minutes if limits.idle_minutes is not None else 15,

@@ -56,11 +56,11 @@ def stops(run: Path, attempt: int) -> list[Control]:
     return [one for one in asked if one["number"] not in strangers] or asked
 
 
-def extensions(run: Path, records: Iterable[Control]) -> tuple[int, ...]:
-    """Numbers of those among *records* that were asked for here: for no other's is a machine asked for."""
-    records = [one for one in records if one.get("verb") == "extend"]
-    strangers = [one["number"] for one in _left(run, records, "extend")]
-    return tuple(one["number"] for one in records if one["number"] not in strangers)
+def extensions(run: Path) -> frozenset[int]:
+    """Numbers of those that were asked for here: for no other's is a machine asked for."""
+    asked = [one for one in Controls(run).read() if one.get("verb") == "extend"]
+    strangers = [one["number"] for one in _left(run, asked, "extend")]
+    return frozenset(one["number"] for one in asked if one["number"] not in strangers)
 
 
 def take(run: Path, records: Iterable[Mapping[str, object]]) -> None:

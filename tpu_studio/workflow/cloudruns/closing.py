@@ -74,6 +74,7 @@ class Closing:
             spoke=guard.first or None,
             first=first,
         )
+        self._tell_counted(run, machine.ref.name, limits)
         if failing:
             self._records.say(run, "notice", id="delete-proved", level="info", facts={"name": machine.ref.name})
         run.looks.pop(machine.ref.name, None)
@@ -82,6 +83,16 @@ class Closing:
         if run.state.end is None and created is None and (machine.refusal or machine.leaving == "hunt"):
             self._records.say_waiting(run)
         self._records.tidy(run)
+
+    def _tell_counted(self, run: Watched, name: str, limits: Limits) -> None:
+        """Once it is gone: what counts of it towards the limits beyond the bill, where that is more than moments."""
+        machine, now = run.state.of(name), run.side.clock.now()
+        more_s = machine.limited_s(now) - machine.billed_s(now) if machine is not None and machine.created else 0.0
+        if more_s >= SEEN_ENOUGH_S:
+            rate = limits.usd_per_hour
+            cost = {} if rate is None else {"unseen_usd": round(more_s / 3600.0 * rate, 6)}
+            facts = {"name": name, "unseen_s": round(more_s), **cost}
+            self._records.say(run, "notice", id="counts-unseen", level="warning", facts=facts)
 
     def _signs(
         self, run: Watched, machine: Machine, guard: Guard, deletion: Deletion | None, rules: Rules, limits: Limits

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire.controls import Control, Controls
+from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut, StudioError
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.plan import Plan, loads
@@ -377,7 +377,8 @@ class Driver:
 
     def _decide(self, run: Watched, rules: Rules, told: Guard) -> Action:
         guard = self._guard(run, told)
-        unheard = self._unheard(run, guard) if guard.end is not None else []
+        unheard = self._unheard(run, guard) if guard.end is not None else ()
+        here = believed.extensions(run.folder) if unheard else ()
         seen = Seen(
             now=run.side.clock.now(),
             looks={name: look[0] for name, look in run.looks.items()},
@@ -386,19 +387,19 @@ class Driver:
             guard=guard,
             stop=run.stop[0],
             stop_at=run.stop[1],
-            extended=tuple(one["number"] for one in unheard),
-            asks_again=believed.extensions(run.folder, unheard),
+            extended=unheard,
+            asks_again=tuple(one for one in unheard if one in here),
         )
         return decide.decide(with_guard(run.state, guard), seen, rules, run.folder.name)
 
-    def _unheard(self, run: Watched, guard: Guard) -> list[Control]:
+    def _unheard(self, run: Watched, guard: Guard) -> tuple[int, ...]:
         """The extensions that were told to the guardian while it trained, of which it has ended without a word; each
         counts once, for nothing else than a person asks for another machine."""
         if not guard.trained or run.state.settled:
-            return []
-        extensions = [one for one in Controls(run.folder).read() if one.get("verb") == "extend"]
-        asked = [one for one in extensions if one["number"] not in run.state.extensions]
-        for number in (one["number"] for one in asked):
+            return ()
+        extensions = [one["number"] for one in Controls(run.folder).read() if one.get("verb") == "extend"]
+        asked = [one for one in extensions if one not in run.state.extensions]
+        for number in asked:
             if number not in guard.heard and number not in run.sent and run.state.opened:
                 try:
                     if (at := run.mirror.controls.sent_at(number)) is not None:
@@ -406,8 +407,7 @@ class Driver:
                 except CloudRefused as error:
                     _log.info("run %s: the bucket does not tell when it was extended: %s", run.folder.name, error)
         since = guard.trained  # what came earlier the training program counted as it began
-        left = [one for one in asked if one["number"] not in guard.heard]
-        return [one for one in left if run.sent.get(one["number"], since) >= since]
+        return tuple(one for one in asked if one not in guard.heard and run.sent.get(one, since) >= since)
 
     def _guard(self, run: Watched, guard: Guard) -> Guard:
         """*guard* with the time, by the cloud's clock, at which this desktop last heard anything new."""

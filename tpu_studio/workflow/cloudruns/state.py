@@ -502,6 +502,7 @@ NOTICES_OF_DESKTOPS = frozenset(
     {
         "being-made",
         "cost-unseen",
+        "counts-unseen",
         "delete-failing",
         "delete-proved",
         "extended-at-the-end",

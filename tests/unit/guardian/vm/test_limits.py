@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -162,6 +163,9 @@ def test_a_lease_ends_with_time_or_money_whichever_is_first() -> None:
     assert lease.end == 1000.0 + 1800.0
     assert lease.over(lease.end) == (Reason.MONEY_LIMIT, {"money_usd": 2.0})
     assert lease.usd(lease.end) == 2.0
+    unseen = replace(lease, unseen_usd=0.5)  # of an attempt before, while nobody looked: it counts, and is no cost
+    assert (unseen.end, unseen.usd(unseen.end)) == (1000.0 + 900.0, 1.5)
+    assert unseen.over(unseen.end) == (Reason.MONEY_LIMIT, {"money_usd": 2.0, "unseen_usd": 0.5})
     richer = lease.changed({"verb": "limits", "money_usd": 9.0, "hours": 2.5})
     assert richer.end == 1000.0 + 2.5 * 3600 - 1800
     assert richer.over(richer.end) == (Reason.TIME_LIMIT, {"hours": 2.5})

@@ -187,6 +187,7 @@ def test_what_nobody_saw_counts_up_to_the_limit_and_a_higher_one_goes_on_from_th
         sky.pass_time(60.0)
     desk.start()
     desk.until()
+    assert "counts-unseen" in [told.get("id") for told in desk.said("notice")]
     seen = CloudVerbs(desk.home, desk.driver, desk.journal).seen(desk.folder, True, 0.0)
     assert seen.usd == pytest.approx(LIMIT, abs=0.02) and seen.unwatched
     assert resume(seen, money_usd=1.5 * LIMIT)
@@ -285,13 +286,33 @@ def test_an_extension_that_nobody_asked_for_here_asks_for_no_machine(desk: Cloud
     sky.pass_time(60.0)
     desk.turn()
     config = json.loads(next(iter(sky.nodes.values())).wanted.metadata["ts-config"])
-    sky._put(f"{config['prefix']}control/000001.json", b'{"verb":"extend","epochs":2}\n')
+    for number in range(1, 4):
+        sky._put(f"{config['prefix']}control/{number:06d}.json", b'{"verb":"extend","epochs":2}\n')
     desk.die()
     desk.start()
     state = desk.until()
     assert state.end is not None and state.end.get("reason") == "completed"
     assert len(sky.created_names) == 1
     assert "extension-unheard" in [told.get("id") for told in desk.said("notice")]
+    desk.die()
+
+
+def test_what_counts_unseen_is_told_to_the_next_machine_as_no_cost(tmp_path: Path) -> None:
+    """Spot, a model file of one's own, closed for an hour and more in which Google takes it back."""
+    sky = Sky(steps=10**7, tells_ends=True)
+    desk = CloudDesk(tmp_path / "home", sky, own_file(cloud_plan(tier="spot")))
+    trains(desk)
+    desk.die()
+    sky.pass_time(900.0)
+    sky.preempt()
+    sky.pass_time(2400.0)
+    desk.start()
+    assert asked_anew(desk, sky)
+    told = json.loads(next(iter(sky.nodes.values())).wanted.metadata["ts-config"])
+    assert told["spent_usd"] == pytest.approx(desk.state.usd(RATE, sky.now), abs=0.01) and told["spent_usd"] < 5.0
+    assert told["unseen_usd"] == pytest.approx(desk.state.limited_usd(RATE, sky.now) - told["spent_usd"], abs=0.01)
+    assert told["unseen_usd"] > 5.0
+    assert "counts-unseen" in [one.get("id") for one in desk.said("notice")]
     desk.die()
 
 

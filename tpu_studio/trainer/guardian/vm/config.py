@@ -81,6 +81,7 @@ class Config:
     lease_s: float
     usd_per_hour: float | None
     spent_usd: float
+    unseen_usd: float
     money_usd: float | None
     reserve: Reserve
     idle_minutes: float
@@ -153,6 +154,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
         lease_s=_number("lease_s", tree["lease_s"], 1, 30 * _DAY_S),
         usd_per_hour=_optional("usd_per_hour", tree.get("usd_per_hour")),
         spent_usd=_number("spent_usd", tree.get("spent_usd", 0.0), 0, 1e9),
+        unseen_usd=_number("unseen_usd", tree.get("unseen_usd", 0.0), 0, 1e9),
         money_usd=_optional("money_usd", tree.get("money_usd")),
         reserve=_reserve(tree.get("reserve") or {}),
         idle_minutes=_number("idle_minutes", tree["idle_minutes"], 0, 1e5),

@@ -24,6 +24,7 @@ class Lease:
     since: When this machine began to cost money, seconds since 1970.
     lease_s: How long it may stay from then on.
     earlier_s, spent_usd: What the attempts before this one took, without what is reserved.
+    unseen_usd: What they may have cost besides, while nobody looked: it counts towards the limit, and is no cost told.
     usd_per_hour: All that is charged by the hour.
     reserve: Of the cap, from the start; spent before the first second.
     """
@@ -35,6 +36,7 @@ class Lease:
     usd_per_hour: float | None = None
     money_usd: float | None = None
     reserve: Reserve = NOTHING
+    unseen_usd: float = 0.0
 
     @property
     def reserved_usd(self) -> float:
@@ -45,7 +47,8 @@ class Lease:
         """When the money is used up; infinity when no end can be told."""
         if self.money_usd is None or not self.usd_per_hour:
             return math.inf
-        return self.since + max(0.0, self.money_usd - self.reserved_usd - self.spent_usd) / self.usd_per_hour * 3600.0
+        left = self.money_usd - self.reserved_usd - self.spent_usd - self.unseen_usd
+        return self.since + max(0.0, left) / self.usd_per_hour * 3600.0
 
     @property
     def end(self) -> float:
@@ -63,9 +66,10 @@ class Lease:
     def over(self, now: float) -> tuple[Reason, dict[str, Any]] | None:
         if now < self.end:
             return None
+        unseen = {"unseen_usd": round(self.unseen_usd, 6)} if self.unseen_usd >= 0.01 else {}
         if self.money_end <= self.since + self.lease_s:
-            return Reason.MONEY_LIMIT, {"money_usd": self.money_usd}
-        return Reason.TIME_LIMIT, {"hours": round((self.earlier_s + self.lease_s) / 3600.0, 4)}
+            return Reason.MONEY_LIMIT, {"money_usd": self.money_usd, **unseen}
+        return Reason.TIME_LIMIT, {"hours": round((self.earlier_s + self.lease_s) / 3600.0, 4), **unseen}
 
     def changed(self, control: Mapping[str, object]) -> Lease:
         """After a ``limits`` control: hours and money of the whole run; other verbs change nothing."""

@@ -281,6 +281,7 @@ class OnDuty:
                 config.usd_per_hour,
                 config.money_usd,
                 config.reserve,
+                config.unseen_usd,
             )
         )
 
