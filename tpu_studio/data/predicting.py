@@ -24,9 +24,11 @@ from tpu_studio.data.table_encoding import untransform
 from tpu_studio.data.texts import encode_text, read_tokens
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import kinds, tasks
-from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.errors import DataError, RunError
+from tpu_studio.wire.secrets import short
 
 Description = Mapping[str, Any]
+_MOST_NUMBERS = 2**26  # of an example, where the model takes any size
 
 
 def inputs_in(description: Description, path: Path) -> list[object]:
@@ -86,6 +88,30 @@ def encode_inputs(description: Description, items: Sequence[object]) -> dict[str
             return {"x": sorting.encoded(description, texts)}
         case _:
             return _prompts(description, items)
+
+
+def example_shape(description: Description) -> tuple[int, ...]:
+    """Of "x", without the batch. Raises KeyError, TypeError, ValueError: the description is none."""
+    match kinds.by_id(description["kind"]).example:
+        case "picture":
+            return int(description["image_size"]), int(description["image_size"]), int(description["channels"])
+        case "row":
+            return (int(description["input_shape"][0]),)
+        case _:
+            return (int(description["sequence_length"]),)
+
+
+def check_shape(card: Mapping[str, Any], takes: Sequence[int | None], path: Path) -> None:
+    """What the *card* at *path* says of an example's size is what the model *takes* (None: any size): anybody may have
+    written it, and an example is made as large as it says. Raises RunError ``result-unreadable``."""
+    try:
+        claimed, made = tuple(card["input"]["shape"][1:]), example_shape(card["data"])
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise RunError("result-unreadable", path=str(path), raw=f"its shapes are none: {error}") from error
+    fits = claimed == made and len(takes) == len(made) and math.prod(made) <= _MOST_NUMBERS
+    if not fits or any(one not in (None, other) for one, other in zip(takes, made, strict=True)):
+        told = f"the model takes {tuple(takes)}, and the card speaks of {claimed} and {made}"
+        raise RunError("result-unreadable", path=str(path), raw=short(told, 300))
 
 
 def decode_outputs(

@@ -15,7 +15,7 @@ import numpy as np
 from tpu_studio.data import continuing, predicting, tokens
 from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.predict.generating import generate
-from tpu_studio.trainer.result import loading
+from tpu_studio.trainer.result import files, loading
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
 
@@ -40,6 +40,7 @@ class Asked:
         if self.reads_text:
             tokens.of_description(self._data)  # a tokenizer of another model is told before the first question
         self._model = loading.load(result, consent=consent)
+        predicting.check_shape(card, self._model.inputs[0].shape[1:], result / files.CARD)
         self._run = running().compiled(self._model)
 
     def answer(self, items: Sequence[Any], at_once: int = 1) -> list[Answer]:

@@ -104,6 +104,7 @@ class Closing:
             _lived_until(run.folder, machine),
             lambda: self._first_stop(run, machine, guard, rules, limits),
             _own_end(run, machine, guard, rules, limits),
+            has_stops=not run.state.waived(run.plan.limits),
         )
 
     def _deletion(self, run: Watched, machine: Machine) -> Deletion | None:

@@ -40,6 +40,7 @@ class Signs:
         alive: When a look found the machine there last; 0: none did.
         wrote: When it wrote its ledger last, also after its end; 0: never.
         first_stop: When the first stop from outside was due.
+        has_stops: No stop from outside lets one stay beyond it.
         own_end: By when Google ends it by itself, where it does (flex-start, Compute Engine); 0: it does not.
     """
 
@@ -49,6 +50,7 @@ class Signs:
     wrote: float
     first_stop: Callable[[], float]
     own_end: float = 0.0
+    has_stops: bool = True
 
 
 def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
@@ -74,7 +76,9 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
         exact = Until(max(began, min(deletion.asked, deletion.done)), deletion.done, deletion.done)
         return exact if known else _between(began, last, most, most)
     if guard.end is not None:
-        return _between(began, last, min(most, max(guard.end.t, last) + GONE_AFTER_END_S), most)
+        likely = min(most, max(guard.end.t, last) + GONE_AFTER_END_S)
+        stopped = max(likely, signs.first_stop() + STOPS_TAKE_S) if signs.has_stops else most
+        return _between(began, last, likely, min(most, stopped))
     if 0.0 < signs.own_end <= most and last < signs.own_end - THERE_S:  # silent, without a record, and its time is over
         return _between(began, last, signs.own_end, signs.own_end)
     if seen_gone is not None or signs.now - signs.alive < THERE_S:
