@@ -176,6 +176,14 @@ def test_what_may_follow_a_machine_that_nobody_watched_goes_not_by_its_word() ->
     assert counts(spoke(605, end=END), own=True) == 7200 + STOPS_TAKE_S  # a model file may have said that, too
 
 
+def test_an_end_is_held_to_the_stops_where_there_are_any() -> None:
+    """Without a record, days later: no stop from outside lets one stay that said its end and did not go."""
+    one, guard = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60), spoke(605, end=END)
+    signs = Signs(T + 90_000.0, None, 0.0, 0.0, lambda: T + 7200)
+    assert until(one, guard, signs).most == pytest.approx(T + 7200 + STOPS_TAKE_S, abs=2)
+    assert until(one, guard, replace(signs, has_stops=False)).most == pytest.approx(T + 90_000, abs=2)
+
+
 @pytest.mark.parametrize("word", [float("inf"), T + 1e9])
 def test_no_word_is_later_than_the_absence(word: float) -> None:
     span = told(guard=Guard(spoke=word, first=T + 5), node_gone=T + 900)
