@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from tpu_studio.domain.catalogue import FLEX_START_MOST_S, catalogue
@@ -51,6 +52,15 @@ def stay_s(limits: Limits, used_s: float) -> float:
     if limits.money_usd is not None and limits.usd_per_hour:
         left = min(left, max(0.0, limits.money_usd - limits.reserved_usd) / limits.usd_per_hour * 3600.0)
     return max(60.0, left - used_s)
+
+
+def left_s(limits: Limits, used_s: float) -> float:
+    """What is left of time and money after *used_s*, in seconds; infinity where neither is limited."""
+    by_time = math.inf if limits.hours is None else limits.hours * 3600.0
+    by_money = math.inf
+    if limits.money_usd is not None and limits.usd_per_hour:
+        by_money = max(0.0, limits.money_usd - limits.reserved_usd) / limits.usd_per_hour * 3600.0
+    return max(0.0, min(by_time, by_money) - used_s)
 
 
 def _run_s(wanted: float, tier: str) -> float:

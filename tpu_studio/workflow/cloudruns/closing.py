@@ -321,7 +321,7 @@ def _left_s(run: Watched, machine: Machine, limits: Limits) -> float:
     may have cost more than that, which the range of the bill shows; a higher limit shall go on from the limit."""
     now = run.side.clock.now()
     others = tuple(one for one in run.state.machines if one.ref != machine.ref)
-    return asking.stay_s(limits, replace(run.state, machines=others).limited_s(now)) + 1.0
+    return asking.left_s(limits, replace(run.state, machines=others).limited_s(now)) + 1.0
 
 
 def _unlooked_s(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from tests.fakes.skies import RATE, Sky
 from tests.unit.workflow.cloudruns.test_mended import receipt
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.events import Event, from_record
+from tpu_studio.wire.limits import Limits
+from tpu_studio.workflow.cloudruns.asking import left_s
 from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, Signs, Until, counted, until
 from tpu_studio.workflow.cloudruns.ports import Deletion, Ref
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, fold
@@ -296,3 +299,11 @@ def test_a_machine_that_was_there_after_it_said_to_be_taken_back_is_counted_unti
     span = told(guard=warned, node_gone=T + 3700, alive=T + 3600)
     assert span.likely == T + 3600 and span.least < T + 60 and span.most >= T + 3700
     assert told(guard=warned, alive=T + 3600, deletion=Deletion(T + 3690, T + 3695)).most >= T + 3695
+
+
+def test_what_is_left_of_the_limits_is_that_of_the_nearer_one_and_without_end_where_there_is_none() -> None:
+    assert left_s(Limits(), 5.0) == math.inf
+    assert left_s(Limits(hours=2.0), 200.0) == 7000.0
+    assert left_s(Limits(usd_per_hour=2.0, money_usd=40.0), 3600.0) == 19 * 3600.0  # a run of many hours by money alone
+    assert left_s(Limits(hours=2.0, usd_per_hour=2.0, money_usd=1.0), 0.0) == 1800.0
+    assert left_s(Limits(hours=2.0), 1e6) == 0.0
