@@ -21,6 +21,19 @@ _TYPED = re.compile(
     r"`((?:gcloud|pip|sudo|python3|tpu-studio|export|unset|ulimit|ls|df|free|kill|git|hf|ping|KERAS_BACKEND=)[^`]*)`"
 )
 SHOWN = 5  # causes; of those after them it is said how many there are
+COMMON = (
+    "no-capacity",
+    "quota-zero",
+    "role-missing",
+    "preempted",
+    "hbm-oom",
+    "tpu-in-use",
+    "dynamic-shape",
+    "input-shape",
+    "input-bound",
+    "loss-nan",
+)
+"""Causes that a beginner meets first, from getting a TPU to training on it; ids of rules."""
 _OURS = {
     "doctor": ("account", "Open account & quota"),
     "sweep": ("sweep", "What may cost money…"),
@@ -54,6 +67,14 @@ class CauseView:
 class HarmlessView:
     line: str
     why: str
+
+
+@dataclass(frozen=True)
+class CommonError:
+    """What it is called, and what such an error looks like."""
+
+    title: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -96,6 +117,21 @@ class HelpViewModel:
     def __init__(self, tasks: Tasks) -> None:
         self.state = Observable(HelpView())
         self._tasks = tasks
+        self.common: Observable[tuple[CommonError, ...]] = Observable(())
+        """`COMMON`, once they were read (`offer_common`)."""
+
+    def offer_common(self) -> None:
+        def read() -> tuple[CommonError, ...]:
+            from tpu_studio.domain.explaining.rules import rules
+
+            known = {rule.id: rule for rule in rules()}
+            return tuple(CommonError(known[id].title, known[id].test) for id in COMMON)
+
+        if not self.common.value:
+            self._tasks.submit(read, done=self.common.set, failed=self._no_common)
+
+    def _no_common(self, error: Exception) -> None:
+        self.state.set(replace(self.state.value, problem=problem_of(error)))
 
     def explain_text(self, text: str, name: str = "The text", *, rented: bool = True) -> None:
         """*text* as it was typed, pasted or dropped; blank text clears the page. *rented*: it may come from a TPU that

@@ -9,11 +9,13 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
+from pytestqt.qtbot import QtBot
 
 from tests.gui.studios import OpenStudio
 from tpu_studio.gui.help.cause import CauseCard
 from tpu_studio.gui.help.page import LONGEST, HelpPage
 from tpu_studio.gui.kit.rows import Note
+from tpu_studio.viewmodels.helping import COMMON
 
 MEMORY = (
     "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in "
@@ -171,3 +173,18 @@ def test_a_long_text_is_pasted_into_the_page_and_does_not_stand_in_the_field(qtb
     (card, *_) = answered(qtbot, page)
     assert "memory" in card.accessibleName()
     assert len(page.text.toPlainText()) == LONGEST
+
+
+def test_where_nothing_was_asked_common_errors_are_offered_and_each_is_explained_by_a_press(
+    page: HelpPage, qtbot: QtBot
+) -> None:
+    qtbot.waitUntil(lambda: len(page.common.buttons) == len(COMMON))
+    assert page.common.isVisibleTo(page)
+    for number, cause in enumerate(COMMON):
+        title = page.common.buttons[number].text()
+        page.common.buttons[number].click()
+        qtbot.waitUntil(lambda: bool(page.model.state.value.causes))
+        assert page.model.state.value.causes[0].title == title, cause
+        assert page.text.toPlainText() and not page.common.isVisibleTo(page)
+        page.clear.click()
+        assert page.common.isVisibleTo(page)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from tpu_studio.gui.help.cause import CauseCard, HarmlessCard
 from tpu_studio.gui.kit import fonts
@@ -18,13 +19,14 @@ from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import Themed, px
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.viewmodels.helping import HelpView, HelpViewModel
+from tpu_studio.viewmodels.helping import CommonError, HelpView, HelpViewModel
 
 LONGEST = 50_000  # letters that stand in the field; a longer text is looked at whole and shown so far
 ASK = (
     "Paste an error text or the last lines of a log here: from this app, a terminal, Colab, Kaggle or gcloud. "
     "Or drop a log file."
 )
+COMMON_HINT = "What people meet first, from getting a TPU to training on it: how it looks, and what to do about it."
 PRIVATE = "It is looked at on this computer only. Nothing is sent or kept."
 
 
@@ -96,18 +98,21 @@ class HelpPage(ColumnPage):
         self.answer = Text("", "section")
         self.cut = Note("", "", "warn")
         self.problem = Note("", "", "bad")
+        self.common = CommonErrors()
+        self.common.chosen.connect(self.explain_text)
         self._results = QVBoxLayout()
         self._results.setSpacing(Space.l)
 
         column = self.column
         column.addWidget(PageHeader("Help", "What an error text means, and what to do about it."))
-        for widget in (card, self.answer, self.problem, self.cut):
+        for widget in (card, self.common, self.answer, self.problem, self.cut):
             column.addWidget(widget)
         column.addLayout(self._results)
         column.addStretch(1)
         self.setFocusProxy(self.text)
-        self._end = model.state.subscribe(self._draw)
-        self.destroyed.connect(lambda: self._end())
+        self._ends = (model.common.subscribe(self._offer), model.state.subscribe(self._draw))
+        self.destroyed.connect(lambda: [end() for end in self._ends])
+        model.offer_common()
 
     def ask(self) -> None:
         self.model.explain_text(self.text.toPlainText())
@@ -149,7 +154,12 @@ class HelpPage(ColumnPage):
         self.model.clear()
         self.text.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def _offer(self, common: tuple[CommonError, ...]) -> None:
+        self.common.show_errors(common)
+        self.common.setVisible(bool(common) and not self.model.state.value.asked)
+
     def _draw(self, view: HelpView) -> None:
+        self.common.setVisible(bool(self.model.common.value) and not view.asked)
         self.answer.setText("Looking…" if view.is_looking else view.answer)
         self.answer.setVisible(bool(self.answer.text()))
         self.clear.setEnabled(bool(view.asked))
@@ -171,6 +181,33 @@ class HelpPage(ColumnPage):
             self._results.addWidget(HarmlessCard(view.harmless))
         if view.asked and not (view.is_looking or view.problem or view.causes):
             self._results.addWidget(Note(*_NOTHING))
+
+
+class CommonErrors(Card):
+    """What there is to learn from where nothing was asked yet: an example of each is explained by a press."""
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title("Common errors")
+        self.body.addWidget(Text(COMMON_HINT, "body", "text_2"))
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(Space.l)
+        self._grid.setVerticalSpacing(Space.s)
+        self.body.addLayout(self._grid)
+        self.buttons: list[Button] = []
+
+    def show_errors(self, common: Sequence[CommonError]) -> None:
+        clear_layout(self._grid)
+        self.buttons = []
+        for place, one in enumerate(common):
+            button = Button(one.title, "quiet", size="small", icon="circle-question-mark")
+            button.clicked.connect(lambda _=False, text=one.text: self.chosen.emit(text))
+            self._grid.addWidget(button, place // 2, place % 2, Qt.AlignmentFlag.AlignLeft)
+            self.buttons.append(button)
+        for column in range(2):
+            self._grid.setColumnStretch(column, 1)
 
 
 _NOTHING = (
