@@ -32,6 +32,7 @@ from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, with_guard
 
 DELETE_FAILS_BEFORE_NOTICE = 2
+TOLD_S = 600.0  # what counts beyond the bill: a deletion that was watched is proved a minute or two after it
 _log = logging.getLogger(__name__)
 
 
@@ -88,7 +89,7 @@ class Closing:
         """Once it is gone: what counts of it towards the limits beyond the bill, where that is more than moments."""
         machine, now = run.state.of(name), run.side.clock.now()
         more_s = machine.limited_s(now) - machine.billed_s(now) if machine is not None and machine.created else 0.0
-        if more_s >= SEEN_ENOUGH_S:
+        if more_s >= TOLD_S:
             rate = limits.usd_per_hour
             cost = {} if rate is None else {"unseen_usd": round(more_s / 3600.0 * rate, 6)}
             facts = {"name": name, "unseen_s": round(more_s), **cost}
@@ -383,7 +384,7 @@ def _counted_unseen(run: Watched) -> dict[str, float]:
     if rate is None:
         return {"unseen_s": round(seconds)} if seconds >= SEEN_ENOUGH_S else {}
     usd = seconds / 3600.0 * rate
-    return {"unseen_usd": round(usd, 6)} if usd >= 0.01 else {}
+    return {"unseen_usd": round(usd, 6)} if seconds >= SEEN_ENOUGH_S and usd >= 0.01 else {}
 
 
 def _unseen_usd(run: Watched) -> float:

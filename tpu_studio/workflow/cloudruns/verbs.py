@@ -25,6 +25,7 @@ from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import put
 from tpu_studio.workflow.cloudruns.ports import CloudSide
+from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S
 from tpu_studio.workflow.cloudruns.state import TAKEN_OVER, Machine, State
 from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
@@ -158,7 +159,7 @@ class CloudVerbs:
             rented=True,
             usd_per_hour=limits.usd_per_hour,
             start_s=start_s(plan.place),
-            unwatched=state.limited_s(ended) > state.used_s(ended) + 1.0,
+            unwatched=state.limited_s(ended) > state.used_s(ended) + SEEN_ENOUGH_S,
         )
 
     def take_over(self, plan: Plan, run: str, *, bucket: str = "", offer: Offer | None = None) -> Path:
