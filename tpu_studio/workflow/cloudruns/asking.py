@@ -148,6 +148,7 @@ def config(
         "outside_stops": outside if stops else None,
         "lease_s": round(lease_s(limits, state, now), 3),
         "usd_per_hour": limits.usd_per_hour,
+        "earlier_s": round(state.limited_s(now), 3),
         "spent_usd": round(spent_usd, 6),
         "unseen_usd": round(max(0.0, state.limited_usd(limits.usd_per_hour, now) - spent_usd), 6),
         "money_usd": limits.money_usd,

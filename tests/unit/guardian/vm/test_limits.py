@@ -158,6 +158,18 @@ def test_the_bill_begins_at_the_very_moment_that_the_cloud_names(text: str, frac
     assert Rented(api, config).created() == pytest.approx(1_795_262_400.0 + fraction, abs=1e-5)
 
 
+def test_a_change_of_the_hours_counts_what_came_before_also_what_nobody_saw(cloud: Cloud, machine: Machine) -> None:
+    """14,000 of 14,400 s may have been used: no ledger tells of them."""
+    cloud.speed = 100.0
+    cloud.config(attempt=2, earlier_s=14_000.0, lease_s=400.0)
+    cloud.put("control/000001.json", b'{"verb":"limits","hours":4.0}')
+    begun = cloud.create_time
+    machine("--steps 1000000 --step-s 0.01").boot().to_its_deletion()
+    (end,) = cloud.said("end", 2)
+    assert (end["reason"], end["facts"]["hours"]) == ("time-limit", 4.0)
+    assert end["t"] - begun < 10_000.0
+
+
 def test_a_lease_ends_with_time_or_money_whichever_is_first() -> None:
     lease = Lease(1000.0, 3600.0, earlier_s=1800.0, spent_usd=1.0, usd_per_hour=2.0, money_usd=2.0)
     assert lease.end == 1000.0 + 1800.0

@@ -312,6 +312,7 @@ def test_what_counts_unseen_is_told_to_the_next_machine_as_no_cost(tmp_path: Pat
     assert told["spent_usd"] == pytest.approx(desk.state.usd(RATE, sky.now), abs=0.01) and told["spent_usd"] < 5.0
     assert told["unseen_usd"] == pytest.approx(desk.state.limited_usd(RATE, sky.now) - told["spent_usd"], abs=0.01)
     assert told["unseen_usd"] > 5.0
+    assert told["earlier_s"] + told["lease_s"] == pytest.approx(2 * 3600.0)  # a change of the hours counts the same
     assert "counts-unseen" in [one.get("id") for one in desk.said("notice")]
     desk.die()
 

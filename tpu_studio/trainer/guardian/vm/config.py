@@ -82,6 +82,7 @@ class Config:
     usd_per_hour: float | None
     spent_usd: float
     unseen_usd: float
+    earlier_s: float
     money_usd: float | None
     reserve: Reserve
     idle_minutes: float
@@ -154,6 +155,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
         lease_s=_number("lease_s", tree["lease_s"], 1, 30 * _DAY_S),
         usd_per_hour=_optional("usd_per_hour", tree.get("usd_per_hour")),
         spent_usd=_number("spent_usd", tree.get("spent_usd", 0.0), 0, 1e9),
+        earlier_s=_number("earlier_s", tree.get("earlier_s", 0.0), 0, 1e9),
         unseen_usd=_number("unseen_usd", tree.get("unseen_usd", 0.0), 0, 1e9),
         money_usd=_optional("money_usd", tree.get("money_usd")),
         reserve=_reserve(tree.get("reserve") or {}),

@@ -23,7 +23,8 @@ class Lease:
     """Attributes:
     since: When this machine began to cost money, seconds since 1970.
     lease_s: How long it may stay from then on.
-    earlier_s, spent_usd: What the attempts before this one took, without what is reserved.
+    earlier_s: What the attempts before this one took, and may have taken while nobody looked: that counts, too.
+    spent_usd: What they cost, without what is reserved.
     unseen_usd: What they may have cost besides, while nobody looked: it counts towards the limit, and is no cost told.
     usd_per_hour: All that is charged by the hour.
     reserve: Of the cap, from the start; spent before the first second.

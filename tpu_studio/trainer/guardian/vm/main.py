@@ -276,7 +276,7 @@ class OnDuty:
             Lease(
                 min(since, self._clock.now()),
                 config.lease_s,
-                seconds,
+                max(seconds, config.earlier_s),
                 max(usd, config.spent_usd),
                 config.usd_per_hour,
                 config.money_usd,
