@@ -21,8 +21,9 @@ from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import inner, rows
 from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Ref
-from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.cloudruns.state import State
 
 _REQUEST = "00000000-0000-4000-8000-000000000000"
 

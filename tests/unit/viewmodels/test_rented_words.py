@@ -37,8 +37,9 @@ from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.planparts import PlanPrice
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.ports import Ref
-from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.cloudruns.state import State
 from tpu_studio.workflow.ports import RunSummary
 
 NAME = "ts-digits-k3f7-a1-t1"

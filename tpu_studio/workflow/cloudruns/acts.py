@@ -22,12 +22,12 @@ from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Cl
 from tpu_studio.workflow.cloudruns.decide import Action
 from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.gating import OF_EVERYBODY, Gating
+from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.offer import is_priced, listed
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Progress, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import Machine
 
 STOPS_TRIES = 4
 RENEW_S = 86_400.0

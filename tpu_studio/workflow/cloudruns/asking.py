@@ -10,10 +10,11 @@ from tpu_studio.wire import loans
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.stops import times
+from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import prefix_of
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Wanted
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.cloudruns.state import State
 
 MARGIN_S = 600.0
 SILENCE_S = 900.0

@@ -24,12 +24,13 @@ from tpu_studio.workflow.cloudruns import asking, believed, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
 from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, THERE_S, Signs, Until, counted, until
+from tpu_studio.workflow.cloudruns.machine import Guard, Machine
 from tpu_studio.workflow.cloudruns.mirror import attempts, desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
 from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S, Records, Watched
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import Guard, Machine, with_guard
+from tpu_studio.workflow.cloudruns.state import with_guard
 
 DELETE_FAILS_BEFORE_NOTICE = 2
 TOLD_S = 600.0  # what counts beyond the bill: a deletion that was watched is proved a minute or two after it

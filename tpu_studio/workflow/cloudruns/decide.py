@@ -14,9 +14,10 @@ from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns import gate
 from tpu_studio.workflow.cloudruns.gate import Show
+from tpu_studio.workflow.cloudruns.machine import Guard, Machine
 from tpu_studio.workflow.cloudruns.ports import MachineSeen
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import Guard, Machine, State
+from tpu_studio.workflow.cloudruns.state import State
 
 ELSEWHERE = (
     "no-capacity",

@@ -27,13 +27,14 @@ from tpu_studio.workflow.cloudruns import asking, believed, decide, recovering, 
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Seen
+from tpu_studio.workflow.cloudruns.machine import Guard
 from tpu_studio.workflow.cloudruns.mine import Mine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, attempts, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, state_of, whose
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import Guard, State, with_guard
+from tpu_studio.workflow.cloudruns.state import State, with_guard
 from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop, still_there
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
 from tpu_studio.workflow.consent import is_foreign

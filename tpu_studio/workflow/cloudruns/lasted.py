@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tpu_studio.workflow.cloudruns.machine import Guard, Machine
 from tpu_studio.workflow.cloudruns.ports import Deletion
-from tpu_studio.workflow.cloudruns.state import Guard, Machine
 
 GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
 TAKEN_AFTER_S = 30.0  # Google's notice before it takes a machine back

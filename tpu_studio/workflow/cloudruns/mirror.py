@@ -44,8 +44,9 @@ from tpu_studio.wire.runfolder import (
 from tpu_studio.wire.sizes import TooLarge, read_at_most
 from tpu_studio.workflow import desk, seals
 from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST, BucketControls
+from tpu_studio.workflow.cloudruns.machine import Guard
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
-from tpu_studio.workflow.cloudruns.state import AHEAD_S, Guard
+from tpu_studio.workflow.cloudruns.state import AHEAD_S
 from tpu_studio.workflow.desk import append_whole
 
 WATCHING_EVERY_S = 30.0

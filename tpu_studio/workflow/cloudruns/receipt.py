@@ -10,7 +10,8 @@ from tpu_studio.wire.extras import chips_usd_per_hour_in
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import rows, to_json, whole
 from tpu_studio.workflow.cloudruns.bill import Part, total
-from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.cloudruns.machine import Machine
+from tpu_studio.workflow.cloudruns.state import State
 
 FORMAT = 1
 

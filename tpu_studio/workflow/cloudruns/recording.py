@@ -17,11 +17,12 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunErro
 from tpu_studio.wire.events import event, from_record
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen
 from tpu_studio.workflow.cloudruns.recovering import STOPS_LEFT
 from tpu_studio.workflow.cloudruns.rhythm import Rhythm
-from tpu_studio.workflow.cloudruns.state import Machine, State, apply, fold
+from tpu_studio.workflow.cloudruns.state import State, apply, fold
 from tpu_studio.workflow.cloudruns.usage import Usage
 from tpu_studio.workflow.ports import Journal
 

@@ -7,8 +7,9 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.workflow.cloudruns import decide
 from tpu_studio.workflow.cloudruns.decide import Action
 from tpu_studio.workflow.cloudruns.gate import Show
+from tpu_studio.workflow.cloudruns.machine import Guard
 from tpu_studio.workflow.cloudruns.recording import Watched
-from tpu_studio.workflow.cloudruns.state import Guard, State
+from tpu_studio.workflow.cloudruns.state import State
 
 
 def problem_of(run: Watched) -> StudioError | None:

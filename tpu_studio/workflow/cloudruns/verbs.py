@@ -21,12 +21,13 @@ from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk, trash
 from tpu_studio.workflow.cloudruns import asking, believed
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.plans import put
 from tpu_studio.workflow.cloudruns.ports import CloudSide
 from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S
-from tpu_studio.workflow.cloudruns.state import TAKEN_OVER, Machine, State
+from tpu_studio.workflow.cloudruns.state import TAKEN_OVER, State
 from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Journal

@@ -7,8 +7,9 @@ import pytest
 from tests.fakes.skies import RATE, cloud_plan
 from tpu_studio.wire.limits import Limits
 from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.ports import Ref
-from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.cloudruns.state import State
 
 NOW = 1_000_000.0
 MACHINE = Machine(Ref("ts-x-a1-t1", "us-west4-a"), 1, 1, created=NOW, asked=NOW)

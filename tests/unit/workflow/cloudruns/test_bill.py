@@ -18,8 +18,9 @@ from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.runfolder import ledger_file
 from tpu_studio.workflow.cloudruns import asking, bill
 from tpu_studio.workflow.cloudruns.bill import Part, Used, chips_of, parts_of, total
+from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.ports import Ref, Stored
-from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.cloudruns.state import State
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, Usage, usage_of
 
 LOAN = Loan(("us-west4-a",), "on-demand", 1, compute=False, bucket_region="us-west4")

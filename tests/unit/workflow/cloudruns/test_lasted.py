@@ -16,8 +16,9 @@ from tpu_studio.wire.events import Event, from_record
 from tpu_studio.wire.limits import Limits
 from tpu_studio.workflow.cloudruns.asking import left_s
 from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, Signs, Until, counted, until
+from tpu_studio.workflow.cloudruns.machine import Guard, Machine
 from tpu_studio.workflow.cloudruns.ports import Deletion, Ref
-from tpu_studio.workflow.cloudruns.state import Guard, Machine, fold
+from tpu_studio.workflow.cloudruns.state import fold
 
 T = 1_800_000_000.0
 END = from_record({"t": T + 600, "kind": "end", "status": "finished", "reason": "completed"})

@@ -20,8 +20,9 @@ from tpu_studio.workflow.bringing import bring
 from tpu_studio.workflow.cloudruns import driver as drivers
 from tpu_studio.workflow.cloudruns import mirror
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.machine import Guard
 from tpu_studio.workflow.cloudruns.mirror import Words
-from tpu_studio.workflow.cloudruns.state import LONGEST_LOAN_S, Guard
+from tpu_studio.workflow.cloudruns.state import LONGEST_LOAN_S
 from tpu_studio.workflow.cloudruns.steward import Steward
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 
