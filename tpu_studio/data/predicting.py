@@ -101,13 +101,15 @@ def example_shape(description: Description) -> tuple[int, ...]:
             return (int(description["sequence_length"]),)
 
 
-def check_shape(card: Mapping[str, Any], takes: Sequence[int | None], path: Path) -> None:
-    """What the *card* at *path* says of an example's size is what the model *takes* (None: any size): anybody may have
-    written it, and an example is made as large as it says. Raises RunError ``result-unreadable``."""
+def check_shape(card: Mapping[str, Any], takes: Sequence[int | None] | None, path: Path) -> None:
+    """What the *card* at *path* says of an example's size is what the model *takes* (None: any size, or it does not
+    say): anybody may have written it, and an example is made as large as it says. Raises RunError
+    ``result-unreadable``."""
     try:
         claimed, made = tuple(card["input"]["shape"][1:]), example_shape(card["data"])
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise RunError("result-unreadable", path=str(path), raw=f"its shapes are none: {error}") from error
+    takes = (None,) * len(made) if takes is None else takes
     fits = claimed == made and len(takes) == len(made) and math.prod(made) <= _MOST_NUMBERS
     if not fits or any(one not in (None, other) for one, other in zip(takes, made, strict=True)):
         told = f"the model takes {tuple(takes)}, and the card speaks of {claimed} and {made}"

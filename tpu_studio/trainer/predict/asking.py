@@ -40,7 +40,8 @@ class Asked:
         if self.reads_text:
             tokens.of_description(self._data)  # a tokenizer of another model is told before the first question
         self._model = loading.load(result, consent=consent)
-        predicting.check_shape(card, self._model.inputs[0].shape[1:], result / files.CARD)
+        inputs = getattr(self._model, "inputs", None)  # a subclass of a person's own has none
+        predicting.check_shape(card, inputs[0].shape[1:] if inputs else None, result / files.CARD)
         self._run = running().compiled(self._model)
 
     def answer(self, items: Sequence[Any], at_once: int = 1) -> list[Answer]:
