@@ -44,24 +44,25 @@ def workers_of(plan: Plan) -> int:
 
 def lease_s(limits: Limits, state: State, now: float) -> float:
     """What is left of the time limit for this attempt."""
-    return max(60.0, float(limits.hours or 1.0) * 3600.0 - state.limited_s(now))
+    return max(60.0, time_left_s(limits, state, now))
 
 
-def stay_s(limits: Limits, used_s: float) -> float:
-    """How long a machine may stay after *used_s* of earlier ones: what is left of the time or of the money."""
-    left = float(limits.hours or 1.0) * 3600.0
-    if limits.money_usd is not None and limits.usd_per_hour:
-        left = min(left, max(0.0, limits.money_usd - limits.reserved_usd) / limits.usd_per_hour * 3600.0)
-    return max(60.0, left - used_s)
+def stay_s(limits: Limits, state: State, now: float) -> float:
+    """How long the next machine may stay after those of *state*: what is left of the time or of the money."""
+    return max(60.0, min(time_left_s(limits, state, now), money_left_s(limits, state, now)))
 
 
-def left_s(limits: Limits, used_s: float) -> float:
-    """What is left of time and money after *used_s*, in seconds; infinity where neither is limited."""
-    by_time = math.inf if limits.hours is None else limits.hours * 3600.0
-    by_money = math.inf
-    if limits.money_usd is not None and limits.usd_per_hour:
-        by_money = max(0.0, limits.money_usd - limits.reserved_usd) / limits.usd_per_hour * 3600.0
-    return max(0.0, min(by_time, by_money) - used_s)
+def time_left_s(limits: Limits, state: State, now: float) -> float:
+    """Of the limit of time, seconds; a run without one is given an hour."""
+    return max(0.0, float(limits.hours or 1.0) * 3600.0 - state.limited_s(now))
+
+
+def money_left_s(limits: Limits, state: State, now: float) -> float:
+    """Of rent, what the limit of money pays for yet; infinity where there is none, or no price is known."""
+    if limits.money_usd is None or not limits.usd_per_hour:
+        return math.inf
+    whole_s = max(0.0, limits.money_usd - limits.reserved_usd) / limits.usd_per_hour * 3600.0
+    return max(0.0, whole_s - state.limited_money_s(now))
 
 
 def _run_s(wanted: float, tier: str) -> float:
@@ -81,13 +82,12 @@ def before_times(now: float, state: State, rules: Rules, limits: Limits) -> list
 def lease_times(machine: Machine, state: State, limits: Limits, now: float) -> list[float]:
     """Deadlines at the true end of the lease, by time or by money, + margin, and those after it."""
     began = machine.created if machine.created is not None else now
-    used_s = sum(one.limited_s(began) for one in state.machines if one.ref.name != machine.ref.name)
-    return times(max(began + stay_s(limits, used_s), now) + MARGIN_S)
+    return times(max(began + stay_s(limits, state.without(machine), began), now) + MARGIN_S)
 
 
 def bare_deadline(now: float, state: State, rules: Rules, limits: Limits) -> float:
     waiting = max(0.0, rules.wait_s - max(0.0, now - state.since)) if state.since else rules.wait_s
-    return now + waiting + rules.boot_s + stay_s(limits, state.limited_s(now))
+    return now + waiting + rules.boot_s + stay_s(limits, state, now)
 
 
 PIECES = ("bundle", "data", "environment", "guardian_sha256", "installer", "runtime", "trust_code")
@@ -181,7 +181,7 @@ def wanted(
         runtime=str((state.pieces or {}).get("runtime") or catalogue().image(slice_.generation, plan.framework)),
         tier=tier,
         valid_for_s=max(60.0, rules.wait_s - max(0.0, now - state.since)),
-        run_s=_run_s(stay_s(limits, state.limited_s(now)) + rules.boot_s, tier) if own_stop else None,
+        run_s=_run_s(stay_s(limits, state, now) + rules.boot_s, tier) if own_stop else None,
         metadata=metadata,
         labels=labels_of(plan.run, install),
         service_account=side.runner,

@@ -60,7 +60,9 @@ class Closing:
         if created is not None:
             unlooked_s = _unlooked_s(run, machine, signs.deletion, ended.most, rules, limits)
             counted_s, first = _counted_s(run, known, guard, signs, ended, first, unlooked_s)
-        counted_s = min(counted_s, _left_s(run, machine, limits))
+        others, now = run.state.without(machine), run.side.clock.now()  # what was left, and a second more
+        left = [asking.time_left_s(limits, others, now) + 1.0, asking.money_left_s(limits, others, now) + 1.0]
+        by_time, by_money = (round(min(counted_s, most), 3) or None for most in left)
         self._records.say(
             run,
             "deleted",
@@ -72,7 +74,8 @@ class Closing:
             billed_until=ended.likely,
             billed_least=ended.least,
             billed_most=ended.most,
-            counted_s=round(counted_s, 3) if counted_s > 0.0 else None,
+            counted_s=by_time,
+            counted_money_s=by_money,
             spoke=guard.first or None,
             first=first,
         )
@@ -89,10 +92,12 @@ class Closing:
     def _tell_counted(self, run: Watched, name: str, limits: Limits) -> None:
         """Once it is gone: what counts of it towards the limits beyond the bill, where that is more than moments."""
         machine, now = run.state.of(name), run.side.clock.now()
-        more_s = machine.limited_s(now) - machine.billed_s(now) if machine is not None and machine.created else 0.0
-        if more_s >= TOLD_S:
-            rate = limits.usd_per_hour
-            cost = {} if rate is None else {"unseen_usd": round(more_s / 3600.0 * rate, 6)}
+        if machine is None or machine.created is None:
+            return
+        more_s, rate = machine.limited_s(now) - machine.billed_s(now), limits.usd_per_hour
+        paid_s = machine.limited_money_s(now) - machine.billed_s(now)
+        if max(more_s, paid_s) >= TOLD_S:
+            cost = {} if rate is None else {"unseen_usd": round(paid_s / 3600.0 * rate, 6)}
             facts = {"name": name, "unseen_s": round(more_s), **cost}
             self._records.say(run, "notice", id="counts-unseen", level="warning", facts=facts)
 
@@ -297,10 +302,9 @@ def _own_end(run: Watched, machine: Machine, guard: Guard, rules: Rules, limits:
     """See `Signs.own_end`: what was asked for with the machine, from its first word or, unheard, from its creation."""
     if machine.created is None or not (machine.ref.alpha or machine.ref.backend == "compute"):
         return 0.0
-    others = tuple(one for one in run.state.machines if one.ref != machine.ref)
-    used_s = replace(run.state, machines=others).limited_s(machine.created)
     began = max(machine.created, guard.first, machine.ready or 0.0)
-    return began + asking.stay_s(limits, used_s) + rules.boot_s + THERE_S
+    stay_s = asking.stay_s(limits, run.state.without(machine), machine.created)
+    return began + stay_s + rules.boot_s + THERE_S
 
 
 def _counted_s(
@@ -316,14 +320,6 @@ def _counted_s(
     if machine.ready is None and (own or (guard.end is None and not machine.taken_back)):
         seconds, first = max(seconds, unlooked_s), min(first or created, ended.most - unlooked_s)
     return seconds, first
-
-
-def _left_s(run: Watched, machine: Machine, limits: Limits) -> float:
-    """What the run's limits had left for *machine*: what nobody saw of it may have used that up, and a second more. It
-    may have cost more than that, which the range of the bill shows; a higher limit shall go on from the limit."""
-    now = run.side.clock.now()
-    others = tuple(one for one in run.state.machines if one.ref != machine.ref)
-    return asking.left_s(limits, replace(run.state, machines=others).limited_s(now)) + 1.0
 
 
 def _unlooked_s(
@@ -381,9 +377,10 @@ def _counted_unseen(run: Watched) -> dict[str, float]:
     """What counts towards the limits beyond the bill, for it may have been charged while nobody looked: dollars, or
     seconds where no price is known; nothing where it is next to nothing."""
     now, rate = run.side.clock.now(), believed.limits(run.folder, run.plan).usd_per_hour
-    seconds = run.state.limited_s(now) - run.state.used_s(now)
     if rate is None:
+        seconds = run.state.limited_s(now) - run.state.used_s(now)
         return {"unseen_s": round(seconds)} if seconds >= SEEN_ENOUGH_S else {}
+    seconds = run.state.limited_money_s(now) - run.state.used_s(now)
     usd = seconds / 3600.0 * rate
     return {"unseen_usd": round(usd, 6)} if seconds >= SEEN_ENOUGH_S and usd >= 0.01 else {}
 

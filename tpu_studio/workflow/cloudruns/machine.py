@@ -28,7 +28,8 @@ class Machine:
         gone: GET by name has proved it absent.
         billed_until: When it was really gone, as far as that can be told: a desktop that comes back proves it late.
         billed_least, billed_most: What that moment lies between, where no record of the cloud's tells it.
-        counted_s: Seconds that count towards the limits at least, once it is gone: it may have been charged unseen.
+        counted_s, counted_money_s: Seconds that count at least towards the limit of time, and that of money, once it is
+            gone: it may have been charged unseen.
         taken_back: Google itself says that it took the machine back.
         waited: When a look found it still waiting, at most minutes ago: until then there was nothing to be charged for.
         coming: When a look first saw it PROVISIONING without a node yet: that may be charged (`provisioning-free`).
@@ -65,6 +66,7 @@ class Machine:
     billed_least: float | None = None
     billed_most: float | None = None
     counted_s: float = 0.0
+    counted_money_s: float = 0.0
     taken_back: bool = False
     first: float | None = None
     waited: float = 0.0
@@ -92,8 +94,12 @@ class Machine:
         return self._charged_s(until)
 
     def limited_s(self, now: float) -> float:
-        """Seconds that count towards the limits: those that are charged, or may have been while nobody looked."""
+        """Seconds that count towards the limit of time: charged, or perhaps charged while nobody looked."""
         return max(self.billed_s(now), self.counted_s)
+
+    def limited_money_s(self, now: float) -> float:
+        """The same of the limit of money, whose price is for both the run's."""
+        return max(self.billed_s(now), self.counted_money_s)
 
     def billed_between_s(self, now: float) -> tuple[float, float]:
         """Seconds that are charged at least and at most, whichever way Google counts (docs/live-checks.md)."""

@@ -8,7 +8,7 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
     opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   still-waiting {name}
     leaving {name, why, facts}
     deleted {name, proof, made, created, billed_until, billed_least, billed_most,
-    counted_s}   stops-removed {name, left}
+    counted_s, counted_money_s}   stops-removed {name, left}
     attempt-over {attempt, reason}   again {attempt, extensions}   taken-over {}   settled {}
     gate {region, backend, answer (shown | proving | proved | refused), queue, runner, accounts, tasks, control,
          codes}
@@ -79,6 +79,9 @@ class State:
     def of(self, name: str) -> Machine | None:
         return next((one for one in self.machines if one.ref.name == name), None)
 
+    def without(self, machine: Machine) -> State:
+        return replace(self, machines=tuple(one for one in self.machines if one.ref.name != machine.ref.name))
+
     @property
     def tried(self) -> tuple[Machine, ...]:
         """Of this attempt, oldest first."""
@@ -101,11 +104,15 @@ class State:
         return sum(one.billed_s(now) for one in self.machines)
 
     def limited_s(self, now: float) -> float:
-        """Of all machines: what is left of the limits begins here."""
+        """Of all machines: what is left of the limit of time begins here."""
         return sum(one.limited_s(now) for one in self.machines)
 
+    def limited_money_s(self, now: float) -> float:
+        """Of all machines: what is left of the limit of money begins here."""
+        return sum(one.limited_money_s(now) for one in self.machines)
+
     def limited_usd(self, usd_per_hour: float | None, now: float) -> float:
-        return self.limited_s(now) / 3600.0 * (usd_per_hour or 0.0)
+        return self.limited_money_s(now) / 3600.0 * (usd_per_hour or 0.0)
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
@@ -282,6 +289,7 @@ def _deleted(state: State, event: Event, grown: _Grown) -> State:
             billed_least=_time(event.get("billed_least")),
             billed_most=_time(event.get("billed_most")),
             counted_s=_time(event.get("counted_s")) or 0.0,
+            counted_money_s=_time(event.get("counted_money_s")) or 0.0,
             spoke=_time(event.get("spoke")),
             first=_time(event.get("first")) or known.first,
         )

@@ -160,7 +160,7 @@ class CloudVerbs:
             rented=True,
             usd_per_hour=limits.usd_per_hour,
             start_s=start_s(plan.place),
-            unwatched=state.limited_s(ended) > state.used_s(ended) + SEEN_ENOUGH_S,
+            unwatched=max(state.limited_s(ended), state.limited_money_s(ended)) > state.used_s(ended) + SEEN_ENOUGH_S,
         )
 
     def take_over(self, plan: Plan, run: str, *, bucket: str = "", offer: Offer | None = None) -> Path:

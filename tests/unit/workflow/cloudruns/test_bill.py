@@ -101,9 +101,10 @@ def test_a_machine_is_charged_at_the_price_of_where_it_was_and_the_cap_at_the_de
 def test_the_stops_from_outside_and_the_platform_leave_what_is_reserved_out_of_the_cap():
     # (5.00 - 0.20 - 0.10 x h) / 2 = h: 2.2857 h
     limits = Limits(hours=10.0, money_usd=5.0, usd_per_hour=2.0, reserve=Reserve(0.2, 0.1))
-    assert asking.stay_s(limits, 0.0) == pytest.approx(4.8 / 2.1 * 3600.0)
-    assert limits.usd(asking.stay_s(limits, 0.0)) == pytest.approx(5.0)
-    assert asking.stay_s(limits, 3600.0) == pytest.approx(4.8 / 2.1 * 3600.0 - 3600.0)
+    assert asking.stay_s(limits, State(), 0.0) == pytest.approx(4.8 / 2.1 * 3600.0)
+    assert limits.usd(asking.stay_s(limits, State(), 0.0)) == pytest.approx(5.0)
+    hour = Machine(Ref("ts-x-a1-t1", "us-central1-a", "tpu"), 1, 1, created=1000.0, gone=4600.0, billed_until=4600.0)
+    assert asking.stay_s(limits, State(machines=(hour,)), 5000.0) == pytest.approx(4.8 / 2.1 * 3600.0 - 3600.0)
 
 
 class Box:

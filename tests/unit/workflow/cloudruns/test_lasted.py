@@ -14,11 +14,11 @@ from tests.unit.workflow.cloudruns.test_mended import receipt
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.events import Event, from_record
 from tpu_studio.wire.limits import Limits
-from tpu_studio.workflow.cloudruns.asking import left_s
+from tpu_studio.workflow.cloudruns.asking import money_left_s, stay_s, time_left_s
 from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, Signs, Until, counted, until
 from tpu_studio.workflow.cloudruns.machine import Guard, Machine
 from tpu_studio.workflow.cloudruns.ports import Deletion, Ref
-from tpu_studio.workflow.cloudruns.state import fold
+from tpu_studio.workflow.cloudruns.state import State, fold
 
 T = 1_800_000_000.0
 END = from_record({"t": T + 600, "kind": "end", "status": "finished", "reason": "completed"})
@@ -302,9 +302,13 @@ def test_a_machine_that_was_there_after_it_said_to_be_taken_back_is_counted_unti
     assert told(guard=warned, alive=T + 3600, deletion=Deletion(T + 3690, T + 3695)).most >= T + 3695
 
 
-def test_what_is_left_of_the_limits_is_that_of_the_nearer_one_and_without_end_where_there_is_none() -> None:
-    assert left_s(Limits(), 5.0) == math.inf
-    assert left_s(Limits(hours=2.0), 200.0) == 7000.0
-    assert left_s(Limits(usd_per_hour=2.0, money_usd=40.0), 3600.0) == 19 * 3600.0  # a run of many hours by money alone
-    assert left_s(Limits(hours=2.0, usd_per_hour=2.0, money_usd=1.0), 0.0) == 1800.0
-    assert left_s(Limits(hours=2.0), 1e6) == 0.0
+def test_what_nobody_saw_counts_for_time_and_money_each_by_its_own_limit() -> None:
+    seen = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60, gone=T + 100, billed_until=T + 100)
+    state = State(machines=(replace(seen, counted_s=7201.0, counted_money_s=30_000.0),))
+    assert (state.used_s(T + 200), state.limited_s(T + 200), state.limited_money_s(T + 200)) == (100, 7201, 30_000)
+    assert state.limited_usd(12.0, T + 200) == 100.0
+    both = Limits(hours=4.0, usd_per_hour=12.0, money_usd=150.0)
+    assert (time_left_s(both, state, T + 200), money_left_s(both, state, T + 200)) == (7199.0, 15_000.0)
+    assert stay_s(both, state, T + 200) == 7199.0 and stay_s(both, state.without(seen), T + 200) == 4 * 3600.0
+    assert money_left_s(replace(both, money_usd=None), state, T + 200) == math.inf
+    assert stay_s(replace(both, money_usd=1.0), state, T + 200) == 60.0
