@@ -34,7 +34,7 @@ ENTRIES_AT_MOST = 50_000
 RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 64_000_000
 RESULT = "result"
 _LONGEST_PART = 255  # bytes, of a name in any file system
-_COPIES_KEPT = 2
+_OF_SYSTEMS = ("thumbs.db", "desktop.ini")
 _SPARE = 64 << 20
 _CHUNK = 1 << 20
 
@@ -242,9 +242,17 @@ def keeps_result(folder: Path, brought: Path) -> bool:
     place: so it is also where taking it in was interrupted before."""
     if has_result(folder) and not has_result(brought):
         return last_word(folder) is None
-    return all(
-        _is_same(path, brought / path.relative_to(folder)) for path in (folder / RESULT).rglob("*") if path.is_file()
-    )
+    return all(_is_same(path, brought / path.relative_to(folder)) for path in _ours(folder / RESULT, folder))
+
+
+def _ours(part: Path, folder: Path) -> list[Path]:
+    """Files that the program writes, in *part* of the run at *folder*; not what systems and people put beside them."""
+    files = [path for path in part.rglob("*") if path.is_file()]
+    return [path for path in files if not _is_stray(path.relative_to(folder).as_posix())]
+
+
+def _is_stray(name: str) -> bool:
+    return _is_hidden(name) or PurePosixPath(name).name.lower() in _OF_SYSTEMS
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -252,30 +260,23 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def take(folder: Path, brought: Path) -> None:
-    """Move what was *brought* into the run at *folder*. Desktops' events there stay, a result where none is brought,
-    and its newest copies as they are: whoever made the zip can say of one that it is a later one. Raises OSError."""
-    here, there = _copies(folder), _copies(brought)
-    kept = {f"checkpoints/{name}" for name in here[-_COPIES_KEPT:]}
-    files = [
-        path
-        for path in brought.rglob("*")
-        if path.is_file() and path.parent.relative_to(brought).as_posix() not in kept
-    ]
+    """Move what was *brought* into the run at *folder*. What it replaces of the result goes; desktops' events there
+    stay, a result where none is brought, and every whole copy of the model: whoever made the zip can say of one that it
+    is a later one. Of a copy COMMITTED comes last, and of all the events. Raises OSError."""
+    whole = {f"checkpoints/{name}" for name in _copies(folder)}
+    files = [path for path in brought.rglob("*") if path.is_file()]
     names = {path.relative_to(brought).as_posix() for path in files}
-    replaced = ["claims"]
-    replaced += ["checkpoints"] if there and (not here or int(there[-1]) >= int(here[-1])) else []
-    replaced += [RESULT] if has_result(brought) else []
-    for part in replaced:
-        for old in (folder / part).rglob("*"):
-            of_kept = old.parent.relative_to(folder).as_posix() in kept
-            if old.is_file() and not of_kept and old.relative_to(folder).as_posix() not in names:
+    for part in ["claims", *([RESULT] if has_result(brought) else [])]:
+        for old in _ours(folder / part, folder):
+            if old.relative_to(folder).as_posix() not in names:
                 old.unlink()
     for name, old in _events(folder).items():
         if f"events/{name}" not in names:
             old.unlink()
-    for path in sorted(files, key=lambda path: path.parent.name == "events"):
+    for path in sorted(files, key=lambda path: (path.parent.name == "events", path.name == COMMITTED)):
         target = path.relative_to(brought)
-        if target.as_posix() == PLAN or target.name.startswith("desk-"):
+        is_here = target.parent.as_posix() in whole and (folder / target).is_file()
+        if target.as_posix() == PLAN or target.name.startswith("desk-") or is_here:
             continue
         (folder / target).parent.mkdir(parents=True, exist_ok=True)
         os.replace(path, folder / target)

@@ -425,6 +425,43 @@ def test_a_zip_of_a_run_that_goes_on_after_an_interruption_is_taken_with_the_mod
     assert (studio.runs.folder(run) / "checkpoints/00000080/COMMITTED").is_file()
 
 
+def test_what_was_taken_in_by_half_comes_whole_with_the_same_zip(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = studio.runs.launch(COLAB, notebook=True)
+    copy = {f"checkpoints/00000050/{name}": b"x" for name in ("COMMITTED", "a.safetensors", "z.json")}
+    files = {PLAN: (studio.runs.folder(run) / PLAN).read_bytes(), "events/a0001-w000.jsonl": _lines(1, 100), **copy}
+    path = _zip(tmp_path / "1.zip", run, files)
+    move, moved = os.replace, list[str]()
+
+    def dies(source: str | Path, target: str | Path) -> None:
+        if "checkpoints" in str(target) and len(moved) == 1:
+            raise KeyboardInterrupt
+        moved.extend([str(target)] if "checkpoints" in str(target) else [])
+        move(source, target)
+
+    monkeypatch.setattr(zips.os, "replace", dies)
+    with pytest.raises(KeyboardInterrupt):
+        studio.runs.import_folder(path)
+    monkeypatch.setattr(zips.os, "replace", move)
+    studio.runs.import_folder(path)
+    assert all((studio.runs.folder(run) / name).is_file() for name in copy)
+
+
+def test_what_a_system_puts_beside_a_result_makes_no_other_course_of_a_run(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(COLAB, notebook=True)
+    first = _lines(1, 50, end="stopped-by-user")
+    studio.runs.import_folder(_of(studio, run, tmp_path / "1.zip", events=first))
+    model = {path.relative_to(studio.runs.folder(run)).as_posix(): path.read_bytes() for path in _results(studio, run)}
+    for stray in (".DS_Store", "Thumbs.db"):
+        (studio.runs.folder(run) / "result" / stray).write_bytes(b"x")
+    second = encode(event("again", t=2e9 + 9, attempt=2)) + _lines(51, 80, attempt=2, t=2e9 + 10)
+    files = {PLAN: (studio.runs.folder(run) / PLAN).read_bytes(), **model, "events/a0001-w000.jsonl": first}
+    brought = studio.runs.import_folder(_zip(tmp_path / "2.zip", run, {**files, "events/a0002-w000.jsonl": second}))
+    assert not brought.replaced
+    assert (studio.runs.folder(run) / "result" / ".DS_Store").is_file()
+
+
 def _results(studio: Studio, run: str) -> list[Path]:
     return [path for path in (studio.runs.folder(run) / "result").rglob("*") if path.is_file()]
 
@@ -457,9 +494,12 @@ def test_no_end_of_a_stranger_s_takes_a_model_or_a_copy_away(studio: Studio, tmp
     files |= {} if copies else {"result/model.json": b"{}"}
     studio.runs.import_folder(_zip(tmp_path / "1.zip", run, files))
     if copies:  # it waits: a line more, and copies that say to be the later ones, the same step among them
-        again = {**frozen, **forged, **dict.fromkeys(copy, b"garbage")}
         more = going + encode(event("log", t=2e9 + 5, text="."))
-        studio.runs.import_folder(_zip(tmp_path / "2.zip", run, {**again, "events/a0001-w000.jsonl": more}))
+        for step in (99999999, 99999998, 99999997):  # one zip after another
+            forged |= {f"checkpoints/{step}/{name}": b"garbage" for name in ("COMMITTED", "state.safetensors")}
+            more += encode(event("log", t=2e9 + 6, text="."))
+            files = {**frozen, **forged, **dict.fromkeys(copy, b"garbage"), "events/a0001-w000.jsonl": more}
+            studio.runs.import_folder(_zip(tmp_path / f"{step}.zip", run, files))
     else:
         end = {"status": "failed", "reason": "trainer-crashed", "steps": 0, "final": {}, "facts": {}}
         second = {"events/a0002-w000.jsonl": encode(event("end", t=2e9 + 9, attempt=2, **end)), "result/x.txt": b"x"}

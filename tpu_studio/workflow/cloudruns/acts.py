@@ -144,6 +144,9 @@ class Acts:
             case decide.Leave(machine, why, facts):
                 self._records.say(run, "leaving", name=machine.ref.name, why=why, facts=dict(facts))
             case decide.Delete(machine):
+                look = run.looks.get(machine.ref.name)
+                if look is not None and look[0] is not None and (_waits(look[0]) or _waited_in_vain(machine, look[0])):
+                    self._records.say(run, "still-waiting", name=machine.ref.name, zone=machine.ref.zone)
                 return self._delete(run, machine, rules, limits)
             case decide.Gone(machine):
                 self._closing.gone(run, machine, rules, limits)
@@ -177,7 +180,7 @@ class Acts:
 
     def _note_look(self, run: Watched, machine: Machine, cloud: MachineSeen | None, now: float) -> None:
         """Also into the records, that it waits: the next process may find it gone, and was not there."""
-        waits = cloud is not None and _waits(cloud)
+        waits = cloud is not None and (_waits(cloud) or _waited_in_vain(machine, cloud))
         note_look(run, machine, now, waits=waits)
         if waits and now - max(machine.asked or now, machine.waited) >= WAITS_EVERY_S:
             self._records.say(run, "still-waiting", name=machine.ref.name, zone=machine.ref.zone)
@@ -463,6 +466,14 @@ class Acts:
 def _kind(task: str, name: str) -> str:
     """b or l: ``<name>-<kind>-<n>-<deadline>``."""
     return task.rpartition("/")[2].removeprefix(f"{name}-")[:1]
+
+
+def _waited_in_vain(machine: Machine, cloud: MachineSeen) -> bool:
+    """Google gave it up before there was a machine: one that was there is suspended, or gone, and not failed for want
+    of one."""
+    never = machine.ready is None and machine.created is None and machine.coming is None and cloud.created is None
+    refusals = (*decide.ELSEWHERE, *decide.AGAIN, "timed-out")
+    return never and cloud.state == "failed" and cloud.error is not None and cloud.error[0] in refusals
 
 
 def _waits(cloud: MachineSeen) -> bool:

@@ -57,6 +57,8 @@ class Closing:
         signs = self._signs(run, known, guard, deletion, rules, limits)
         ended = until(known, guard, signs)
         counted_s = self._tell_unseen(run, known, deletion, rules, limits)
+        if machine.waited_to_its_end and run.plan.job.model.file is None:  # else code there may have undone it
+            counted_s = min(counted_s, TOLD_S)
         if created is not None:
             unlooked_s = _unlooked_s(run, machine, signs.deletion, ended.most, rules, limits)
             counted_s, first = _counted_s(run, known, guard, signs, ended, first, unlooked_s)
@@ -314,9 +316,9 @@ def _counted_s(
 
     When it was made it says itself where no look saw it ready: it may have been there for all of *unlooked_s*.
     """
-    has_stops, own = not run.state.waived(run.plan.limits), run.plan.job.model.file is not None
+    own = run.plan.job.model.file is not None
     created = machine.created or 0.0
-    seconds = counted(machine, guard, signs, ended, has_stops=has_stops, runs_own_code=own) - created
+    seconds = counted(machine, guard, signs, ended, runs_own_code=own) - created
     if machine.ready is None and (own or (guard.end is None and not machine.taken_back)):
         seconds, first = max(seconds, unlooked_s), min(first or created, ended.most - unlooked_s)
     return seconds, first

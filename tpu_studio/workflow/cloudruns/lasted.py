@@ -70,6 +70,8 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
         taken = min(most, (guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
         likely = max(taken, min(most, signs.alive))  # the machine says when; that it was there later counts more
         there = min(one for one in absent[:2] if one is not None)
+        if signs.has_stops:
+            there = min(there, max(likely, signs.first_stop() + STOPS_TAKE_S))
         return _between(began, min(last, taken), likely, max(there, likely))
     if deletion is not None and (seen_gone is None or seen_gone > deletion.asked):
         known = last >= deletion.asked - THERE_S
@@ -87,19 +89,17 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
     return _between(began, last, stopped, max(stopped, min(most, signs.own_end)))
 
 
-def counted(
-    machine: Machine, guard: Guard, signs: Signs, ended: Until, *, has_stops: bool, runs_own_code: bool
-) -> float:
+def counted(machine: Machine, guard: Guard, signs: Signs, ended: Until, *, runs_own_code: bool) -> float:
     """Until when its time counts towards the limits, in seconds since 1970: as long as it may have been charged.
 
     What may be rented after it must not go by the word of a machine that nobody watched: where *runs_own_code* of the
-    person's, it may have said its end, or that the cloud takes it back, long before. No stop from outside (*has_stops*)
-    lets one stay.
+    person's, it may have said its end, or that the cloud takes it back, long before. No stop from outside lets
+    one stay.
     """
     if not runs_own_code and (guard.end is not None or machine.taken_back):
         return ended.likely
     gone = min(ended.most, machine.node_gone or ended.most)
-    return max(ended.likely, min(gone, signs.first_stop() + STOPS_TAKE_S) if has_stops else gone)
+    return max(ended.likely, min(gone, signs.first_stop() + STOPS_TAKE_S) if signs.has_stops else gone)
 
 
 def _between(began: float, last: float, likely: float, most: float) -> Until:

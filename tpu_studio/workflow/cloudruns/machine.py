@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from tpu_studio.wire.events import Event
 from tpu_studio.workflow.cloudruns.ports import Ref
 
+DELETED_S = 120.0  # between the look that found it waiting and the deletion that followed
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -83,6 +85,12 @@ class Machine:
     @property
     def refusal_facts(self) -> Mapping[str, object]:
         return self.facts if self.error else self.leaving_facts
+
+    @property
+    def waited_to_its_end(self) -> bool:
+        """It waited when its deletion was asked for, and that was taken: Google makes no machine of it any more."""
+        never = self.ready is None and self.created is None and not self.delete_failed
+        return never and self.delete_asked is not None and 0.0 <= self.delete_asked - self.waited < DELETED_S
 
     @property
     def maybe_there(self) -> bool:

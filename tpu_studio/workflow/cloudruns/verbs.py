@@ -65,7 +65,7 @@ class CloudVerbs:
         if self._is_others(owner):
             owner = self._owner_now(folder)
         state = self.driver.state(folder.name) if owner else self.driver.own(folder)
-        if state.end is not None and (state.settled or not self.driver.own(folder).there):  # of the machine's own word
+        if state.end is not None and (state.settled or not (state.there or self.driver.own(folder).there)):
             raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
         self._refuse_taken_over(folder, owner)
         record = {"verb": "stop", "keep": keep, "attempt": state.attempt}

@@ -167,9 +167,9 @@ def test_what_may_follow_a_machine_that_nobody_watched_goes_not_by_its_word() ->
         own: bool = False,
         **machine: Any,
     ) -> float:
-        signs = Signs(now, deletion, 0.0, 0.0, lambda: T + 7200)
+        signs = Signs(now, deletion, 0.0, 0.0, lambda: T + 7200, has_stops=has_stops)
         known = replace(one, **machine)
-        return counted(known, guard, signs, until(known, guard, signs), has_stops=has_stops, runs_own_code=own) - T
+        return counted(known, guard, signs, until(known, guard, signs), runs_own_code=own) - T
 
     assert counts() == 7200 + STOPS_TAKE_S
     assert counts(has_stops=False) >= 90_000
@@ -178,6 +178,13 @@ def test_what_may_follow_a_machine_that_nobody_watched_goes_not_by_its_word() ->
     assert counts(taken_back=True, own=True, node_gone=T + 5000) == 5000  # when it was, a model file may have said
     assert counts(spoke(605, end=END)) < 640
     assert counts(spoke(605, end=END), own=True) == 7200 + STOPS_TAKE_S  # a model file may have said that, too
+
+
+def test_a_taking_back_is_held_to_the_stops_where_there_are_any() -> None:
+    one = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60)
+    guard, signs = spoke(605, preempted=True, warned=T + 600), Signs(T + 90_000.0, None, 0.0, 0.0, lambda: T + 7200)
+    assert until(one, guard, signs).most == pytest.approx(T + 7200 + STOPS_TAKE_S, abs=2)
+    assert until(one, guard, replace(signs, has_stops=False)).most == pytest.approx(T + 90_000, abs=2)
 
 
 def test_an_end_is_held_to_the_stops_where_there_are_any() -> None:

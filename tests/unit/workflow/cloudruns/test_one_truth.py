@@ -437,3 +437,25 @@ def test_a_machine_that_says_to_be_over_and_stays_is_deleted_by_a_stop(desk: Clo
     with pytest.raises(RunError) as caught:
         CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, keep=True)
     assert caught.value.id == "run-is-over"
+
+
+def test_a_stop_is_taken_also_of_a_machine_that_was_asked_for_before_a_take_over(
+    desk: CloudDesk, sky: Sky, tmp_path: Path
+) -> None:
+    trains(desk)
+    home = tmp_path / "two"
+    driver = Driver(home, places={"practice": sky.place()}, journal=(journal := JournalFile(home / "journal.db")))
+    verbs = CloudVerbs(home, driver, journal)
+    verbs.take_over(desk.plan, RUN)
+    (node,) = sky.nodes.values()
+    node.hung = True
+    end = {"status": "failed", "reason": "out-of-memory", "steps": 40, "final": {}, "facts": {}}
+    sky._say(node, event("end", t=sky.now, attempt=1, **end))
+    while driver.state(RUN).end is None:
+        driver.turn(RUN)
+        sky.pass_time(5.0)
+    assert sky.nodes and not driver.own(home / "runs" / RUN).there
+    verbs.stop(home / "runs" / RUN, keep=True)
+    while sky.nodes:
+        sky.pass_time(max(1.0, driver.turn(RUN)))
+    journal.disconnect()

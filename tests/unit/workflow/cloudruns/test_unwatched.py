@@ -342,6 +342,55 @@ def test_what_was_seen_waiting_before_the_program_was_quit_was_not_charged(tmp_p
     desk.die()
 
 
+@pytest.mark.parametrize("records", [True, False], ids=["the cloud tells of deletions", "it does not"])
+def test_what_google_gave_up_while_the_program_was_closed_was_no_machine(tmp_path: Path, records: bool) -> None:
+    """Two zones without room; it stands there still, failed for want of capacity, and without a node."""
+    sky = Sky(steps=40, tells_ends=records, waiting_s=1e9)
+    plan = cloud_plan(zones=("us-west4-a", "us-east5-b"))
+    plan = replace(plan, job=plan.job.with_values({"limits.wait_hours": 24.0}))
+    desk = CloudDesk(tmp_path / "home", sky, plan)
+    assert asked_anew(desk, sky)
+    for _ in range(6):
+        desk.turn()
+    desk.die()
+    sky.pass_time(1800.0)
+    for node in sky.nodes.values():
+        node.state, node.error = "failed", ("no-capacity", {})
+    sky.pass_time(8 * 3600.0)
+    sky.waiting_s = 20.0
+    desk.start()
+    state = desk.until()
+    assert state.end is not None and state.end.get("reason") == "completed"
+    assert "cost-unseen" not in [told.get("id") for told in desk.said("notice")]
+    desk.die()
+
+
+def test_what_waited_when_its_deletion_was_taken_ends_no_run(tmp_path: Path) -> None:
+    """The program is quit in the half minute that Google takes for it, and Google tells of no deletion."""
+    sky = Sky(steps=40, waiting_s=1e9)
+    plan = cloud_plan(zones=("us-west4-a", "us-east5-b"))
+    plan = replace(plan, job=plan.job.with_values({"limits.wait_hours": 12.0}))
+    desk = CloudDesk(tmp_path / "home", sky, plan)
+    remove = sky._remove
+
+    def takes_its_time(name: str) -> None:
+        if name in sky.nodes and sky.nodes[name].state == "waiting":
+            sky.nodes[name].state, sky.nodes[name].since = "leaving", sky.now + 25.0
+        else:
+            remove(name)
+
+    sky._remove = takes_its_time  # type: ignore[method-assign]
+    while not any(node.state == "leaving" for node in sky.nodes.values()):
+        desk.turn()
+    desk.die()
+    sky.pass_time(9 * 3600.0)
+    sky.waiting_s = 20.0
+    desk.start()
+    state = desk.until()
+    assert state.end is not None and state.end.get("reason") == "completed"
+    desk.die()
+
+
 def test_where_no_price_is_known_time_that_nobody_watched_counts_towards_the_limit_of_hours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
