@@ -28,6 +28,7 @@ from tpu_studio.workflow.cloudruns.offer import is_priced, listed
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Progress, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
 from tpu_studio.workflow.cloudruns.rules import Rules
+from tpu_studio.workflow.cloudruns.state import fold
 
 STOPS_TRIES = 4
 RENEW_S = 86_400.0
@@ -127,18 +128,7 @@ class Acts:
             case decide.Accept(machine):
                 self._records.say(run, "intent-closed", id=f"create/{machine.ref.name}", outcome="accepted")
             case decide.Notice(machine, seen):
-                self._records.say(
-                    run,
-                    "cloud",
-                    name=machine.ref.name,
-                    zone=machine.ref.zone,
-                    state=seen.state,
-                    raw=seen.raw,
-                    created=seen.created,
-                    over=seen.over,
-                    # Of Compute Engine it is not told: a machine that switched itself off looks the same.
-                    by_service=seen.by_service and machine.ref.backend == "tpu",
-                )
+                self._say_seen(run, machine, seen)
             case decide.SetLeaseStops(machine):
                 return self._set_lease_stops(run, machine, limits)
             case decide.Leave(machine, why, facts):
@@ -445,7 +435,42 @@ class Acts:
         self._records.end(run, number, "delete", name, "accepted")
         return 0.0
 
+    def _say_seen(self, run: Watched, machine: Machine, seen: MachineSeen) -> None:
+        self._records.say(
+            run,
+            "cloud",
+            name=machine.ref.name,
+            zone=machine.ref.zone,
+            state=seen.state,
+            raw=seen.raw,
+            created=seen.created,
+            over=seen.over,
+            # Of Compute Engine it is not told: a machine that switched itself off looks the same.
+            by_service=seen.by_service and machine.ref.backend == "tpu",
+        )
+
+    def _is_there_after_all(self, run: Watched, machine: Machine) -> bool:
+        """Whether the cloud has a machine that is said to be gone: after a take-over others' records count, too, and
+        whoever writes to the bucket can write some. It is one of the run's again then. Raises what looking raises,
+        where this computer has asked for it: its stops stay until it is known."""
+        if run.whose == self._records.install:
+            return False
+        ours = fold(desk_events(run.folder, self._records.install)).of(machine.ref.name)
+        if ours is not None and not ours.maybe_there:
+            return False
+        try:
+            seen = self._look(run, machine)
+        except CloudRefused:
+            if ours is not None:
+                raise
+            return False
+        if seen is not None:
+            self._say_seen(run, machine, seen)
+        return seen is not None
+
     def _remove_stops(self, run: Watched, machine: Machine) -> float:
+        if self._is_there_after_all(run, machine):
+            return 5.0
         name, left = machine.ref.name, list[str]()
         try:
             standing = list(run.side.stops.of(machine.ref))

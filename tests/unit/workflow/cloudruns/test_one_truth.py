@@ -459,3 +459,33 @@ def test_a_stop_is_taken_also_of_a_machine_that_was_asked_for_before_a_take_over
     while sky.nodes:
         sky.pass_time(max(1.0, driver.turn(RUN)))
     journal.disconnect()
+
+
+def test_after_a_take_over_nobodys_word_takes_the_stops_from_a_machine_that_is_there(
+    desk: CloudDesk, sky: Sky, tmp_path: Path
+) -> None:
+    """Whoever writes to the bucket lays a `deleted` behind the other computer's events; this one is started anew."""
+    trains(desk)
+    desk.turn()
+    home = tmp_path / "two"
+    driver = Driver(home, places={"practice": sky.place()}, journal=(journal := JournalFile(home / "journal.db")))
+    CloudVerbs(home, driver, journal).take_over(desk.plan, RUN)
+
+    for _ in range(5):
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+    machine = driver.state(RUN).machine
+    assert machine is not None
+    name = machine.ref.name
+    others = sorted(one for one in sky.objects if "/events/desk-" in one and desks.install_id(home) not in one)
+    folder = others[-1].rpartition("/")[0]
+    size = sum(len(sky.objects[one][0]) for one in others if one.startswith(f"{folder}/"))
+    told = {"proof": "404", "made": True, "created": machine.created, "billed_until": (machine.created or 0.0) + 5}
+    line = encode(event("deleted", t=sky.now, name=name, zone=machine.ref.zone, **told))
+    journal.disconnect()
+    sky._put(f"{folder}/{size:012d}.jsonl", line)
+    driver = Driver(home, places={"practice": sky.place()}, journal=(journal := JournalFile(home / "journal.db")))
+    for _ in range(30):
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+    assert [one for one, _ in sky.tasks.values() if one == name] or name not in sky.nodes
+    assert len(sky.created_names) == 1
+    journal.disconnect()
