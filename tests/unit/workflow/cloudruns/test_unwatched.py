@@ -297,6 +297,16 @@ def test_an_extension_that_nobody_asked_for_here_asks_for_no_machine(desk: Cloud
     desk.die()
 
 
+def test_a_run_that_was_watched_to_its_end_has_no_time_that_nobody_watched(tmp_path: Path) -> None:
+    """Also where Google tells of no deletion, which is proved a moment after it."""
+    sky = Sky(steps=40)
+    desk = CloudDesk(tmp_path / "home", sky, own_file(cloud_plan()))
+    desk.until()
+    assert not CloudVerbs(desk.home, desk.driver, desk.journal).seen(desk.folder, True, 0.0).unwatched
+    assert "counts-unseen" not in [told.get("id") for told in desk.said("notice")]
+    desk.die()
+
+
 def test_what_counts_unseen_is_told_to_the_next_machine_as_no_cost(tmp_path: Path) -> None:
     """Spot, a model file of one's own, closed for an hour and more in which Google takes it back."""
     sky = Sky(steps=10**7, tells_ends=True)
