@@ -14,12 +14,22 @@ OWN = """import keras
 def build_model(job):
     return keras.Sequential([keras.Input(job.input_shape), keras.layers.Flatten(), keras.layers.Dense(job.outputs)])
 """
+SUBCLASSED = """import keras
+class Mine(keras.Model):  # it does not say how it is made
+    def __init__(self, outputs):
+        super().__init__()
+        self.flat, self.dense = keras.layers.Flatten(), keras.layers.Dense(outputs)
+    def call(self, x, training=None):
+        return self.dense(self.flat(keras.ops.cast(x, "float32")))
+def build_model(job):
+    return Mine(job.outputs)
+"""
 SHOPS = ["shoe,12,red", "hat,7.5,blue", "coat,40,red", "sock,2,green"]
 PROGRAM = Path(__file__).parent / "result" / "program_write.py"
 
 
 def make(folder: Path, backend: str) -> Any:
-    """Runs ``pictures``, ``rows``, ``text`` and ``own`` in *folder*, and what was seen when they were written.
+    """Runs ``pictures``, ``rows``, ``text``, ``own``, ``subclassed`` in *folder*, and what was seen as they were written.
 
     Each had a result of an earlier attempt, with a receipt.
     """
@@ -27,6 +37,9 @@ def make(folder: Path, backend: str) -> Any:
     table.write_text("thing,price,colour\n" + "\n".join(SHOPS * 30) + "\n")
     text.write_text("To be, or not to be, that is the question.\n" * 200)
     own.write_text(OWN)
+    subclassed = folder / "class.py"
+    subclassed.write_text(SUBCLASSED)
+    files = {"own": OWN, "subclassed": SUBCLASSED}
     small = {"layers": 1, "width": 16, "heads": 2}
     trees: dict[str, dict[str, Any]] = {
         "pictures": {"model": {"name": "small-cnn", "options": {"blocks": 2, "width": 4}}, "data": {"kind": "digits"}},
@@ -36,9 +49,10 @@ def make(folder: Path, backend: str) -> Any:
         },
         "text": {"model": {"name": "gpt-nano", "options": small}, "data": {"kind": "text", "path": str(text)}},
         "own": {"model": {"file": str(own)}, "data": {"kind": "digits"}},
+        "subclassed": {"model": {"file": str(subclassed)}, "data": {"kind": "digits"}},
     }
     for name, tree in trees.items():
-        consent = hashlib.sha256(OWN.encode()).hexdigest() if name == "own" else ""
+        consent = hashlib.sha256(files[name].encode()).hexdigest() if name in files else ""
         run = put(folder / name, planned({"name": name, **tree}, consent=consent, epochs=1, framework=backend))
         _events(run)
         (run / "result").mkdir()

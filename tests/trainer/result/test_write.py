@@ -18,7 +18,8 @@ from tests.trainer.in_engine import engine_python, environment
 from tests.trainer.results_of import PROGRAM
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
-KINDS = ["pictures", "rows", "text", "own"]
+OWN_FILE = ("own", "subclassed")
+KINDS = ["pictures", "rows", "text", *OWN_FILE]
 
 
 @pytest.fixture(scope="module", params=["tensorflow", pytest.param("jax", marks=pytest.mark.thorough)])
@@ -29,7 +30,7 @@ def made(request: pytest.FixtureRequest, results: Callable[[str], tuple[Path, An
 @pytest.mark.parametrize("name", KINDS)
 def test_the_result_has_every_format_and_nothing_half_done(made: tuple[Path, Any], name: str) -> None:
     wanted = {"metrics.csv", "model.json", "model.keras", "report.html", "saved_model", "tensorboard", "receipt.json"}
-    assert set(made[1][name]["entries"]) == wanted | ({"own_model.py"} if name == "own" else set())
+    assert set(made[1][name]["entries"]) == wanted | ({"own_model.py"} if name in OWN_FILE else set())
     assert made[1][name]["left_over"] == []
 
 
@@ -47,7 +48,7 @@ def test_the_keras_file_answers_exactly_as_the_model_did(made: tuple[Path, Any],
 def test_a_model_whose_description_is_damaged_is_told_as_that(made: tuple[Path, Any], name: str) -> None:
     brackets, empty, bytes_only = made[1][name]["damaged"]
     assert brackets == bytes_only == "result-unreadable"
-    assert empty == ("loaded" if name == "own" else "result-unreadable")  # one's own is made by its file
+    assert empty == ("loaded" if name in OWN_FILE else "result-unreadable")  # one's own is made by its file
 
 
 @pytest.mark.parametrize("name", KINDS)

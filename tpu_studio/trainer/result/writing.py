@@ -19,9 +19,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from tpu_studio.trainer.frameworks import without_tensorflow
 from tpu_studio.trainer.result import card as cards
-from tpu_studio.trainer.result import files, happenings, points, report, savedmodel, table, tensorboard
+from tpu_studio.trainer.result import files, happenings, points, report, savedmodel, saving, table, tensorboard
 from tpu_studio.wire import metrics, sums
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
@@ -59,8 +58,7 @@ def write(
                 (beside / name).write_bytes(content)
             if tree["own"] is not None:
                 (beside / files.OWN_MODEL).write_bytes(model.own_source)
-            with without_tensorflow():
-                model.save(beside / files.MODEL)
+            saving.save(model, beside / files.MODEL, own=tree["own"] is not None)
             tree[sums.KEY] = sums.of_files(beside, [files.MODEL])
             cards.write_card(beside / files.CARD, tree)
             table.write_csv(beside / files.METRICS, seen)
