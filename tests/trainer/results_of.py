@@ -29,7 +29,7 @@ PROGRAM = Path(__file__).parent / "result" / "program_write.py"
 
 
 def make(folder: Path, backend: str) -> Any:
-    """Runs ``pictures``, ``rows``, ``text``, ``own`` and ``subclassed`` in *folder*, and what was seen of their writing.
+    """Runs ``pictures``, ``rows``, ``text``, ``own`` and ``subclassed`` in *folder*; what was seen of writing them.
 
     Each had a result of an earlier attempt, with a receipt.
     """
