@@ -57,7 +57,7 @@ class Closing:
         signs = self._signs(run, known, guard, deletion, rules, limits)
         ended = until(known, guard, signs)
         counted_s = self._tell_unseen(run, known, deletion, rules, limits)
-        if machine.waited_to_its_end and run.plan.job.model.file is None:  # else code there may have undone it
+        if machine.waited_to_its_end:
             counted_s = min(counted_s, TOLD_S)
         if created is not None:
             unlooked_s = _unlooked_s(run, machine, signs.deletion, ended.most, rules, limits)

@@ -23,6 +23,7 @@ class Machine:
         asked: The create call was announced.
         outcome: Of the create call: "" (open or unclear), accepted, refused.
         unclear: An answer to a create call was lost at some time: stops stay until the very end.
+        delete_taken: Google has taken its deletion, or said so.
         state: What GET by name said last; ``changed``: when that was noticed.
         created: Node createTime: billed from here.
         leaving: Why it is to be deleted, "" while it is wanted.
@@ -63,6 +64,7 @@ class Machine:
     leaving_facts: Mapping[str, object] = field(default_factory=dict)
     delete_asked: float | None = None
     delete_failed: int = 0
+    delete_taken: bool = False
     gone: float | None = None
     billed_until: float | None = None
     billed_least: float | None = None
@@ -88,9 +90,10 @@ class Machine:
 
     @property
     def waited_to_its_end(self) -> bool:
-        """It waited when its deletion was asked for, and that was taken: Google makes no machine of it any more."""
-        never = self.ready is None and self.created is None and not self.delete_failed
-        return never and self.delete_asked is not None and 0.0 <= self.delete_asked - self.waited < DELETED_S
+        """It waited when its deletion was asked for, Google took that, and no look found it being made after all."""
+        never = self.ready is None and self.created is None and self.coming is None
+        taken = self.delete_taken and self.state in ("", "waiting", "leaving")
+        return never and taken and self.delete_asked is not None and 0.0 <= self.delete_asked - self.waited < DELETED_S
 
     @property
     def maybe_there(self) -> bool:

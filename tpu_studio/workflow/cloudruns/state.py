@@ -224,6 +224,8 @@ def _closed(state: State, event: Event, grown: _Grown) -> State:
                 made=known.made or outcome == "accepted",
             )
         )
+    elif action == "delete" and outcome == "accepted":
+        grown.put(replace(known, delete_taken=True))
     elif action == "delete" and outcome == "failed":
         grown.put(replace(known, delete_failed=known.delete_failed + 1))
     return state

@@ -20,6 +20,8 @@ from tpu_studio.wire.events import event
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns import acts, offer
+from tpu_studio.workflow.cloudruns.machine import Machine
+from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.state import State
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import SendControl, resume
@@ -375,12 +377,13 @@ def test_what_google_gave_up_while_the_program_was_closed_was_no_machine(tmp_pat
     desk.die()
 
 
-def test_what_waited_when_its_deletion_was_taken_ends_no_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [False, True], ids=["ours", "a model file"])
+def test_what_waited_when_its_deletion_was_taken_ends_no_run(tmp_path: Path, own: bool) -> None:
     """The program is quit in the half minute that Google takes for it, and Google tells of no deletion."""
     sky = Sky(steps=40, waiting_s=1e9)
     plan = cloud_plan(zones=("us-west4-a", "us-east5-b"))
     plan = replace(plan, job=plan.job.with_values({"limits.wait_hours": 12.0}))
-    desk = CloudDesk(tmp_path / "home", sky, plan)
+    desk = CloudDesk(tmp_path / "home", sky, own_file(plan) if own else plan)
     remove = sky._remove
 
     def takes_its_time(name: str) -> None:
@@ -399,6 +402,16 @@ def test_what_waited_when_its_deletion_was_taken_ends_no_run(tmp_path: Path) -> 
     state = desk.until()
     assert state.end is not None and state.end.get("reason") == "completed"
     desk.die()
+
+
+def test_a_deletion_that_was_said_to_be_taken_and_was_not_counts() -> None:
+    """A look found it being made after all; the program is quit, and the machine hangs before its first word."""
+    made = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, asked=1.0, delete_asked=601.0, waited=600.0)
+    taken = replace(made, delete_taken=True)
+    assert taken.waited_to_its_end and replace(taken, state="leaving").waited_to_its_end
+    assert not made.waited_to_its_end  # it was asked for, and nobody heard whether it was taken
+    assert not replace(taken, state="provisioning", coming=640.0).waited_to_its_end
+    assert not replace(taken, waited=100.0).waited_to_its_end
 
 
 def test_where_no_price_is_known_time_that_nobody_watched_counts_towards_the_limit_of_hours(
