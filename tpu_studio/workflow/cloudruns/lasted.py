@@ -70,7 +70,7 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
         taken = min(most, (guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
         likely = max(taken, min(most, signs.alive))  # the machine says when; that it was there later counts more
         there = min(one for one in absent[:2] if one is not None)
-        if signs.has_stops:
+        if signs.has_stops and deletion is None:
             there = min(there, max(likely, signs.first_stop() + STOPS_TAKE_S))
         return _between(began, min(last, taken), likely, max(there, likely))
     if deletion is not None and (seen_gone is None or seen_gone > deletion.asked):
@@ -99,7 +99,8 @@ def counted(machine: Machine, guard: Guard, signs: Signs, ended: Until, *, runs_
     if not runs_own_code and (guard.end is not None or machine.taken_back):
         return ended.likely
     gone = min(ended.most, machine.node_gone or ended.most)
-    return max(ended.likely, min(gone, signs.first_stop() + STOPS_TAKE_S) if signs.has_stops else gone)
+    held = signs.has_stops and signs.deletion is None  # a record of its deletion tells more than what should have been
+    return max(ended.likely, min(gone, signs.first_stop() + STOPS_TAKE_S) if held else gone)
 
 
 def _between(began: float, last: float, likely: float, most: float) -> Until:

@@ -185,6 +185,10 @@ def test_a_taking_back_is_held_to_the_stops_where_there_are_any() -> None:
     guard, signs = spoke(605, preempted=True, warned=T + 600), Signs(T + 90_000.0, None, 0.0, 0.0, lambda: T + 7200)
     assert until(one, guard, signs).most == pytest.approx(T + 7200 + STOPS_TAKE_S, abs=2)
     assert until(one, guard, replace(signs, has_stops=False)).most == pytest.approx(T + 90_000, abs=2)
+    late = replace(signs, deletion=Deletion(T + 80_000, T + 80_010))  # Google's record: no stop has ended it
+    ended = until(one, guard, late)
+    assert ended.most == pytest.approx(T + 80_010, abs=2)
+    assert counted(one, guard, late, ended, runs_own_code=True) == pytest.approx(T + 80_010, abs=2)
 
 
 def test_an_end_is_held_to_the_stops_where_there_are_any() -> None:
