@@ -101,12 +101,14 @@ def example_shape(description: Description) -> tuple[int, ...]:
             return (int(description["sequence_length"]),)
 
 
-def check_shape(card: Mapping[str, Any], takes: Sequence[int | None] | None, path: Path) -> None:
-    """What the *card* at *path* says of an example's size is what the model *takes* (None: any size, or it does not
-    say): anybody may have written it, and an example is made as large as it says. Raises RunError
-    ``result-unreadable``."""
+def check_shape(
+    description: Description, claimed: Sequence[object], takes: Sequence[int | None] | None, path: Path
+) -> None:
+    """What the card at *path* says of an example's size, in its *description* of the data and with the batch as
+    *claimed*, is what the model *takes* (None: any size, or it does not say): anybody may have written it, and an
+    example is made as large as it says. Raises RunError ``result-unreadable``."""
     try:
-        claimed, made = tuple(card["input"]["shape"][1:]), example_shape(card["data"])
+        claimed, made = tuple(claimed[1:]), example_shape(description)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise RunError("result-unreadable", path=str(path), raw=f"its shapes are none: {error}") from error
     takes = (None,) * len(made) if takes is None else takes

@@ -15,8 +15,8 @@ ROW = {"kind": "table", "input_shape": [7], "task": "classification"}
 TEXT = {"kind": "text", "sequence_length": 64, "task": "generation"}
 
 
-def check(data: dict[str, Any], shape: object, takes: tuple[int | None, ...] | None) -> None:
-    predicting.check_shape({"data": data, "input": {"shape": shape}}, takes, Path("model.json"))
+def check(data: dict[str, Any], shape: Any, takes: tuple[int | None, ...] | None) -> None:
+    predicting.check_shape(data, shape, takes, Path("model.json"))
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ class Asked:
             tokens.of_description(self._data)  # a tokenizer of another model is told before the first question
         self._model = loading.load(result, consent=consent)
         inputs = getattr(self._model, "inputs", None)  # a subclass of a person's own has none
-        predicting.check_shape(card, inputs[0].shape[1:] if inputs else None, result / files.CARD)
+        claimed = card["input"].get("shape") if isinstance(card.get("input"), dict) else None
+        predicting.check_shape(self._data, claimed, inputs[0].shape[1:] if inputs else None, result / files.CARD)
         self._run = running().compiled(self._model)
 
     def answer(self, items: Sequence[Any], at_once: int = 1) -> list[Answer]:
