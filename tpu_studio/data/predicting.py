@@ -101,13 +101,13 @@ def example_shape(description: Description) -> tuple[int, ...]:
             return (int(description["sequence_length"]),)
 
 
-def check_shape(
-    description: Description, claimed: Sequence[object], takes: Sequence[int | None] | None, path: Path
-) -> None:
+def check_shape(description: Description, claimed: object, takes: Sequence[int | None] | None, path: Path) -> None:
     """What the card at *path* says of an example's size, in its *description* of the data and with the batch as
     *claimed*, is what the model *takes* (None: any size, or it does not say): anybody may have written it, and an
     example is made as large as it says. Raises RunError ``result-unreadable``."""
     try:
+        if not isinstance(claimed, list | tuple):
+            raise TypeError(f"{claimed!r:.50}")
         claimed, made = tuple(claimed[1:]), example_shape(description)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise RunError("result-unreadable", path=str(path), raw=f"its shapes are none: {error}") from error
