@@ -134,8 +134,7 @@ class Acts:
             case decide.Leave(machine, why, facts):
                 self._records.say(run, "leaving", name=machine.ref.name, why=why, facts=dict(facts))
             case decide.Delete(machine):
-                look = run.looks.get(machine.ref.name)
-                if look is not None and look[0] is not None and (_waits(look[0]) or _waited_in_vain(machine, look[0])):
+                if _has_no_machine(machine, run.looks.get(machine.ref.name, (None, 0.0))[0]):
                     self._records.say(run, "still-waiting", name=machine.ref.name, zone=machine.ref.zone)
                 return self._delete(run, machine, rules, limits)
             case decide.Gone(machine):
@@ -170,7 +169,7 @@ class Acts:
 
     def _note_look(self, run: Watched, machine: Machine, cloud: MachineSeen | None, now: float) -> None:
         """Also into the records, that it waits: the next process may find it gone, and was not there."""
-        waits = cloud is not None and (_waits(cloud) or _waited_in_vain(machine, cloud))
+        waits = _has_no_machine(machine, cloud)
         note_look(run, machine, now, waits=waits)
         if waits and now - max(machine.asked or now, machine.waited) >= WAITS_EVERY_S:
             self._records.say(run, "still-waiting", name=machine.ref.name, zone=machine.ref.zone)
@@ -460,8 +459,8 @@ class Acts:
             return False
         try:
             seen = self._look(run, machine)
-        except CloudRefused:
-            if ours is not None:
+        except CloudRefused as error:
+            if ours is not None and error.id != "project-deleted":  # which takes its machines with it
                 raise
             return False
         if seen is not None:
@@ -491,6 +490,11 @@ class Acts:
 def _kind(task: str, name: str) -> str:
     """b or l: ``<name>-<kind>-<n>-<deadline>``."""
     return task.rpartition("/")[2].removeprefix(f"{name}-")[:1]
+
+
+def _has_no_machine(machine: Machine, cloud: MachineSeen | None) -> bool:
+    """Whether a look found a request that had none up to then."""
+    return cloud is not None and (_waits(cloud) or _waited_in_vain(machine, cloud))
 
 
 def _waited_in_vain(machine: Machine, cloud: MachineSeen) -> bool:

@@ -395,7 +395,7 @@ class Driver:
 
     def _unheard(self, run: Watched, guard: Guard) -> tuple[int, ...]:
         """The extensions that were told to the guardian while it trained, of which it has ended without a word; each
-        counts once, for nothing else than a person asks for another machine."""
+        counts once: for no other reason than a person's is another machine asked for."""
         if not guard.trained or run.state.settled:
             return ()
         extensions = [one["number"] for one in Controls(run.folder).read() if one.get("verb") == "extend"]
