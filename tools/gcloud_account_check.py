@@ -169,7 +169,7 @@ def unpaid(gcloud: Gcloud) -> None:
 
 def tasks(gcloud: Gcloud) -> None:
     queues = ("tasks", "queues")
-    assert gcloud(*queues, "list", HERE, "--format=value(state)").strip() == "RUNNING"
+    assert gcloud(*queues, "list", HERE, "--format=value(state)").split() == ["RUNNING", "RUNNING"]
     gcloud(*queues, "create", "other", HERE, "--max-attempts=3")
     elsewhere = gcloud(*queues, "create", "other", "--location=europe-west4", fails=True)
     assert "not a valid location for Cloud Tasks" in elsewhere, elsewhere

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -42,7 +43,27 @@ def earlier(practice: Practice) -> Choices:
     others = [one for one in cloud.principals.policy(bucket)["bindings"] if member not in one["members"]]
     cloud.principals.set_policy(bucket, {"bindings": others})
     cloud.principals.grant(bucket, names.BUCKET_ROLE, member)
-    cloud.db.delete("policy", f"queues/{project}/locations/us-west4/queues/tpu-studio")
+    without_machines_queue(practice)
+    return choices
+
+
+def without_machines_queue(practice: Practice) -> str:
+    """As versions before had it: one queue, and no grant yet; the name of that one."""
+    cloud = practice.cloud
+    ours = f"projects/{cloud.settings.project}/locations/us-west4/queues/tpu-studio"
+    cloud.db.delete("policy", f"queues/{ours}-machines")
+    cloud.db.delete("queue", f"{ours}-machines")
+    return ours
+
+
+def earlier_queue(practice: Practice) -> Choices:
+    """An account of a version in which machines moved the stops themselves."""
+    cloud, choices, ours = practice.cloud, ready(practice), without_machines_queue(practice)
+    role = f"projects/{choices.project}/roles/{names.QUEUE_ROLE}"
+    record = cloud.db.get("role", role) or {}
+    every = [*names.QUEUE_PERMISSIONS, "cloudtasks.queues.get", "cloudtasks.tasks.get", "cloudtasks.tasks.delete"]
+    cloud.db.put("role", role, {**record, "includedPermissions": every})
+    cloud.principals.grant(f"queues/{ours}", role, f"serviceAccount:{cloud.settings.runner}")
     return choices
 
 
@@ -64,23 +85,88 @@ def test_a_machine_deletes_machines_of_ours_at_compute_engine_and_no_others(prac
     assert not deletes(practice, account, "not-ts-x")
 
 
-def test_a_machine_moves_tasks_in_our_queue_and_in_no_other(practice: Practice) -> None:
+def a_stop(practice: Practice, queue: str, id: str) -> dict[str, object]:
+    """A task in *queue*, as `TaskStops` sets one."""
+    settings = practice.cloud.settings
+    url = f"https://tpu.googleapis.com/v2/projects/{settings.project}/locations/us-west4-a/queuedResources/ts-x-a1-t1"
+    token = {"serviceAccountEmail": settings.stopper, "scope": "https://www.googleapis.com/auth/cloud-platform"}
+    request = {"httpMethod": "DELETE", "url": url, "oauthToken": token}
+    due = datetime.fromtimestamp(practice.cloud.clock.now() + 7200.0, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"task": {"name": f"{queue}/tasks/{id}", "scheduleTime": due, "httpRequest": request}}
+
+
+def may_touch_stops(practice: Practice, stop: str) -> list[str]:
+    """What the machines' account may do in the queue of *stop*, tried."""
+    call, queue = caller(practice), f"/cloudtasks/v2/{stop.partition('/tasks/')[0]}"
+    token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
+    of_the_next = a_stop(practice, queue.removeprefix("/cloudtasks/v2/"), "ts-x-a2-t1-b-1-2000000000")
+    tries = {
+        "list": ("GET", f"{queue}/tasks", None),
+        "add": ("POST", f"{queue}/tasks", of_the_next),
+        "pause": ("POST", f"{queue}:pause", {}),
+        "purge": ("POST", f"{queue}:purge", {}),
+        "remove": ("DELETE", f"/cloudtasks/v2/{stop}", None),
+    }
+    answers = {name: call(method, path, body, token=token).status for name, (method, path, body) in tries.items()}
+    return [name for name, status in answers.items() if status != 403]
+
+
+def set_stop(practice: Practice) -> str:
+    """By this computer, in its queue; the full name."""
+    (name,) = side_of(practice).stops.set(Ref("ts-x-a1-t1", "us-west4-a"), "b", [practice.cloud.clock.now() + 7200.0])
+    return name
+
+
+def test_code_on_a_machine_can_neither_remove_nor_crowd_out_the_stops_from_outside(practice: Practice) -> None:
+    """The eighteenth look, 18.8: with the computer off nothing ended it then. No task of its own in that queue, either:
+    one in the next machine's name would be taken for its stop, and thousands keep a queue busy."""
+    stop = set_stop(practice)
+    assert may_touch_stops(practice, stop) == []
+    settings = practice.cloud.settings
+    theirs = f"projects/{settings.project}/locations/us-west4/queues/tpu-studio-machines"
+    token = practice.cloud.principals.issue(settings.runner, kind="serviceAccount")
+    call = caller(practice)
+    own = a_stop(practice, theirs, "ts-x-a1-t1-l-1-2000000000")
+    added = call("POST", f"/cloudtasks/v2/{theirs}/tasks", own, token=token)
+    assert added.status == 200
+    assert call("DELETE", f"/cloudtasks/v2/{added.body['name']}", token=token).status == 403
+    stops, ref = side_of(practice).stops, Ref("ts-x-a1-t1", "us-west4-a")
+    assert (list(stops.of(ref)), list(stops.added(ref))) == ([stop], [added.body["name"]])
+
+
+@pytest.mark.parametrize("way", ["narrow-stops", "narrow-runner", "make-queue", "launch"])
+def test_a_machine_of_an_account_of_an_earlier_version_loses_its_right_to_remove_stops(
+    practice: Practice, way: str
+) -> None:
+    choices, doctor, stop = earlier_queue(practice), doctor_of(practice), set_stop(practice)
+    offered = row(doctor.check(choices), "outside-stop")
+    assert (offered.state, offered.fix) == ("optional", "narrow-stops")
+    assert "may remove their outside stops" in words(offered).lower()
+    if way == "launch":
+        side_of(practice).rights.evidence(ZONE)
+    else:
+        doctor.fix(way, choices)
+    eventually(lambda: may_touch_stops(practice, stop) == [])
+    assert row(doctor.check(choices), "outside-stop").state == "pass"
+
+
+def test_a_machine_adds_tasks_in_its_queue_and_in_no_other(practice: Practice) -> None:
     call, settings = caller(practice), practice.cloud.settings
     there = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues"
     other = {"name": f"{there.removeprefix('/cloudtasks/v2/')}/mail"}
     assert call("POST", there, other).status == 200
     token = practice.cloud.principals.issue(settings.runner, kind="serviceAccount")
-    assert call("GET", f"{there}/tpu-studio/tasks", token=token).status == 200
+    assert call("GET", f"{there}/tpu-studio-machines/tasks", token=token).status == 200
     assert call("GET", f"{there}/mail/tasks", token=token).status == 403
-    assert call("POST", f"{there}/tpu-studio:pause", {}, token=token).status == 403
+    assert call("POST", f"{there}/tpu-studio-machines:pause", {}, token=token).status == 403
     asked = {"permissions": ["cloudtasks.tasks.create", "cloudtasks.queues.pause"]}
-    told = call("POST", f"{there}/tpu-studio:testIamPermissions", asked, token=token).body
+    told = call("POST", f"{there}/tpu-studio-machines:testIamPermissions", asked, token=token).body
     assert told == {"permissions": ["cloudtasks.tasks.create"]}
 
 
 def test_a_queue_takes_no_conditions_and_is_read_and_changed_by_etag(practice: Practice) -> None:
     call, settings = caller(practice), practice.cloud.settings
-    queue = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio"
+    queue = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio-machines"
     policy = call("POST", f"{queue}:getIamPolicy", {"options": {"requestedPolicyVersion": 3}}).body
     (binding,) = policy["bindings"]
     assert binding["members"] == [f"serviceAccount:{settings.runner}"] and binding["role"].endswith(names.QUEUE_ROLE)
@@ -131,7 +217,7 @@ def test_an_account_of_an_earlier_version_goes_on_to_work_and_is_offered_the_nar
     for ref in (ZONE, COMPUTE):
         found = side_of(practice).rights.evidence(ref)
         assert found.stopper is not None and (found.runner.says, found.stopper.says) == ("yes", "yes")
-    assert not (practice.cloud.db.get("policy", f"queues/{found.queue}") or {}).get("bindings")  # nothing is forced
+    assert not (practice.cloud.db.get("policy", f"queues/{found.queue}-machines") or {}).get("bindings")  # not forced
     results = doctor.check(choices)
     for id, fix in (("runner", "narrow-runner"), ("outside-stop", "narrow-stops")):
         offered = row(results, id)
@@ -146,7 +232,7 @@ def test_an_account_of_an_earlier_version_goes_on_to_work_and_is_offered_the_nar
     assert not deletes(practice, practice.cloud.settings.runner, "database")
 
 
-def test_stops_that_stand_in_another_area_stay_the_machines_to_move_when_an_account_is_narrowed(
+def test_machines_in_another_area_add_stops_still_when_an_account_is_narrowed(
     practice: Practice,
 ) -> None:
     choices, call = earlier(practice), caller(practice)
@@ -155,19 +241,20 @@ def test_stops_that_stand_in_another_area_stay_the_machines_to_move_when_an_acco
     token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
     assert call("GET", f"{far}/tpu-studio/tasks", token=token).status == 200
     doctor_of(practice).fix("narrow-runner", choices)
-    eventually(lambda: call("GET", f"{far}/tpu-studio/tasks", token=token).status == 200)
+    eventually(lambda: call("GET", f"{far}/tpu-studio-machines/tasks", token=token).status == 200)
 
 
 def test_a_launch_in_another_area_lets_the_machine_into_the_queue_that_it_makes(practice: Practice) -> None:
     queue = side_of(practice).rights.evidence(Ref("", "europe-west4-b")).queue
     assert "/europe-west3/" in queue
     token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
-    eventually(lambda: caller(practice)("GET", f"/cloudtasks/v2/{queue}/tasks", token=token).status == 200)
+    eventually(lambda: caller(practice)("GET", f"/cloudtasks/v2/{queue}-machines/tasks", token=token).status == 200)
 
 
 def test_a_queue_that_the_machine_may_not_use_fails_the_row_and_is_mended(practice: Practice) -> None:
     choices, doctor = ready(practice), doctor_of(practice)
-    practice.cloud.db.delete("policy", f"queues/projects/{choices.project}/locations/us-west4/queues/tpu-studio")
+    theirs = f"projects/{choices.project}/locations/us-west4/queues/tpu-studio-machines"
+    practice.cloud.db.delete("policy", f"queues/{theirs}")
     broken = row(doctor.check(choices), "outside-stop")
     assert (broken.state, broken.fix, broken.facts["missing"]) == ("fail", "make-queue", [names.QUEUE_ROLE])
     doctor.fix("make-queue", choices)
@@ -219,7 +306,7 @@ def test_where_google_grants_otherwise_what_is_refused_is_the_machine_s_right(
     practice.cloud.doubts.arm(doubt)
     settings, call = practice.cloud.settings, caller(practice)
     token = practice.cloud.principals.issue(settings.runner, kind="serviceAccount")
-    tasks = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio/tasks"
+    tasks = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio-machines/tasks"
     refused: dict[str, Any] = {
         "compute-condition": not deletes(practice, settings.runner, "ts-digits-k3f7-a1-t1"),
         "queue-policy": call("GET", tasks, token=token).status == 403,

@@ -281,9 +281,10 @@ def test_the_runner_may_set_tasks_as_itself_once_it_may_act_as_itself(practice: 
     path = f"/v1/projects/{cloud.settings.project}/serviceAccounts/{runner}:setIamPolicy"
     assert call("POST", path, {"policy": {"bindings": []}}).status == 200
 
-    before = call("POST", f"{QUEUE}/tasks", a_task(practice), token=token)
+    theirs = f"{QUEUE}-machines/tasks"
+    before = call("POST", theirs, a_task(practice), token=token)
     assert call("POST", path, policy).status == 200
-    after = call("POST", f"{QUEUE}/tasks", a_task(practice), token=token)
+    after = call("POST", theirs, a_task(practice), token=token)
 
     assert (before.status, after.status) == (403, 200)
 

@@ -103,6 +103,7 @@ class Sky:
     nodes: dict[str, Node] = field(default_factory=dict)
     objects: dict[str, tuple[bytes, int, float]] = field(default_factory=dict)
     tasks: dict[str, tuple[str, float]] = field(default_factory=dict)
+    added: dict[str, tuple[str, float]] = field(default_factory=dict)
     tasks_ever: set[str] = field(default_factory=set)
     created_names: list[str] = field(default_factory=list)
     bill: list[tuple[str, float, float | None]] = field(default_factory=list)
@@ -134,10 +135,11 @@ class Sky:
             self._tick()
 
     def _tick(self) -> None:
-        for name, (target, at) in list(self.tasks.items()):
-            if at <= self.now:
-                del self.tasks[name]
-                self._remove(target)
+        for queue in (self.tasks, self.added):
+            for name, (target, at) in list(queue.items()):
+                if at <= self.now:
+                    del queue[name]
+                    self._remove(target)
         for node in list(self.nodes.values()):
             if node.state == "waiting" and self.now - node.since >= self.waiting_s:
                 node.state, node.since = "provisioning", self.now
@@ -405,6 +407,9 @@ class _Stops:
     def queue(self, ref: Ref) -> str:
         return f"projects/sky/locations/{ref.region}/queues/tpu-studio"
 
+    def machines_queue(self, ref: Ref) -> str:
+        return f"{self.queue(ref)}-machines"
+
     def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
         names = []
         for moment in at:
@@ -422,10 +427,15 @@ class _Stops:
         self._sky.hook("list-stops", False)
         return {name: at for name, (target, at) in self._sky.tasks.items() if target == ref.name}
 
+    def added(self, ref: Ref) -> Mapping[str, float]:
+        self._sky.hook("list-added", False)
+        return {name: at for name, (target, at) in self._sky.added.items() if target == ref.name}
+
     def remove(self, names: Sequence[str]) -> None:
         for name in names:
             self._sky.hook("remove-stop", False)
             self._sky.tasks.pop(name, None)
+            self._sky.added.pop(name, None)
             self._sky.hook("remove-stop", True)
 
 

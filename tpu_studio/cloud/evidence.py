@@ -6,12 +6,15 @@ A proof is a task that deletes, as that account, a name that never was; an accou
 
 from __future__ import annotations
 
+import logging
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from tpu_studio.cloud.doctor import names, policies
 from tpu_studio.cloud.doctor.names import NOBODY
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.queues import of_machines
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.domain.grants import is_own_machines
@@ -23,6 +26,7 @@ PROOF = "ts-proof-"
 NEEDED = {"tpu": "tpu.nodes.delete", "compute": "compute.instances.delete"}
 RETRIES = {"maxAttempts": 25, "minBackoff": "30s", "maxBackoff": "30s", "maxDoublings": 0}
 """Of a proof's tasks: they stand between attempts, to be read, for longer than a proof takes, then leave."""
+_log = logging.getLogger(__name__)
 _UNREADABLE = ("permission-missing", "service-disabled", "not-found", "bad-request")
 
 
@@ -162,22 +166,24 @@ class CloudStopRights:
         return Account(email, "no", "conditional") if conditional else Account(email, "unknown", "no-grant")
 
     def _admit(self, queue: str, policy: policies.Policy | None) -> None:
-        """Let the machines' account move its stops in *queue*, which may have been made for this launch, unless it may
-        by the project's policy. Where that is refused, the stops of before the create stand: the machine says that it
-        could not move them (notice `outside-stops-kept`)."""
-        member = f"serviceAccount:{self._runner}"
+        """Let the machines' account add stops in the machines' queue beside *queue*, both of which may be made for this
+        launch, and no more in *queue* itself, as versions before did. Where that is refused, the stops of before the
+        create stand: the machine says that it could not add any (notice `outside-stops-kept`)."""
+        member, role = f"serviceAccount:{self._runner}", f"projects/{self._project}/roles/{names.QUEUE_ROLE}"
         held = {one for role in _plain(policy or {}, member) for one in self._permissions(role)}
-        if held.issuperset(names.QUEUE_PERMISSIONS):
-            return
-        role = f"projects/{self._project}/roles/{names.QUEUE_ROLE}"
-        try:
-            there = policies.of_queue(self._tasks, queue)
-            if policies.added(there, {role: member}):
-                self._tasks.post(f"/v2/{queue}:setIamPolicy", {"policy": {**there, "version": policies.VERSION}})
-        except CloudRefused as error:
-            if error.id in ("permission-missing", "not-found", "bad-request", "precondition", "exists"):
-                return
-            raise
+        theirs = of_machines(queue)
+        with _optional(queue):
+            self._change(queue, lambda there: policies.taken(there, role, member))
+        with _optional(theirs):
+            self._stops.open(theirs)
+            if not held.issuperset(names.QUEUE_PERMISSIONS):
+                self._change(theirs, lambda there: policies.added(there, {role: member}))
+
+    def _change(self, queue: str, change: Callable[[policies.Policy], bool]) -> None:
+        """The policy of *queue*, where *change* says that it changed something."""
+        there = policies.of_queue(self._tasks, queue)
+        if change(there):
+            self._tasks.post(f"/v2/{queue}:setIamPolicy", {"policy": {**there, "version": policies.VERSION}})
 
     def _permissions(self, role: str) -> frozenset[str]:
         """Of a role; none where it may not be looked into, is switched off or deleted."""
@@ -189,6 +195,15 @@ class CloudStopRights:
             return frozenset()
         off = seen.get("deleted") or seen.get("stage") == "DISABLED"
         return frozenset() if off else frozenset(seen.get("includedPermissions") or ())
+
+
+@contextmanager
+def _optional(queue: str) -> Iterator[None]:
+    """What a launch goes on without: the stops of before the create call stand."""
+    try:
+        yield
+    except CloudRefused as error:
+        _log.info("the machines' right in %s stays as it is: %s", queue, error)
 
 
 def _plain(policy: Mapping[str, object], member: str) -> Iterator[str]:

@@ -16,6 +16,10 @@ from tpu_studio.domain.regions import groups_of, nearest, with_cloud_tasks
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 
 QUEUE = "tpu-studio"
+MACHINES = "tpu-studio-machines"
+QUEUES = (QUEUE, MACHINES)
+"""Ours in a region: in the first stand the stops that this computer sets, and no machine has a right there; in the
+second those that a guardian adds for its own machine, and whatever else code on a machine puts there."""
 LOCATIONS = "gcp.resourceLocations"
 RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
 """Of the queue: a stop that Google's own trouble hits is tried again, and one that fires on nothing is over soon."""
@@ -81,6 +85,11 @@ class QueueRegions:
         except CloudRefused:
             return {}
         return found
+
+
+def of_machines(queue: str) -> str:
+    """Full name of the machines' queue beside *queue*."""
+    return f"{queue.rpartition('/')[0]}/{MACHINES}"
 
 
 def make_queue(tasks: Api, name: str, path: str) -> dict[str, object]:

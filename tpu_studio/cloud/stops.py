@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tpu_studio.cloud import errors
-from tpu_studio.cloud.queues import RETRIES, QueueRegions, has_retries, make_queue
+from tpu_studio.cloud.queues import RETRIES, QueueRegions, has_retries, make_queue, of_machines
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.cloudruns.ports import Ref
@@ -25,6 +25,9 @@ _TARGET = re.compile(
     r"/(?P<name>[^/]+)$"
 )
 _MOST_NAMES = 20
+_MOST_PAGES, _MOST_ADDED = 10, 200
+"""Of the machines' queue, pages of a thousand tasks, and tasks of one machine: code on one may fill it, and keeps
+nothing waiting by that."""
 
 
 class TaskStops:
@@ -73,9 +76,16 @@ class TaskStops:
     def of(self, ref: Ref) -> Mapping[str, float]:
         return self._in(self.queue(ref), ref)
 
-    def _in(self, queue: str, ref: Ref) -> dict[str, float]:
+    def added(self, ref: Ref) -> Mapping[str, float]:
+        """See `ports.OutsideStops`. Raises CloudUnclear: more stand there than are read, or than a guardian adds."""
+        found = self._in(self.machines_queue(ref), ref, most=_MOST_PAGES)
+        if len(found) > _MOST_ADDED:
+            raise errors.make("unreadable-reply", {"raw": f"{len(found)} stops in its own queue", "name": ref.name})
+        return found
+
+    def _in(self, queue: str, ref: Ref, **pages: int) -> dict[str, float]:
         found = {}
-        for name, when in self._tasks_of(queue).items():
+        for name, when in self._tasks_of(queue, **pages).items():
             parts = _NAME.match(name.rpartition("/")[2])
             if parts and parts["machine"] == ref.name:
                 found[name] = when
@@ -112,13 +122,18 @@ class TaskStops:
         """See `ports.OutsideStops`. Raises CloudRefused ``org-policy``, CloudUnclear."""
         return ref.queue or self._regions.queue(self._regions.near(ref.region))
 
-    def all(self, region: str) -> dict[str, float]:
-        """Every task of our queue in *region*: full name → time; none where there is no queue."""
-        return self._tasks_of(self._regions.queue(region))
+    def machines_queue(self, ref: Ref) -> str:
+        """See `ports.OutsideStops`. Raises as `queue`."""
+        return of_machines(self.queue(ref))
 
-    def _tasks_of(self, queue: str) -> dict[str, float]:
+    def all(self, region: str, *, machines: bool = False) -> dict[str, float]:
+        """Every task of our queue in *region*, or of the *machines*': full name → time; none where it has no queue."""
+        queue = self._regions.queue(region)
+        return self._tasks_of(of_machines(queue) if machines else queue)
+
+    def _tasks_of(self, queue: str, **pages: int) -> dict[str, float]:
         try:
-            tasks = self._api.pages(f"/v2/{_path(queue)}/tasks", "tasks", {"pageSize": 1000})
+            tasks = self._api.pages(f"/v2/{_path(queue)}/tasks", "tasks", {"pageSize": 1000}, **pages)
         except CloudRefused as error:
             if error.id == "not-found":
                 return {}

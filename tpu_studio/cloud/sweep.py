@@ -16,7 +16,7 @@ from tpu_studio.cloud.compute import aggregated
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.evidence import PROOF
 from tpu_studio.cloud.prices import ADDRESS_USD_PER_HOUR, DISK_USD_PER_GB_MONTH, extras
-from tpu_studio.cloud.queues import QUEUE
+from tpu_studio.cloud.queues import QUEUES
 from tpu_studio.cloud.session import PATIENT, Api, Patience, segment
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.domain.catalogue import Catalogue, catalogue
@@ -263,16 +263,18 @@ class Sweep:
     def _our_tasks(self) -> Iterator[Item]:
         locations = self._tasks.pages(f"/v2/projects/{segment(self._project)}/locations", "locations")
         silent: StudioError | None = None
-        for region in sorted(str(one.get("locationId", "")) for one in locations):
+        regions = sorted(str(one.get("locationId", "")) for one in locations)
+        for region, machines in ((region, machines) for region in regions for machines in (False, True)):
             try:
-                tasks = self._stops.all(region)
+                tasks = self._stops.all(region, machines=machines)
             except (CloudRefused, CloudUnclear) as error:
                 silent = error
                 continue
             for name, at in tasks.items():
                 of = _STOP.match(name.rpartition("/")[2])
                 run = of["run"] if of else ""
-                yield Item("task", name, region, f"/queues/{QUEUE}/" in name, 0.0, "set", run, at=at)
+                ours = any(f"/queues/{one}/" in name for one in QUEUES)
+                yield Item("task", name, region, ours, 0.0, "set", run, at=at)
         if silent is not None:
             raise silent
 

@@ -79,9 +79,7 @@ def _script(
     """*machine* as it is asked for at *now*, after what *state* tells."""
     limits = limits_of(plan)
     rules = asking.rules_of(plan, limits)
-    config = asking.config(
-        machine, plan=plan, state=state, side=side, install=install, limits=limits, stops=None, now=now
-    )
+    config = asking.config(machine, plan=plan, state=state, side=side, install=install, limits=limits, now=now)
     metadata = startup.metadata(config, asking.bare_deadline(now, state, rules, limits))
     wanted = asking.wanted(
         machine, metadata, plan=plan, rules=rules, limits=limits, state=state, side=side, install=install, now=now

@@ -28,13 +28,7 @@ _ON_BUCKET = {
     "tpuStudioReader": ("TPU Studio reader", ("storage.objects.get", "storage.objects.list")),
     "tpuStudioWriter": ("TPU Studio writer", ("storage.objects.create", "storage.objects.delete")),
 }
-_OF_QUEUE = (
-    "cloudtasks.queues.get",
-    "cloudtasks.tasks.create",
-    "cloudtasks.tasks.get",
-    "cloudtasks.tasks.list",
-    "cloudtasks.tasks.delete",
-)
+_OF_QUEUE = ("cloudtasks.tasks.create", "cloudtasks.tasks.list")
 
 
 def install(router: Router, cloud: Cloud) -> None:
@@ -334,7 +328,7 @@ def prepare(cloud: Cloud) -> None:
         project = f"projects/{settings.project}"
         cloud.principals.grant(project, _role(cloud, "tpuStudioRunner", "TPU Studio runner", _OF_RUNNER), runner)
         cloud.principals.grant(project, _of_machines(cloud), runner, OWN_MACHINES)
-        queue = f"queues/{project}/locations/{settings.region}/queues/{settings.queue}"
+        queue = f"queues/{project}/locations/{settings.region}/queues/{settings.machines_queue}"
         cloud.principals.grant(queue, _role(cloud, "tpuStudioQueue", "TPU Studio queue", _OF_QUEUE), runner)
         for id, (title, permissions) in _ON_BUCKET.items():  # granted by `storage`
             _role(cloud, id, title, permissions)

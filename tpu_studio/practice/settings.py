@@ -34,6 +34,7 @@ class Settings:
     billing_account: str = "billingAccounts/0A1B2C-3D4E5F-678901"
     bucket: str = "tpu-studio-0123456789ab"
     queue: str = "tpu-studio"
+    machines_queue: str = "tpu-studio-machines"
     speed: float = 1.0
     machines: bool = True
     ready: bool = True

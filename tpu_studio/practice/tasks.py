@@ -213,10 +213,10 @@ def install(router: Router, cloud: Cloud) -> None:
 
 
 def prepare(cloud: Cloud) -> None:
-    """The queue that a ready project has."""
+    """The queues that a ready project has."""
     settings = cloud.settings
-    if settings.ready:
-        name = f"projects/{settings.project}/locations/{settings.region}/queues/{settings.queue}"
+    for queue in (settings.queue, settings.machines_queue) if settings.ready else ():
+        name = f"projects/{settings.project}/locations/{settings.region}/queues/{queue}"
         _make_queue(cloud, name, {"retryConfig": READY_RETRIES})
 
 

@@ -9,7 +9,7 @@ from tpu_studio.cloud.doctor.apis import Apis
 from tpu_studio.cloud.doctor.policies import Policy, has
 from tpu_studio.cloud.doctor.repairs import account_path, runner_address, stopper_address
 from tpu_studio.cloud.doctor.rights import refused
-from tpu_studio.cloud.queues import has_retries
+from tpu_studio.cloud.queues import MACHINES, has_retries, of_machines
 from tpu_studio.domain.grants import OWN_MACHINES, Condition, own_words
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.account.ports import Choices, Result
@@ -63,16 +63,33 @@ def outside_stop(apis: Apis, choices: Choices) -> Result:
         return Result("outside-stop", "optional", facts, fix="make-queue", undo=True)
     of_project = policies.of_project(apis.resources, choices.project)
     held = _Held(apis, of_project, choices, f"serviceAccount:{stopper_address(choices)}")
-    missing = _stopper_lacks(apis, choices, held) + _runner_lacks_queue(apis, choices, of_project, queue)
+    in_ours = _in_our_queue(apis, choices, queue)
+    missing = _stopper_lacks(apis, choices, held)
+    if not in_ours:  # else it is of an earlier version, and its machines go on without adding stops
+        missing += _runner_lacks_queue(apis, choices, of_project, of_machines(queue))
     if missing:
         return Result("outside-stop", "fail", {**facts, "missing": missing}, fix="make-queue")
+    if in_ours:
+        return Result("outside-stop", "optional", {**facts, "wide": True, "queue_open": True}, fix="narrow-stops")
     if held.more_than(names.STOPPER_ROLE, names.STOPPER_PERMISSIONS):
         return Result("outside-stop", "optional", {**facts, "wide": True}, fix="narrow-stops")
     return Result("outside-stop", "pass", facts)
 
 
+def _in_our_queue(apis: Apis, choices: Choices, queue: str) -> bool:
+    """Whether the machines' account has our role in *queue*, where no machine shall have any; False where it may not be
+    read."""
+    member, role = f"serviceAccount:{runner_address(choices)}", f"projects/{choices.project}/roles/{names.QUEUE_ROLE}"
+    try:
+        return has(policies.of_queue(apis.tasks, queue), role, member)
+    except CloudRefused as error:
+        if error.id != "permission-missing":
+            raise
+        return False
+
+
 def _runner_lacks_queue(apis: Apis, choices: Choices, of_project: Policy, queue: str) -> list[str]:
-    """Whether the machines' account may not move its stops in *queue*. Nothing while it is not there (its own row says
+    """Whether the machines' account may not add its stops in *queue*. Nothing while it is not there (its own row says
     that), nor where the queue's policy may not be read."""
     address = runner_address(choices)
     if _account(apis, account_path(choices, address)) is None:
@@ -86,6 +103,8 @@ def _runner_lacks_queue(apis: Apis, choices: Choices, of_project: Policy, queue:
     try:
         of_queue = policies.of_queue(apis.tasks, queue)
     except CloudRefused as error:
+        if error.id == "not-found":
+            return [MACHINES]
         if error.id != "permission-missing":
             raise
         return []

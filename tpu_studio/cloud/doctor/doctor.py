@@ -19,9 +19,11 @@ from tpu_studio.cloud.doctor.repairs import Repairs, kept_days
 from tpu_studio.cloud.doctor.requesting import request
 from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.queues import MACHINES, QUEUES
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
 from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, StudioError
+from tpu_studio.wire.records import items
 from tpu_studio.workflow.account.ports import (
     Allowance,
     BillingAccount,
@@ -314,7 +316,9 @@ class GoogleDoctor:
     def request_text(self, choices: Choices, missing: Sequence[str]) -> str:
         seen = [self._checked(id, choices) for id in ("runner", "outside-stop")]
         lacking = [one.id for one in seen if one.state in ("fail", "optional") and not one.facts.get("wide")]
-        return request(choices, self._who() or "me", missing, lacking, str(seen[1].facts.get("queue", "")))
+        facts = seen[1].facts
+        absent = QUEUES if facts.get("queue") else (MACHINES,) if MACHINES in items(facts.get("missing")) else ()
+        return request(choices, self._who() or "me", missing, lacking, absent, str(facts.get("region", "")))
 
     # ------------------------------------------------------------------------------------------ projects, money, quota
 

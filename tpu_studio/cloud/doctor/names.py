@@ -106,15 +106,10 @@ MACHINES_PERMISSIONS = ("compute.instances.get", "compute.instances.delete")
 """What the machine and the stops may do to machines of Compute Engine, under `grants.OWN_MACHINES`: to ours only."""
 
 QUEUE_ROLE = "tpuStudioQueue"
-QUEUE_PERMISSIONS = (
-    "cloudtasks.queues.get",
-    "cloudtasks.tasks.create",
-    "cloudtasks.tasks.get",
-    "cloudtasks.tasks.list",
-    "cloudtasks.tasks.delete",
-)
-
-"""What moving its own outside stops takes: granted on our queue, by its own policy, and nowhere else."""
+QUEUE_PERMISSIONS = ("cloudtasks.tasks.create", "cloudtasks.tasks.list")
+"""What adding outside stops of its own takes: granted on the machines' queue, by its own policy, and nowhere else. It
+removes none, and has no right in the queue in which the stops of before its creation stand: code on it could remove
+them, set others in their names, or keep the queue busy."""
 
 STOPPER_ROLE = "tpuStudioStopper"
 STOPPER_PERMISSIONS = ("tpu.nodes.delete", "tpu.nodes.get")

@@ -17,7 +17,7 @@ from tpu_studio.cloud.doctor import alert, names, network
 from tpu_studio.cloud.doctor.apis import Apis
 from tpu_studio.cloud.doctor.policies import Granting
 from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting, not_on_yet
-from tpu_studio.cloud.queues import RETRIES, has_retries, make_queue
+from tpu_studio.cloud.queues import RETRIES, has_retries, make_queue, of_machines
 from tpu_studio.cloud.session import Api, segment
 from tpu_studio.domain.grants import own_words
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
@@ -163,12 +163,11 @@ class Repairs:
         return None
 
     def make_runner(self, choices: Choices) -> Choices:
-        """The account that machines run as, with the least that it needs: delete itself, move its stops, its bucket."""
+        """The account that machines run as, with the least that it needs: delete itself, add stops, its bucket."""
         address = runner_address(choices)
         member = f"serviceAccount:{address}"
         self._make_account(choices, names.RUNNER, "TPU Studio runner")
         self._let_machines(choices, member)
-        self._make_role(choices, names.QUEUE_ROLE, "TPU Studio queue", names.QUEUE_PERMISSIONS)
         for queue in self._queues_there(choices):
             self._let_queue(choices, queue, member)
         # Last, for it takes away what the role of an earlier version held in the whole project.
@@ -177,12 +176,12 @@ class Repairs:
         if choices.bucket:
             self._let_bucket(choices, member)
         if choices.stopper and self._is_there(choices, choices.stopper):
-            self._let_act(choices, choices.stopper, [member])  # it moves its own stops, which act as that one
+            self._let_act(choices, choices.stopper, [member])  # it adds stops of its own, which act as that one
         return replace(choices, runner=address)
 
     def make_stops(self, choices: Choices) -> Choices:
         """The queue of the outside stops, as near as Cloud Tasks is, and the account as which they delete."""
-        self._make_queue(choices)
+        self._make_queue(self._apis.queue(choices))
         address = stopper_address(choices)
         title, member = "TPU Studio stops", f"serviceAccount:{address}"
         self._make_account(choices, names.STOPPER, title)
@@ -191,7 +190,6 @@ class Repairs:
         runner = runner_address(choices)
         runs = [f"serviceAccount:{runner}"] if self._is_there(choices, runner) else []
         for one in runs:
-            self._make_role(choices, names.QUEUE_ROLE, "TPU Studio queue", names.QUEUE_PERMISSIONS)
             self._let_queue(choices, self._apis.queue(choices), one)
         self._let_act(choices, address, [*runs, *self._my_member])
         self._make_nobody(choices)
@@ -243,9 +241,13 @@ class Repairs:
         self._granting.off_bucket(storage, bucket, names.BUCKET_ROLE, member)
 
     def _let_queue(self, choices: Choices, queue: str, member: str) -> None:
-        """*member* may move stops in *queue*."""
-        role = f"projects/{choices.project}/roles/{names.QUEUE_ROLE}"
-        self._granting.on_queue(self._apis.tasks, queue, {role: member})
+        """*member* may add stops in the machines' queue beside *queue*, and nothing in *queue*, as versions before let
+        it."""
+        theirs = of_machines(queue)
+        self._make_queue(theirs)
+        role = self._make_role(choices, names.QUEUE_ROLE, "TPU Studio queue", names.QUEUE_PERMISSIONS)
+        self._granting.on_queue(self._apis.tasks, theirs, {role: member})
+        self._granting.off_queue(self._apis.tasks, queue, role, member)
 
     def _queues_there(self, choices: Choices) -> list[str]:
         """Ours: of this area, and of all where a role of an earlier version, which counted everywhere, is narrowed."""
@@ -321,8 +323,7 @@ class Repairs:
             return False
         return True
 
-    def _make_queue(self, choices: Choices) -> None:
-        name = self._apis.queue(choices)
+    def _make_queue(self, name: str) -> None:
         path = f"/v2/{name}"
         there = make_queue(self._apis.tasks, name, path)
         if not has_retries(there):
@@ -369,10 +370,10 @@ class Repairs:
             CloudRefused: ``precondition``: a stop that stands relies on the account.
         """
         standing: list[object] = []
-        for region in self._apis.regions.all():
+        ours = [self._apis.regions.queue(region) for region in self._apis.regions.all()]
+        for queue in (*ours, *map(of_machines, ours)):
             try:
-                tasks = f"/v2/{self._apis.regions.queue(region)}/tasks"
-                standing += self._apis.tasks.pages(tasks, "tasks", {"pageSize": 100})
+                standing += self._apis.tasks.pages(f"/v2/{queue}/tasks", "tasks", {"pageSize": 100})
             except CloudRefused as error:
                 if error.id != "not-found":  # no queue there
                     raise

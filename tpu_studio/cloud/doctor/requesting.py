@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tpu_studio.cloud.doctor import names
 from tpu_studio.cloud.doctor.repairs import runner_address, stopper_address
-from tpu_studio.cloud.queues import RETRIES
+from tpu_studio.cloud.queues import MACHINES, RETRIES
 from tpu_studio.domain.grants import OWN_MACHINES, own_words
 from tpu_studio.domain.regions import nearest, with_cloud_tasks
 from tpu_studio.workflow.account.ports import Choices
@@ -23,14 +23,22 @@ _CONDITIONS = (
 )
 
 
-def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence[str], queue: str = "") -> str:
+def request(
+    choices: Choices,
+    me: str,
+    missing: Sequence[str],
+    lacking: Sequence[str],
+    absent: Sequence[str] = (),
+    region: str = "",
+) -> str:
     """A letter.
 
     Args:
         me: The person's address.
         missing: Permissions that the person needs.
         lacking: Of ``runner`` and ``outside-stop``, those whose accounts are not (wholly) set up.
-        queue: Full name of the queue in which the outside stops shall stand; "": it is there, or none can be had.
+        absent: Of `queues.QUEUES`, those that are not there.
+        region: Where they shall stand; "": as near as Cloud Tasks is by the documented list.
     """
     roles = names.roles_for(tuple(missing)) or ("roles/tpu.admin",)
     person = f"serviceAccount:{me}" if me.endswith(".gserviceaccount.com") else f"user:{me}"
@@ -44,8 +52,8 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
     ]
     if "runner" in lacking:
         parts += [
-            "The machines need a service account of their own, which may delete them when they are done, move their "
-            f"own deadlines and write to the bucket. {_WIDE} If I may not make it, please run",
+            "The machines need a service account of their own, which may delete them when they are done, set "
+            f"deadlines of their own and write to the bucket. {_WIDE} If I may not make it, please run",
             "\n".join(_runner(choices, person)),
         ]
     if "outside-stop" in lacking:
@@ -53,8 +61,8 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
             "So that no machine runs on when it hangs and my computer is off, Google is told beforehand to delete it "
             "at a deadline (Cloud Tasks). That deletion needs a second service account, which may look at machines and "
             f"delete them: if the first one loses its rights, the second still ends the bill. {_WIDE} If I may not "
-            "make it, or the queue in which these stops stand, please run",
-            "\n".join([*_stopper(choices, person, "runner" not in lacking), *_queue(choices, queue)]),
+            "make it, or the queues in which these stops stand, please run",
+            "\n".join([*_stopper(choices, person, "runner" not in lacking), *_queues(choices, absent, region)]),
         ]
     if {"runner", "outside-stop"} & set(lacking):
         parts.append(_CONDITIONS)
@@ -113,20 +121,20 @@ def _machines(project: str, id: str) -> list[str]:
     return [_role(project, role, names.MACHINES_PERMISSIONS), granted]
 
 
-def _queue(choices: Choices, absent: str) -> list[str]:
-    """The machines' right to move their stops in the queue, and the queue itself (with the retries of `queues.RETRIES`)
-    where it is *absent*: its full name."""
+def _queues(choices: Choices, absent: Sequence[str], region: str) -> list[str]:
+    """Those queues that are *absent* (with the retries of `queues.RETRIES`), and the machines' right to add stops in
+    theirs."""
     project = choices.project
-    region = absent.split("/")[3] if absent else nearest(choices.region, with_cloud_tasks())
-    at = [names.QUEUE, f"--project={project}", f"--location={region}"]
+    at = [f"--project={project}", f"--location={region or nearest(choices.region, with_cloud_tasks())}"]
+    queues = ["gcloud", "tasks", "queues"]
     retries = [
         f"--max-attempts={RETRIES['maxAttempts']}",
         f"--min-backoff={RETRIES['minBackoff']}",
         f"--max-backoff={RETRIES['maxBackoff']}",
     ]
     member, role = f"serviceAccount:{runner_address(choices)}", f"projects/{project}/roles/{names.QUEUE_ROLE}"
-    granted = ["gcloud", "tasks", "queues", "add-iam-policy-binding", *at, f"--member={member}", f"--role={role}"]
-    create = [shlex.join(["gcloud", "tasks", "queues", "create", *at, *retries])] if absent else []
+    granted = [*queues, "add-iam-policy-binding", MACHINES, *at, f"--member={member}", f"--role={role}"]
+    create = [shlex.join([*queues, "create", one, *at, *retries]) for one in absent]
     return [*create, _role(project, names.QUEUE_ROLE, names.QUEUE_PERMISSIONS), shlex.join(granted)]
 
 

@@ -151,7 +151,7 @@ _PASS: dict[str, Entry] = {
     ),
     "runner": lambda f: Sentence(
         "",
-        "It may delete TPUs (Google knows no way to say which), virtual machines of TPU Studio, move their stops and write to "
+        "It may delete TPUs (Google knows no way to say which), virtual machines of TPU Studio, add stops of its own and write to "
         "the bucket, and nothing else.",
         "",
     ),
@@ -208,7 +208,7 @@ _FAIL: dict[str, Entry] = {
         f"Missing for it: {_some(f.raw('missing'))}."
         if f.raw("missing")
         else "The TPU's machine needs an account of its own, to delete itself when it is done.",
-        f"We make one that can do that, move its stops, write to the bucket, and nothing else. It costs nothing. {CONDITIONS}",
+        f"We make one that can do that, add stops of its own, write to the bucket, and nothing else. It costs nothing. {CONDITIONS}",
     ),
     "outside-stop": lambda f: Sentence(
         "",
@@ -258,6 +258,13 @@ _OPTIONAL: dict[str, Entry] = {
     ),
     "outside-stop": lambda f: (
         Sentence(
+            "Machines may remove their outside stops",
+            "An earlier version let the machines' account remove tasks from the queue in which the stops stand: so may the "
+            "code of a model that runs on one.",
+            "Narrow it: that costs nothing, stops that stand go on to work, and a machine adds its own in another queue.",
+        )
+        if f.raw("queue_open")
+        else Sentence(
             "The outside stop may do more than it needs",
             "An earlier version let its account delete every machine of the project at Compute Engine, not only those of TPU "
             "Studio.",

@@ -102,8 +102,8 @@ NOTICES: dict[str, Entry] = {
         "They delete the machine also when it hangs and this computer is off.",
     ),
     "outside-stops-kept": lambda f: Sentence(
-        "The stops at Google could not be moved",
-        f"The ones set before the start still stand; the machine also ends by itself.{f.said()}",
+        "The machine could not add stops at Google at the end of the lease",
+        f"Those set before the start stand, later; the machine also ends by itself.{f.said()}",
     ),
     "self-deletion-unproved": lambda f: Sentence(
         "The machine could not prove that it can delete itself",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.records import inner, rows
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking, compiling, decide, gate
+from tpu_studio.workflow.cloudruns import asking, compiling, decide, gate, stops
 from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
 from tpu_studio.workflow.cloudruns.decide import Action
 from tpu_studio.workflow.cloudruns.gate import Show
@@ -318,8 +318,7 @@ class Acts:
             return self._bring_code(run)
         if not repeat and not self._renewed(run):  # the bucket's rules, or somebody, deleted what was brought
             return self._prepare(run)
-        stops = list(run.side.stops.of(machine.ref)) if not run.state.waived(run.plan.limits) else None
-        if stops is not None and not stops:
+        if not run.state.waived(run.plan.limits) and not run.side.stops.of(machine.ref):
             raise CloudUnclear("unreadable-reply", raw="the stops that were set are not there")
         if repeat:
             intents = self._records.journal.open_intents()
@@ -337,9 +336,8 @@ class Acts:
             side=run.side,
             install=self._records.install,
             limits=limits,
-            stops=stops,
             now=now,
-            queue=run.side.stops.queue(machine.ref) if stops else "",
+            queue="" if run.state.waived(run.plan.limits) else run.side.stops.machines_queue(machine.ref),
             compiled=compiling.handed(self._records, run),
             compiled_key=compiling.key_of_machine(self._records.home, run.folder.name, machine.attempt),
         )
@@ -382,23 +380,22 @@ class Acts:
         return all(run.side.mailbox.renew(name) for name in names)
 
     def _set_lease_stops(self, run: Watched, machine: Machine, limits: Limits) -> float:
-        """Whoever sees the node first sets the stops at the lease's true end; the guardian may have done so."""
+        """Set the stops at the lease's true end. The guardian may have added some: those may be anybody's (`added`)."""
         if run.state.waived(run.plan.limits):
             self._records.say(run, "intent-closed", id=f"lease-stops/{machine.ref.name}", outcome="none")
             return 0.0
         name = machine.ref.name
-        standing = run.side.stops.of(machine.ref)
-        lease = [one for one in standing if _kind(one, name) == "l"]
-        times = asking.lease_times(machine, run.state, limits, run.side.clock.now())
-        if len(lease) < len(times):  # a guardian may be at it: it does no harm when both are
-            try:
-                lease = list(run.side.stops.set(machine.ref, "l", times))
-            except CloudRefused as error:  # the earlier ones stand
-                facts = {"raw": error.facts.get("raw")}
-                self._records.say(run, "notice", id="stops-missing", level="warning", facts=facts)
-                lease = []
+        before = list(run.side.stops.of(machine.ref))
+        lease: Sequence[str] = ()
+        try:
+            lease = run.side.stops.set(
+                machine.ref, "l", asking.lease_times(machine, run.state, limits, run.side.clock.now())
+            )
+        except CloudRefused as error:  # the earlier ones stand
+            facts = {"raw": error.facts.get("raw")}
+            self._records.say(run, "notice", id="stops-missing", level="warning", facts=facts)
         if lease:
-            run.side.stops.remove([one for one in standing if _kind(one, name) == "b"])
+            run.side.stops.remove([one for one in before if one not in lease])
         self._records.say(run, "intent-closed", id=f"lease-stops/{name}", outcome="set" if lease else "kept")
         return 0.0
 
@@ -472,9 +469,7 @@ class Acts:
             return 5.0
         name, left = machine.ref.name, list[str]()
         try:
-            standing = list(run.side.stops.of(machine.ref))
-            run.side.stops.remove(standing)
-            left = list(run.side.stops.of(machine.ref))
+            left = stops.without(run.side.stops, machine.ref)
             if left:
                 raise CloudUnclear("precondition", raw="some stops are still there")
         except (CloudRefused, CloudUnclear) as error:
@@ -485,11 +480,6 @@ class Acts:
             left = left or ["unknown"]
         self._records.say(run, "stops-removed", name=name, left=left)
         return 0.0
-
-
-def _kind(task: str, name: str) -> str:
-    """b or l: ``<name>-<kind>-<n>-<deadline>``."""
-    return task.rpartition("/")[2].removeprefix(f"{name}-")[:1]
 
 
 def _has_no_machine(machine: Machine, cloud: MachineSeen | None) -> bool:

@@ -103,13 +103,13 @@ def config(
     side: CloudSide,
     install: str,
     limits: Limits,
-    stops: list[str] | None,
     now: float,
     queue: str = "",
     compiled: Mapping[str, object] | None = None,
     compiled_key: str = "",
 ) -> dict[str, object]:
-    """The ts-config of docs/cloud.md; *queue*: in which *stops* stand; *compiled*: programs of an earlier machine;
+    """The ts-config of docs/cloud.md; *queue*: to which the machine may add
+    stops, "" where they are waived; *compiled*: programs of an earlier machine;
     *compiled_key*: with which this one seals what it tells of its own."""
     ref, run, slice_ = machine.ref, plan.run, catalogue().slice(plan.accelerator)
     if ref.backend == "tpu":
@@ -120,7 +120,6 @@ def config(
     outside = {
         "queue": queue,
         "account": side.stop_account,
-        "before": stops,
         "margin_s": MARGIN_S,
     }
     pieces = state.pieces or {}
@@ -146,7 +145,7 @@ def config(
         "bucket": side.mailbox.bucket,
         "prefix": prefix_of(run),
         "endpoints": dict(side.endpoints),
-        "outside_stops": outside if stops else None,
+        "outside_stops": outside if queue else None,
         "lease_s": round(lease_s(limits, state, now), 3),
         "usd_per_hour": limits.usd_per_hour,
         "earlier_s": round(state.limited_s(now), 3),

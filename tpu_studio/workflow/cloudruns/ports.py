@@ -141,12 +141,21 @@ class OutsideStops(Protocol):
         """Full name of the queue that the stops of *ref* stand in, or would: in the nearest allowed region."""
         ...
 
+    def machines_queue(self, ref: Ref) -> str:
+        """Full name of the queue beside it that machines may add stops to."""
+        ...
+
     def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
         """Schedule a DELETE at each time and read each back; their full names. A name is never used twice."""
         ...
 
     def of(self, ref: Ref) -> Mapping[str, float]:
-        """Tasks that stand for this machine: name → time."""
+        """Tasks that stand for this machine: name → time. Only whoever sets them here writes to their queue."""
+        ...
+
+    def added(self, ref: Ref) -> Mapping[str, float]:
+        """Tasks that its guardian added, in the queue that all machines write to: name → time. They may end a machine
+        sooner, and count for no stop that shall stand."""
         ...
 
     def remove(self, names: Sequence[str]) -> None:

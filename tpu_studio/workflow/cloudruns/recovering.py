@@ -14,6 +14,7 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import write_inside
 from tpu_studio.wire.runfolder import result_folder
+from tpu_studio.workflow.cloudruns import stops
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Ref
 from tpu_studio.workflow.ports import Intent, Journal
 
@@ -61,9 +62,9 @@ def _settled(intent: Intent, side: CloudSide) -> str:
         machines.delete(ref)
     if machines.look(ref) is not None:
         return ""
-    side.stops.remove(list(side.stops.of(ref)))
+    left = stops.without(side.stops, ref)
     if intent.action == STOPS_LEFT:
-        return "" if side.stops.of(ref) else "removed"
+        return "" if left else "removed"
     return "deleted"
 
 

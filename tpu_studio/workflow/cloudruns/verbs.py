@@ -19,7 +19,7 @@ from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk, trash
-from tpu_studio.workflow.cloudruns import asking, believed
+from tpu_studio.workflow.cloudruns import asking, believed, stops
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
@@ -288,10 +288,10 @@ class CloudVerbs:
         limits = believed.limits(folder, plan, records)
         number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())
         try:
-            old = list(side.stops.of(machine.ref))
+            old = stops.standing(side.stops, machine.ref)
             side.stops.set(machine.ref, "l", asking.lease_times(machine, state, limits, side.clock.now()))
             side.stops.remove(old)
-            if set(side.stops.of(machine.ref)) & set(old):
+            if set(stops.standing(side.stops, machine.ref)) & set(old):
                 raise CloudUnclear("precondition", raw="the old stops are still there")
         except (CloudRefused, CloudUnclear) as error:
             self._journal.close(number, "refused", side.clock.now())

@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[4]
 FAKE = ROOT / "tests" / "fakes" / "trainer.py"
 BUCKET, PREFIX, NAME = "tpu-studio-0123456789ab", "runs/digits-k3f7/", "ts-digits-k3f7-a1-t1"
 TOKEN = "ya29.planted-secret"
-QUEUE = "projects/p/locations/us-west4/queues/tpu-studio"
+QUEUE = "projects/p/locations/us-west4/queues/tpu-studio-machines"
 Rule = Callable[[str, str], "int | str | None"]
 
 LOCKED = {"lock": "jax", "uv": {"version": "0.13.9", "sha256": "ab" * 32}}
@@ -134,7 +134,6 @@ class Cloud:
             "outside_stops": {
                 "queue": QUEUE,
                 "account": "stopper@p.iam.gserviceaccount.com",
-                "before": [f"{QUEUE}/tasks/{name}-b-{n}-99" for n in (1, 2, 3)],
                 "margin_s": 600,
             },
             "lease_s": 14400,
@@ -149,8 +148,6 @@ class Cloud:
             "trust_code": False,
             "guardian_sha256": "",
         }
-        for number in (1, 2, 3):
-            self.tasks[f"{QUEUE}/tasks/{name}-b-{number}-99"] = {}
         config.update(changes)
         self.metadata["ts-config"] = json.dumps(config)
         return config

@@ -67,7 +67,7 @@ def changed(tree: dict[str, Any], path: str, value: Any) -> str:
         ("environment.uv", {"version": "0.13.9 --index-url=http://evil.example", "sha256": "0" * 64}),
         ("environment.uv", {"version": "0.13.9", "sha256": ""}),
         ("environment.python", "3.12; rm -rf /"),
-        ("outside_stops.before", ["projects/p/locations/r/queues/another/tasks/x"]),
+        ("outside_stops.queue", "projects/p/locations/r/queues/x/tasks/y"),
         ("installer", {"object": "data/../x.whl", "sha256": "0" * 64, "bytes": 1}),
         ("installer", {"object": "data/x.whl", "sha256": "0", "bytes": 1}),
         ("installer", "data/x.whl"),

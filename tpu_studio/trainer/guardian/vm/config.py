@@ -217,13 +217,9 @@ def _stops(tree: Any) -> Mapping[str, object] | None:
     if tree is None:
         return None
     queue = _matching("queue", tree["queue"], re.compile(r"projects/[^/]+/locations/[^/]+/queues/[A-Za-z0-9-]+"))
-    before = [str(each) for each in tree.get("before") or []]
-    if not all(each.startswith(f"{queue}/tasks/") for each in before):
-        raise BadConfig("an outside stop of another queue")
     return {
         "queue": queue,
         "account": str(tree["account"]),
-        "before": before,
         "margin_s": _number("margin_s", tree.get("margin_s", 600), 1, _DAY_S),
     }
 

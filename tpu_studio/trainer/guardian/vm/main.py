@@ -205,7 +205,7 @@ class OnDuty:
         self._prove(events)
         self._rented.hold(self._folder / "deadline")
         if self._worker == 0:
-            self._move_stops(events)
+            self._add_stops(events)
         if config.workers > 1 and self._mark.exists():  # the others' trainers ended when this machine's did
             raise Over(Reason.WORKER_LOST, raw=f"worker {self._worker} was started again while the slice trained")
         try:
@@ -285,13 +285,13 @@ class OnDuty:
             )
         )
 
-    def _move_stops(self, events: EventsFile) -> None:
-        """The stops from outside to the true end of the lease, once; what fails leaves the earlier ones."""
+    def _add_stops(self, events: EventsFile) -> None:
+        """Stops from outside at the true end of the lease, once; what fails leaves those of before the launch."""
         mark = self._folder / "stops-moved"
         if self._config.stops is None or mark.exists():
             return
         try:
-            names = stops.move(self._api, self._config, self._rented.lease.end)
+            names = stops.add(self._api, self._config, self._rented.lease.end)
         except (Unreachable, Refused) as error:
             events.say("notice", id="outside-stops-kept", level="warning", facts={"raw": cut(str(error), 500)})
             return

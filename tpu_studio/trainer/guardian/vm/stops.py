@@ -1,8 +1,8 @@
-"""Outside stops, moved: tasks at Google that delete this machine at the end of its lease, should it hang.
+"""Outside stops, added: tasks at Google that delete this machine at the end of its lease, should it hang.
 
-New ones are set and read back, only then those of before the launch are removed. What does not come about is told and
-leaves the earlier ones standing, the safe direction. They act as an account of their own, so a machine whose
-own account may not delete it can still have it done: by a stop that is due now.
+They are set and read back, in a queue of the machines. Those of before the launch stand elsewhere, later, and a
+machine may not touch them, whatever code runs on it. They act as an account of their own, so a machine whose own
+account may not delete it can still have it done: by a stop that is due now.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tpu_studio.wire.stops import times
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
-def move(api: Authorized, config: Config, lease_end: float) -> list[str]:
-    """Set the stops at *lease_end* + margin, then remove the earlier ones; names of the new.
+def add(api: Authorized, config: Config, lease_end: float) -> list[str]:
+    """Set stops at *lease_end* + margin; their names.
 
     Raises:
         Unreachable, Refused: They are not set, or could not be read back; the earlier ones stand.
@@ -33,10 +33,6 @@ def move(api: Authorized, config: Config, lease_end: float) -> list[str]:
         _create(api, name, int(when), config)
         names.append(name)
     _read_back(api, f"{base}{queue}/tasks", names)
-    for name in config.stops["before"]:
-        reply = api.call("DELETE", base + name)
-        if not reply.ok and reply.status != 404:
-            raise Refused(reply)
     return names
 
 
