@@ -36,6 +36,7 @@ RENEW_S = 86_400.0
 UPLOAD_TRIES = 6
 CODE_TRIES = 5
 WAITS_EVERY_S = 300.0
+LOOKS_A_TURN = 10
 
 
 class Acts:
@@ -112,9 +113,9 @@ class Acts:
             case decide.Prepare():
                 return self._prepare(run)
             case decide.SetStops(name, zone, number):
-                return self._set_stops(run, name, zone, number, rules, limits)
+                return 1.0 if self._one_is_there(run) else self._set_stops(run, name, zone, number, rules, limits)
             case decide.Create(machine, repeat):
-                return self._create(run, machine, repeat, rules, limits)
+                return 1.0 if self._one_is_there(run) else self._create(run, machine, repeat, rules, limits)
 
     def _follow(self, run: Watched, action: Action, rules: Rules, limits: Limits) -> float:
         match action:
@@ -141,6 +142,8 @@ class Acts:
                 self._closing.gone(run, machine, rules, limits)
             case decide.RemoveStops(machine):
                 return self._remove_stops(run, machine)
+            case decide.NextAttempt() | decide.Finish() if self._one_is_there(run):
+                return 1.0
             case decide.NextAttempt(reason):
                 self._closing.last_words(run, run.state.attempt)
                 self._records.say(run, "attempt-over", attempt=run.state.attempt, reason=reason.value)
@@ -463,6 +466,18 @@ class Acts:
         if seen is not None:
             self._say_seen(run, machine, seen)
         return seen is not None
+
+    def _one_is_there(self, run: Watched) -> bool:
+        """Whether a machine of the run's that others call gone, stops and all, is there, or one of them is still to be
+        looked for: no other is asked for then. Each is looked for once, a few a turn."""
+        if run.whose == self._records.install:
+            return False
+        left = [one for one in run.state.machines if one.gone is not None and one.ref.name not in run.absent]
+        for machine in left[:LOOKS_A_TURN]:
+            if self._is_there_after_all(run, machine):
+                return True
+            run.absent.add(machine.ref.name)
+        return len(left) > LOOKS_A_TURN
 
     def _remove_stops(self, run: Watched, machine: Machine) -> float:
         if self._is_there_after_all(run, machine):

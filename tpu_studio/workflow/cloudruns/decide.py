@@ -218,12 +218,12 @@ def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
         return Done()
     if not state.opened:
         return Declare(_stopped(seen)) if seen.stop and state.end is None else Finish() if state.end else Open()
-    for earlier in state.machines[:-1]:  # one that answered late, after it had been proved absent
-        if earlier.maybe_there:
-            return clear(earlier, seen, rules)
+    machine = state.machine
+    for other in state.machines:  # one that answered late, after it had been proved absent, or by a word only
+        if other.maybe_there and other is not machine and not (state.end and other is state.machines[-1]):
+            return clear(other, seen, rules)
     if state.end is not None:
         return _clean(state, seen, rules)
-    machine = state.machine
     if machine is None or machine.gone is not None:
         return _ask(state, machine, seen, rules, run)
     if machine.asked is None:

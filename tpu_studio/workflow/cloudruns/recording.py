@@ -36,6 +36,7 @@ class Watched:
 
     Attributes:
         foreign: Another desktop drives it, the one that *holder* names: here it is only followed.
+        absent: Names of machines that others call gone, and that a look did not find.
         stays: It is said to be over, and a machine that this computer has asked for is there.
         holder_at: When that was asked last, by the cloud's clock.
         looked_at, alive_at: When that name was looked for last, and when a look found the machine itself.
@@ -76,6 +77,7 @@ class Watched:
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
     unlookable: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
     asked_why: tuple[str, ...] = ()
     sent: dict[int, float] = field(default_factory=dict)
 

@@ -245,6 +245,7 @@ def _cloud(state: State, event: Event, grown: _Grown) -> State:
         replace(
             known,
             gone=None,
+            stops_removed=known.stops_removed and known.gone is None,
             made=True,
             state=seen,
             taken_back=event.get("by_service") is True,

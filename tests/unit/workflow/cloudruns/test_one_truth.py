@@ -461,10 +461,16 @@ def test_a_stop_is_taken_also_of_a_machine_that_was_asked_for_before_a_take_over
     journal.disconnect()
 
 
+@pytest.mark.parametrize(
+    "more",
+    [(), ("stops-removed",), ("stops-removed", "attempt-over"), ("stops-removed", "end")],
+    ids=["gone", "stops too", "attempt too", "run too"],
+)
 def test_after_a_take_over_nobodys_word_takes_the_stops_from_a_machine_that_is_there(
-    desk: CloudDesk, sky: Sky, tmp_path: Path
+    desk: CloudDesk, sky: Sky, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
-    """Whoever writes to the bucket lays a `deleted` behind the other computer's events; this one is started anew."""
+    """Whoever writes to the bucket lays a `deleted` behind the other computer's events, and *more*; this one is started
+    anew. Another machine was asked for then, and this one was left to its stops."""
     trains(desk)
     desk.turn()
     home = tmp_path / "two"
@@ -481,11 +487,20 @@ def test_after_a_take_over_nobodys_word_takes_the_stops_from_a_machine_that_is_t
     size = sum(len(sky.objects[one][0]) for one in others if one.startswith(f"{folder}/"))
     told = {"proof": "404", "made": True, "created": machine.created, "billed_until": (machine.created or 0.0) + 5}
     line = encode(event("deleted", t=sky.now, name=name, zone=machine.ref.zone, **told))
+    facts: dict[str, dict[str, object]] = {
+        "stops-removed": {"name": name, "left": []},
+        "attempt-over": {"attempt": 1, "reason": "preempted"},
+        "end": {"reason": "completed"},
+    }
+    line += b"".join(encode(event(kind, t=sky.now + 0.1, **facts[kind])) for kind in more)
     journal.disconnect()
     sky._put(f"{folder}/{size:012d}.jsonl", line)
     driver = Driver(home, places={"practice": sky.place()}, journal=(journal := JournalFile(home / "journal.db")))
     for _ in range(30):
         sky.pass_time(max(5.0, driver.turn(RUN)))
     assert [one for one, _ in sky.tasks.values() if one == name] or name not in sky.nodes
-    assert len(sky.created_names) == 1
+    assert sky.most_at_once == 1 and (len(sky.created_names) == 1 or "attempt-over" in more)
+    while sky.nodes or not driver.state(RUN).settled:
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+    assert not sky.tasks  # and they go with it
     journal.disconnect()
