@@ -125,6 +125,22 @@ def test_a_queue_that_stands_elsewhere_is_looked_for_there(practice: Practice) -
     assert list(side.stops.of(there)) == list(names) and not side.stops.of(REF)
 
 
+@pytest.mark.parametrize(
+    "queue",
+    [
+        "projects/evil/locations/us-west4/queues/tpu-studio",
+        "projects/practice-project/locations/us-west4/queues/tpu-studio-machines",
+        "projects/practice-project/locations/us-west4/queues/mail",
+        "projects/practice-project/locations/../queues/tpu-studio",
+        "tpu-studio",
+    ],
+)
+def test_a_queue_that_is_none_of_ours_is_not_believed(practice: Practice, queue: str) -> None:
+    """The name comes from records, which others may have written."""
+    side = side_of(practice)
+    assert side.stops.queue(replace(REF, queue=queue)) == side.stops.queue(REF)
+
+
 def test_an_organisation_that_allows_europe_only_gets_its_queue_in_europe(start_practice: Start) -> None:
     side = side_of(start_practice("org-policy:times=0"))
     assert side.stops.queue(replace(REF, zone="us-west4-a")).split("/")[3] == "europe-west1"

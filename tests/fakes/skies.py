@@ -370,7 +370,7 @@ class _Machines:
     def look(self, ref: Ref) -> MachineSeen | None:
         self._sky.hook("look", False)
         self._check(ref)
-        node = self._sky.nodes.get(ref.name)
+        node = self._node(ref)
         self._sky.hook("look", True)
         if node is None:
             return None
@@ -386,11 +386,17 @@ class _Machines:
 
     def delete(self, ref: Ref) -> None:
         self._sky.hook("delete", False)
-        node = self._sky.nodes.get(ref.name)
+        node = self._node(ref)
         if node is not None and node.state == "provisioning" and self._sky.provisioning == "refused":
             raise CloudRefused("precondition", state="PROVISIONING", raw="not supported when state is PROVISIONING")
-        self._sky._remove(ref.name)
+        if node is not None:
+            self._sky._remove(ref.name)
         self._sky.hook("delete", True)
+
+    def _node(self, ref: Ref) -> Node | None:
+        """Of that name in that place; Google knows none by its name alone."""
+        node = self._sky.nodes.get(ref.name)
+        return node if node is not None and node.wanted.ref == ref else None
 
     def ended(self, ref: Ref) -> Deletion | None:
         self._sky.hook("ended", False)

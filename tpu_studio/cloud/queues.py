@@ -6,6 +6,7 @@ and by the doctor, which makes the queue.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -54,6 +55,11 @@ class QueueRegions:
     def queue(self, region: str) -> str:
         """Full name of the queue that stands in *region*."""
         return f"projects/{self._project}/locations/{region}/queues/{QUEUE}"
+
+    def region_of(self, queue: str) -> str:
+        """Where *queue* stands; "": it is none of ours, whoever says so."""
+        region = queue.split("/")[3] if queue.count("/") == 5 else ""
+        return region if re.fullmatch(r"[a-z0-9-]+", region) and queue == self.queue(region) else ""
 
     def all(self) -> tuple[str, ...]:
         """The regions that have Cloud Tasks. Raises CloudUnclear."""

@@ -120,7 +120,8 @@ class TaskStops:
 
     def queue(self, ref: Ref) -> str:
         """See `ports.OutsideStops`. Raises CloudRefused ``org-policy``, CloudUnclear."""
-        return ref.queue or self._regions.queue(self._regions.near(ref.region))
+        region = self._regions.region_of(ref.queue)
+        return self._regions.queue(region or self._regions.near(ref.region))
 
     def machines_queue(self, ref: Ref) -> str:
         """See `ports.OutsideStops`. Raises as `queue`."""

@@ -36,7 +36,7 @@ RENEW_S = 86_400.0
 UPLOAD_TRIES = 6
 CODE_TRIES = 5
 WAITS_EVERY_S = 300.0
-LOOKS_A_TURN = 10
+FIND_EVERY_S = 60.0
 
 
 class Acts:
@@ -113,9 +113,15 @@ class Acts:
             case decide.Prepare():
                 return self._prepare(run)
             case decide.SetStops(name, zone, number):
-                return 1.0 if self._one_is_there(run) else self._set_stops(run, name, zone, number, rules, limits)
+                return (
+                    1.0
+                    if self._is_there_after_all(run, rules)
+                    else self._set_stops(run, name, zone, number, rules, limits)
+                )
             case decide.Create(machine, repeat):
-                return 1.0 if self._one_is_there(run) else self._create(run, machine, repeat, rules, limits)
+                return (
+                    1.0 if self._is_there_after_all(run, rules) else self._create(run, machine, repeat, rules, limits)
+                )
 
     def _follow(self, run: Watched, action: Action, rules: Rules, limits: Limits) -> float:
         match action:
@@ -141,8 +147,8 @@ class Acts:
             case decide.Gone(machine):
                 self._closing.gone(run, machine, rules, limits)
             case decide.RemoveStops(machine):
-                return self._remove_stops(run, machine)
-            case decide.NextAttempt() | decide.Finish() if self._one_is_there(run):
+                return self._remove_stops(run, machine, rules)
+            case decide.NextAttempt() | decide.Finish() if self._is_there_after_all(run, rules):
                 return 1.0
             case decide.NextAttempt(reason):
                 self._closing.last_words(run, run.state.attempt)
@@ -179,6 +185,11 @@ class Acts:
 
     def _machines(self, run: Watched, machine: Machine) -> Any:
         return run.side.machines[machine.ref.backend]
+
+    def _asked_here(self, run: Watched, name: str) -> bool:
+        """Whether this computer's own records say that it has asked for that machine."""
+        own = fold(desk_events(run.folder, self._records.install)).of(name)
+        return own is not None and own.asked is not None
 
     def _is_ours(self, run: Watched) -> bool:
         """Whether the bucket says so; one that names nobody is told."""
@@ -314,6 +325,8 @@ class Acts:
         name = machine.ref.name
         if not self._is_ours(run):
             return self._taken_over(run)
+        if repeat and not self._asked_here(run, name):  # by another computer: it comes, or is given up
+            return rules.rate_s
         preparing = self._place(run.plan.place).preparing
         if not preparing.is_current(run.state.pieces or {}):  # another version of the app prepared it
             return self._prepare(run)
@@ -448,39 +461,51 @@ class Acts:
             by_service=seen.by_service and machine.ref.backend == "tpu",
         )
 
-    def _is_there_after_all(self, run: Watched, machine: Machine) -> bool:
-        """Whether the cloud has a machine that is said to be gone: after a take-over others' records count, too, and
-        whoever writes to the bucket can write some. It is one of the run's again then. Raises what looking raises,
-        where this computer has asked for it: its stops stay until it is known."""
+    def find(self, run: Watched, backend: str) -> None:
+        """Ask Google by the run's label where its machines are: after a take-over others' records count, too, and
+        whoever writes to the bucket can say another zone. Asked again after `FIND_EVERY_S`.
+
+        Args:
+            backend: The plan's. Of another, who may not look there has no machine.
+
+        Raises:
+            CloudRefused, CloudUnclear: That cannot be known; ``precondition``: one is there that no record tells of.
+        """
+        now = run.side.clock.now()
+        if run.whose == self._records.install or now - run.labelled_at < FIND_EVERY_S:
+            return
+        found = list[MachineSeen]()
+        for id, machines in run.side.machines.items():
+            try:
+                found += machines.find({"run-id": run.folder.name})
+            except CloudRefused as error:
+                if id == backend or error.id not in ("service-disabled", "permission-missing"):
+                    raise
+        run.labelled = {one.ref.name: one for one in found if one.ref.name.startswith(f"ts-{run.folder.name}-")}
+        run.labelled_at = now
+        self._records.put_right(run)
+        for name, seen in run.labelled.items():
+            if run.state.of(name) is None:
+                raise CloudRefused("precondition", name=name, raw=f"no record tells of {name} in {seen.ref.zone}")
+
+    def _is_there_after_all(self, run: Watched, rules: Rules) -> bool:
+        """Whether the cloud has a machine of the run's that is said to be gone, stops and all: it is one of the run's
+        again then. Raises as `find`."""
         if run.whose == self._records.install:
-            return False
-        ours = fold(desk_events(run.folder, self._records.install)).of(machine.ref.name)
-        if ours is not None and not ours.maybe_there:
             return False
         try:
-            seen = self._look(run, machine)
+            self.find(run, rules.backend)
         except CloudRefused as error:
-            if ours is not None and error.id != "project-deleted":  # which takes its machines with it
+            if error.id != "project-deleted":  # which takes its machines with it
                 raise
             return False
-        if seen is not None:
-            self._say_seen(run, machine, seen)
-        return seen is not None
+        back = [one for one in run.state.machines if one.gone is not None and one.ref.name in run.labelled]
+        for machine in back:
+            self._say_seen(run, machine, run.labelled[machine.ref.name])
+        return bool(back)
 
-    def _one_is_there(self, run: Watched) -> bool:
-        """Whether a machine of the run's that others call gone, stops and all, is there, or one of them is still to be
-        looked for: no other is asked for then. Each is looked for once, a few a turn."""
-        if run.whose == self._records.install:
-            return False
-        left = [one for one in run.state.machines if one.gone is not None and one.ref.name not in run.absent]
-        for machine in left[:LOOKS_A_TURN]:
-            if self._is_there_after_all(run, machine):
-                return True
-            run.absent.add(machine.ref.name)
-        return len(left) > LOOKS_A_TURN
-
-    def _remove_stops(self, run: Watched, machine: Machine) -> float:
-        if self._is_there_after_all(run, machine):
+    def _remove_stops(self, run: Watched, machine: Machine, rules: Rules) -> float:
+        if self._is_there_after_all(run, rules):
             return 5.0
         name, left = machine.ref.name, list[str]()
         try:

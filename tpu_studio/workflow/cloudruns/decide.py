@@ -231,7 +231,7 @@ def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
             return Declare(_stopped(seen))
         if not gate.holds(state.gates.get(machine.ref.region), seen.now):
             return Show(machine.ref.zone)
-        fresh = machine.stops and seen.now - machine.stops_at < STOPS_FRESH_S
+        fresh = machine.stops and abs(seen.now - machine.stops_at) < STOPS_FRESH_S
         return Create(machine) if fresh else SetStops(machine.ref.name, machine.ref.zone, machine.number)
     if machine.leaving:
         return clear(machine, seen, rules)

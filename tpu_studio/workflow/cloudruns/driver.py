@@ -351,6 +351,9 @@ class Driver:
         for attempt in attempts(run.state.attempt):
             run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
         run.mirror.controls.pull()
+        if not run.foreign:
+            run.labelled_at = float("-inf")
+            self._acts.find(run, self._rules(run, believed.limits(run.folder, run.plan)).backend)
         run.caught_up = not run.foreign
 
     def _look_who_drives(self, run: Watched, every_s: float) -> bool:

@@ -36,7 +36,8 @@ class Watched:
 
     Attributes:
         foreign: Another desktop drives it, the one that *holder* names: here it is only followed.
-        absent: Names of machines that others call gone, and that a look did not find.
+        labelled: The run's machines by name, as Google told them by its label when it was asked last; what others'
+            records say of their place does not count.
         stays: It is said to be over, and a machine that this computer has asked for is there.
         holder_at: When that was asked last, by the cloud's clock.
         looked_at, alive_at: When that name was looked for last, and when a look found the machine itself.
@@ -77,7 +78,8 @@ class Watched:
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
     unlookable: set[str] = field(default_factory=set)
-    absent: set[str] = field(default_factory=set)
+    labelled: dict[str, MachineSeen] = field(default_factory=dict)
+    labelled_at: float = float("-inf")
     asked_why: tuple[str, ...] = ()
     sent: dict[int, float] = field(default_factory=dict)
 
@@ -116,6 +118,18 @@ class Records:
             waiting = (from_record(event(kind, t=t, **fields)) for kind, t, fields in run.unsaved)
             known = state_of(run.folder, run.whose, self.install, self.journal)
             run.state, run.sizes = fold((one for one in waiting if one is not None), known), sizes
+            self.put_right(run)
+
+    def put_right(self, run: Watched) -> None:
+        """Each machine where Google says that it is (`Watched.labelled`)."""
+
+        def right(machine: Machine) -> Machine:
+            seen = run.labelled.get(machine.ref.name)
+            if seen is None or seen.ref == machine.ref:
+                return machine
+            return replace(machine, ref=replace(seen.ref, queue=machine.ref.queue))
+
+        run.state = replace(run.state, machines=tuple(map(right, run.state.machines)))
 
     def save(self, run: Watched) -> None:
         """Write what the disk had refused, in its order."""
@@ -238,11 +252,14 @@ class Records:
 
 def state_of(folder: Path, counts: str, install: str, journal: Journal) -> State:
     """What the records of *counts* (`whose`) say of a run. Of a run that was taken over, what another computer agreed
-    to, or was shown of the stops from outside, counts for nothing here: *install*'s own records alone.
+    to, or was shown of the stops from outside, counts for nothing here, nor what it has only begun to ask for:
+    *install*'s own records alone.
     """
     state = fold(desk_events(folder, counts))
     if counts != install:
-        state = replace(state, gates=fold(desk_events(folder, install)).gates)
+        own = fold(desk_events(folder, install))
+        begun = (own.of(one.ref.name) if one.asked is None else one for one in state.machines)
+        state = replace(state, gates=own.gates, machines=tuple(one for one in begun if one is not None))
     return replace(state, waiver_over=state.waiver_over or journal.was_taken_over(folder.name))
 
 

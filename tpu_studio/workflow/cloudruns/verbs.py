@@ -279,7 +279,8 @@ class CloudVerbs:
     def _move_stops(
         self, folder: Path, plan: Plan, state: State, machine: Machine, records: list[dict[str, object]]
     ) -> None:
-        """New tasks set and read back, then the old ones proved gone; else refused."""
+        """The machine seen where records say that it is, new tasks set and read back, then the old ones proved gone; else
+        refused."""
         if state.waived(plan.limits):
             return
         side = self.driver.side_of(folder.name, plan)
@@ -288,6 +289,8 @@ class CloudVerbs:
         limits = believed.limits(folder, plan, records)
         number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())
         try:
+            if side.machines[machine.ref.backend].look(machine.ref) is None:
+                raise CloudUnclear("precondition", raw=f"{machine.ref.name} is not in {machine.ref.zone}")
             old = stops.standing(side.stops, machine.ref)
             side.stops.set(machine.ref, "l", asking.lease_times(machine, state, limits, side.clock.now()))
             side.stops.remove(old)

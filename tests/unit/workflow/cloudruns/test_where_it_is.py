@@ -1,0 +1,128 @@
+"""A run that was taken over: where its machines are, and what was asked for, Google and this computer say, no bucket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.clouddesk import RUN, CloudDesk, trains
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.events import encode, event
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+from tpu_studio.workflow.decide import SendControl
+
+FIRST, NEXT = f"ts-{RUN}-a1-t1", f"ts-{RUN}-a2-t1"
+
+
+class Second:
+    """Another computer, which takes the run of *desk* over."""
+
+    def __init__(self, home: Path, desk: CloudDesk) -> None:
+        self.home, self.desk, self.sky = home, desk, desk.sky
+        self.journal = JournalFile(home / "journal.db")
+        self.start()
+
+    def start(self) -> None:
+        """The program, anew."""
+        self.journal.disconnect()
+        self.journal = JournalFile(self.home / "journal.db")
+        self.driver = Driver(self.home, places={"practice": self.sky.place()}, journal=self.journal)
+
+    def take_over(self) -> None:
+        CloudVerbs(self.home, self.driver, self.journal).take_over(self.desk.plan, RUN)
+
+    def turns(self, number: int) -> None:
+        for _ in range(number):
+            self.sky.pass_time(max(5.0, self.driver.turn(RUN)))
+
+    def lay(self, *lines: Mapping[str, object]) -> None:
+        """Whoever writes to the bucket, behind another desktop's events."""
+        self.sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", b"".join(encode(one) for one in lines))
+
+
+@pytest.fixture
+def second(desk: CloudDesk, tmp_path: Path) -> Iterator[Second]:
+    desk.sky.steps = 10**6
+    trains(desk)
+    desk.turn()
+    found = Second(tmp_path / "two", desk)
+    yield found
+    found.journal.disconnect()
+
+
+def elsewhere(t: float, **place: str) -> Mapping[str, object]:
+    """That the first machine was asked for in another place, before it was."""
+    place = {"zone": "us-west4-a", "backend": "tpu", **place}
+    return event("intent", t=t, id=f"stops/{FIRST}", action="stops", name=FIRST, attempt=1, **{"try": 1}, **place)
+
+
+@pytest.mark.parametrize("place", [{"zone": "us-west4-b"}, {"backend": "compute"}], ids=["zone", "backend"])
+def test_a_machine_is_looked_for_where_google_says_that_it_is(second: Second, place: dict[str, str]) -> None:
+    """Looked for in the place that the bucket told, it was proved gone: its stops were removed, the run was over."""
+    asked = second.desk.state.machines[0].asked or 0.0
+    second.lay(elsewhere(asked - 1000.0, **place))
+    second.take_over()
+    second.turns(10)
+    assert second.sky.nodes and second.driver.state(RUN).end is None
+    assert sorted(one for one, _ in second.sky.tasks.values()) == [FIRST] * 27
+    verbs, folder = CloudVerbs(second.home, second.driver, second.journal), second.home / "runs" / RUN
+    with pytest.raises(RunError) as refused:  # its new stops would call another place, and the old ones go
+        verbs.extend(folder, (SendControl({"verb": "limits", "hours": 5.0}),))
+    assert refused.value.id in ("stops-not-moved", "past-platform-limit")
+    assert len(second.sky.tasks) == 27
+    verbs.stop(folder, keep=True)
+    second.turns(60)
+    assert not second.sky.nodes and not second.sky.tasks
+
+
+def test_no_second_machine_is_asked_for_beside_one_that_is_said_to_be_elsewhere_and_gone(second: Second) -> None:
+    second.take_over()
+    second.turns(5)
+    machine, now = second.driver.state(RUN).machines[0], second.sky.now
+    second.lay(
+        elsewhere((machine.asked or 0.0) - 1000.0, zone="us-west4-b"),
+        event("deleted", t=now, name=FIRST, proof="404", made=True, created=machine.created, billed_until=now),
+        event("attempt-over", t=now + 0.1, attempt=1, reason="preempted"),
+    )
+    second.start()
+    second.turns(40)
+    assert second.sky.most_at_once == 1
+
+
+def test_a_machine_that_no_record_tells_of_is_told_and_no_other_is_asked_for(second: Second) -> None:
+    """Whoever writes to the bucket may also delete the events of the one before."""
+    for name in [one for one in second.sky.objects if "/events/" in one]:
+        del second.sky.objects[name]
+    second.lay(event("opened", t=second.sky.now - 9000.0, bucket="b", project="sky"))
+    second.take_over()
+    second.turns(60)
+    trouble = second.driver.trouble(RUN)
+    assert trouble is not None and FIRST in str(trouble.facts["raw"])
+    assert second.sky.created_names == [FIRST] and second.sky.tasks
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["stops", "asked"])
+def test_the_next_machine_is_asked_for_behind_stops_that_were_set_here(second: Second, asked: bool) -> None:
+    """The bucket told that they were set, in which queue, and where the machine was asked for: it had none."""
+    sky, now = second.sky, second.sky.now
+    sky.vanish()
+    facts = {"stops": ["x"], "queue": "projects/evil/locations/us-west4/queues/tpu-studio"}
+    about = {"name": NEXT, "zone": "us-west4-b", "backend": "tpu", "attempt": 2, "try": 1}
+    second.lay(
+        event("attempt-over", t=now + 0.2, attempt=1, reason="preempted"),
+        event("intent", t=now + 0.3, id=f"stops/{NEXT}", action="stops", **about),
+        event("intent-closed", t=now + 500.0, id=f"stops/{NEXT}", outcome="set", facts=facts),
+        *([event("intent", t=now + 500.0, id=f"create/{NEXT}", action="create", **about)] if asked else []),
+    )
+    second.take_over()
+    second.turns(400 if asked else 60)
+    (node,) = sky.nodes.values()
+    assert node.wanted.ref.zone == "us-west4-a"
+    assert len([one for one, _ in sky.tasks.values() if one == node.wanted.ref.name]) == 27
+    stops = json.loads(node.wanted.metadata["ts-config"])["outside_stops"]
+    assert stops["queue"] == "projects/sky/locations/us-west4/queues/tpu-studio-machines"
