@@ -112,16 +112,12 @@ class Acts:
                 return self._gating.show(run, zone, rules.zones, rules.backend)
             case decide.Prepare():
                 return self._prepare(run)
+            case decide.SetStops() | decide.Create() if self._is_there_after_all(run, rules):
+                return 1.0
             case decide.SetStops(name, zone, number):
-                return (
-                    1.0
-                    if self._is_there_after_all(run, rules)
-                    else self._set_stops(run, name, zone, number, rules, limits)
-                )
+                return self._set_stops(run, name, zone, number, rules, limits)
             case decide.Create(machine, repeat):
-                return (
-                    1.0 if self._is_there_after_all(run, rules) else self._create(run, machine, repeat, rules, limits)
-                )
+                return self._create(run, machine, repeat, rules, limits)
 
     def _follow(self, run: Watched, action: Action, rules: Rules, limits: Limits) -> float:
         match action:

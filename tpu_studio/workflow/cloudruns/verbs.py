@@ -279,8 +279,8 @@ class CloudVerbs:
     def _move_stops(
         self, folder: Path, plan: Plan, state: State, machine: Machine, records: list[dict[str, object]]
     ) -> None:
-        """The machine seen where records say that it is, new tasks set and read back, then the old ones proved gone; else
-        refused."""
+        """The machine seen where records say that it is, new tasks set and read back, then the old ones proved gone;
+        else refused."""
         if state.waived(plan.limits):
             return
         side = self.driver.side_of(folder.name, plan)

@@ -1,4 +1,4 @@
-"""A run that was taken over: where its machines are, and what was asked for, Google and this computer say, no bucket."""
+"""A run that was taken over: where its machines are Google says, what was asked for this computer."""
 
 from __future__ import annotations
 
