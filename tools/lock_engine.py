@@ -1,6 +1,6 @@
 """Write resources/engine/lock.txt: every file the training engine may install, with its sha256 and size.
 
-Run by hand when a version changes; `--of tpu-compiler`, `tf-tpu-compiler` or `starter-weights` writes that lock:
+Run by hand when a version changes; `--of` and one of `NAMES` writes that lock:
 
     python tools/lock_engine.py python3.11 python3.12 python3.13
 
@@ -26,6 +26,7 @@ NAMES = {
     "tpu-compiler": "The environment of the TPU compiler",
     "tf-tpu-compiler": "The environment that lowers TensorFlow for a TPU",
     "starter-weights": "Weights that models can begin from",
+    "onnx-exporter": "What writes a model as ONNX",
 }
 HEADER = """\
 # {what}, file by file. Written by tools/lock_engine.py; do not edit.

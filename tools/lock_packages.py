@@ -53,6 +53,7 @@ LICENSED = {
         "resources/engine/tpu-compiler.lock.txt",
         "resources/engine/tf-tpu-compiler.lock.txt",
         "resources/engine/starter-weights.lock.txt",
+        "resources/engine/onnx-exporter.lock.txt",
     ),
     "machines": ("resources/vm/jax.lock.txt", "resources/vm/tensorflow.lock.txt"),
 }

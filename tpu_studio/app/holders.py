@@ -152,8 +152,29 @@ class CompareHolder(Holder):
         page.show_runs(self._wanted)
 
 
+def _with_packages(studio: Studio, services: Services, form: exports.ModelFormat, then: Callable[[], None]) -> None:
+    """*then*, once what writes *form* stands beside the engine; asks whether it may be fetched."""
+    from tpu_studio.domain import figures
+    from tpu_studio.gui.engine.dialog import EngineDialog, Words
+    from tpu_studio.local.engine import extra
+    from tpu_studio.viewmodels.engine import EngineViewModel
+
+    if not form.packages:
+        return then()
+    found = extra(services.engine.root, form.packages)
+    if found.state().is_ready:
+        return then()
+    model = EngineViewModel(studio.tasks)
+    model.connect(found)
+    size, title = figures.size(found.spec.installed_bytes), found.spec.title
+    sentence = f"It takes {size} beside the training engine. Nothing of yours is sent anywhere, and nothing is charged."
+    words = Words(f"Fetch the {title}?", sentence, "Fetch it", f"The {title} is on its way")
+    EngineDialog.open_over(studio.window, model, then, words)
+
+
 def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: Plan) -> RunViewModel:
     from tpu_studio.local.computer import trainer_environment
+    from tpu_studio.local.engine import packages_for
     from tpu_studio.local.formats import Written, write
     from tpu_studio.local.predictor import PredictorProcess
     from tpu_studio.viewmodels.run import RunViewModel
@@ -165,11 +186,13 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
         return PredictorProcess(argv, trainer_environment(), studio.tasks.post)
 
     def write_format(form: str, file: Path) -> Written:
-        consent = plan.consent if services.consents.agreed(plan.consent) else ""
-        return write(services.engine.python(), folder, exports.by_id(form), file, replace=True, consent=consent)
+        consent, wanted = plan.consent if services.consents.agreed(plan.consent) else "", exports.by_id(form)
+        packages = packages_for(services.engine.root, wanted)
+        return write(services.engine.python(), folder, wanted, file, replace=True, consent=consent, packages=packages)
 
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
     model.write_format = write_format
+    model.with_packages = lambda form, then: _with_packages(studio, services, exports.by_id(form), then)
     model.tell = studio.shell.notify
     model.ask_explain = lambda text: studio.explain_text(text, rented=places.by_id(plan.place).rents)
     model.open_path = open_path

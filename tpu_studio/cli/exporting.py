@@ -74,6 +74,7 @@ def _save_model(arguments: Arguments, output: Output) -> int:
     """Raises ModelError; RunError ``result-…`` and ``export-…``; NotReady without an engine."""
     from tpu_studio.domain.sentences.result import checked_words
     from tpu_studio.local import formats
+    from tpu_studio.local.engine import packages_for
 
     form = exports.by_id(arguments.form)
     with studio() as services:
@@ -82,8 +83,10 @@ def _save_model(arguments: Arguments, output: Output) -> int:
             of_run(services, arguments.run, output, trusted=arguments.trust_code, place=places.default().id)
         consent = plan.consent if plan.consent and services.consents.agreed(plan.consent) else ""
         output.progress(None, "Writing it, and checking it against Keras…", now=True)
-        python, to = services.engine.python(), arguments.to
-        written = formats.write(python, folder, form, to, replace=arguments.force, consent=consent)
+        python, packages = services.engine.python(), packages_for(services.engine.root, form)
+        written = formats.write(
+            python, folder, form, arguments.to, replace=arguments.force, consent=consent, packages=packages
+        )
         tell_only_reading(services, output)
     output.say(f"{folder.name}: saved as {form.title} ({figures.size(written.bytes)}).")
     output.say(checked_words(written.checked, written.count, written.difference))

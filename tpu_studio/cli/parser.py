@@ -311,9 +311,10 @@ def parser() -> argparse.ArgumentParser:
     engine.add_argument(
         "--with",
         dest="extra",
-        choices=("tpu-compiler", "tf-tpu-compiler", "starter-weights"),
+        choices=("tpu-compiler", "tf-tpu-compiler", "starter-weights", "onnx-exporter"),
         help="instead of it: the TPU compiler (1.4 GB), or what lowers TensorFlow for it (2 GB more), each in an"
-        " environment of its own, what `check` compiles with; or weights that models can begin from (110 MB)",
+        " environment of its own, what `check` compiles with; weights that models can begin from (110 MB);"
+        " or what writes models as ONNX (200 MB)",
     )
     engine.add_argument("--accept-licence", action="store_true", help="accept Google's terms for libtpu, the compiler")
     engine.add_argument("--wheels", type=Path, metavar="FOLDER", help="install from this folder instead of the network")

@@ -63,7 +63,10 @@ class Studio:
     @property
     def extras(self) -> tuple[Engine, ...]:
         """What stands beside the training engine."""
-        return self.compiler, self.tf_compiler, self.starter_weights
+        from tpu_studio.local.engine import extra
+        from tpu_studio.local.engine.spec import ONNX_EXPORTER
+
+        return self.compiler, self.tf_compiler, self.starter_weights, extra(self.engine.root, ONNX_EXPORTER)
 
     @cached_property
     def preflight(self) -> Preflight:

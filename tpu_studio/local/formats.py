@@ -32,12 +32,20 @@ class Written:
 
 
 def write(
-    python: Path, run: Path, form: exports.ModelFormat, to: Path, *, replace: bool = False, consent: str = ""
+    python: Path,
+    run: Path,
+    form: exports.ModelFormat,
+    to: Path,
+    *,
+    replace: bool = False,
+    consent: str = "",
+    packages: Path | None = None,
 ) -> Written:
     """The model of *run*, a run's folder or an exported result, as *to*, which appears only once it was checked.
 
     Args:
         python: The engine's.
+        packages: Where those lie that write the format (`local.engine.packages_for`).
         consent: sha256 of the run's own model file, where that was agreed to on this computer.
 
     Raises:
@@ -51,7 +59,7 @@ def write(
     try:
         with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as folder:
             beside = Path(folder) / f"model.{form.ending}"
-            told = _made(python, run, form, beside, consent)
+            told = _made(python, run, form, beside, consent, packages)
             size = beside.stat().st_size
             os.replace(beside, target)
     except OSError as error:
@@ -59,11 +67,13 @@ def write(
     return Written(target, size, str(told["checked"]), int(str(told["count"])), float(str(told["difference"])))
 
 
-def _made(python: Path, run: Path, form: exports.ModelFormat, to: Path, consent: str) -> Mapping[str, object]:
+def _made(
+    python: Path, run: Path, form: exports.ModelFormat, to: Path, consent: str, packages: Path | None
+) -> Mapping[str, object]:
     argv = ownpython.module(python, "tpu_studio.trainer.result.exporting", "--run", run, "--as", form.id, "--to", to)
     try:
         done = subprocess.run(
-            [*argv, *(["--consent", consent] if consent else [])],
+            [*argv, *(["--consent", consent] if consent else []), *(["--packages", str(packages)] if packages else [])],
             env=trainer_environment(),
             cwd=ownpython.NEUTRAL_FOLDER,
             stdin=subprocess.DEVNULL,

@@ -74,6 +74,7 @@ class RunViewModel:
         self.bring: Callable[[Path], object] = lambda path: None  # take in the zip that a notebook made
         self.open_path: Callable[[Path], None] = lambda path: None  # with the system's own program
         self.write_format: Callable[[str, Path], FileOfModel]  # the model as a file of another format
+        self.with_packages: Callable[[str, Callable[[], None]], None] = lambda form, then: then()  # what it takes
         self.receipt_read: Callable[[], None] = lambda: None
         self.tell: Callable[..., Any] = lambda title, text="", **more: None  # shown over the window for a while
         self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached

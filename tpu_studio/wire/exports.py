@@ -16,6 +16,7 @@ class ModelFormat:
         ending: Of its files, without the dot.
         about: What it is good for, in a line.
         by_tensorflow: Whether TensorFlow makes it.
+        packages: The environment beside the engine that has what writes it (`local.engine.spec.EXTRAS`); "": none.
         runs_own_code: Whether a model of a person's own is built for it, by their file.
         note: What else whoever gives it away should know, in a sentence.
     """
@@ -25,6 +26,7 @@ class ModelFormat:
     ending: str
     about: str
     by_tensorflow: bool = False
+    packages: str = ""
     runs_own_code: bool = True
     note: str = ""
 
@@ -39,6 +41,14 @@ _FORMATS = (
         "tflite",
         "the whole model, for phones and small devices",
         by_tensorflow=True,
+    ),
+    ModelFormat(
+        "onnx",
+        "ONNX",
+        "onnx",
+        "the whole model, for ONNX Runtime and whatever reads that format, on any system and in most languages",
+        by_tensorflow=True,
+        packages="onnx-exporter",
     ),
     ModelFormat(
         "keras-script",

@@ -112,3 +112,18 @@ def test_the_whole_run_goes_into_one_zip_that_another_computer_takes_in(
     assert there.runs.import_folder(tmp_path / "digits.zip").run == run
     assert there.runs.summary(run).status == "finished"
     there.close()
+
+
+def test_what_writes_a_format_is_there_before_it_is_asked_where_it_goes(qtbot: Any, shown: Shown) -> None:
+    asked: list[tuple[str, Callable[[], None]]] = []
+    shown.model.with_packages = lambda form, then: asked.append((form, then))
+    qtbot.mouseClick(shown.page.export_button, Qt.MouseButton.LeftButton)
+    assert shown.sheet is not None
+    (group,) = shown.sheet.findChildren(ChoiceGroup)
+    qtbot.mouseClick(group.card("onnx"), Qt.MouseButton.LeftButton)
+    shown.answer(qtbot, "Choose where…")
+    assert [form for form, _ in asked] == ["onnx"] and not shown.page.findChildren(QFileDialog)
+    asked[0][1]()
+    (dialog,) = shown.page.findChildren(QFileDialog)
+    assert dialog.selectedFiles()[0].endswith(f"{shown.model.state.value.run}.onnx")
+    dialog.close()

@@ -24,13 +24,14 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return ask
 
 
-def test_the_compilers_and_the_starter_weights_are_listed_beside_the_engine(ask: Any, tmp_path: Path) -> None:
+def test_what_stands_beside_the_engine_is_listed(ask: Any, tmp_path: Path) -> None:
     code, told, _ = ask()
     assert code == 4
     assert {name: one["status"] for name, one in told["extras"].items()} == {
         "tpu-compiler": "missing",
         "tf-tpu-compiler": "missing",
         "starter-weights": "missing",
+        "onnx-exporter": "missing",
     }
     assert told["extras"]["tf-tpu-compiler"]["path"] == str(tmp_path / "engine" / "tf-tpu-compiler")
 

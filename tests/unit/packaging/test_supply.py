@@ -77,7 +77,8 @@ def test_every_package_that_is_shipped_or_fetched_has_its_licence() -> None:
     files = {
         "app": ["constraints/app.txt"],
         "engine": [
-            f"resources/engine/{one}lock.txt" for one in ("", "tpu-compiler.", "tf-tpu-compiler.", "starter-weights.")
+            f"resources/engine/{one}lock.txt"
+            for one in ("", "tpu-compiler.", "tf-tpu-compiler.", "starter-weights.", "onnx-exporter.")
         ],
         "machines": [f"resources/vm/{one}.lock.txt" for one in ("jax", "tensorflow")],
     }

@@ -7,7 +7,7 @@ from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 
 _SAFE = "Nothing was charged. Your runs and models are untouched."
 _NAMES = {"tpu-compiler": "TPU compiler", "tf-tpu-compiler": "TPU compiler for TensorFlow"}
-_NAMES |= {"starter-weights": "folder of starter weights"}
+_NAMES |= {"starter-weights": "folder of starter weights", "onnx-exporter": "ONNX exporter"}
 
 
 def _needed(f: Facts) -> str:
@@ -97,6 +97,11 @@ _ENGINE: dict[str, Entry] = {
         "The TPU compiler for TensorFlow is not ready",
         f"It checks a TensorFlow training for a TPU on this computer before anything is rented. {_SAFE}",
         "Install it with: tpu-studio engine --install --with tf-tpu-compiler --accept-licence.",
+    ),
+    "onnx-exporter-not-ready": Sentence(
+        "The ONNX exporter is not ready",
+        f"It writes a finished model in that format, and checks it beside Keras. {_SAFE}",
+        "Install it with: tpu-studio engine --install --with onnx-exporter.",
     ),
     "tpu-compiler-licence": lambda f: Sentence(
         "The TPU compiler is Google's, and its licence has not been accepted",

@@ -115,9 +115,17 @@ def ask_export(over: QWidget, model: RunViewModel) -> Sheet:
     group.set_value(_FOLDER)
     sheet.body.addWidget(group)
     sheet.answer("Cancel", safe=True)
-    sheet.answer("Choose where…", lambda: _choose_where(over, model, group.value), kind="primary")
+    sheet.answer("Choose where…", lambda: _with_packages(over, model, group.value), kind="primary")
     sheet.open()
     return sheet
+
+
+def _with_packages(over: QWidget, model: RunViewModel, format: str) -> None:
+    """Where, once what writes it is there."""
+    if format in (_FOLDER, _RUN):
+        _choose_where(over, model, format)
+    else:
+        model.with_packages(format, lambda: _choose_where(over, model, format))
 
 
 def _choose_where(over: QWidget, model: RunViewModel, format: str) -> None:

@@ -12,7 +12,7 @@ Used by the computer place (to start trainers), the Settings page and the `engin
 process never imports a framework. Why it is built this way: docs/decisions/0001-engine-environment.md.
 """
 
-from tpu_studio.local.engine.engine import Engine, compiler, extra, tf_compiler
+from tpu_studio.local.engine.engine import Engine, compiler, extra, packages_for, tf_compiler
 from tpu_studio.local.engine.progress import Cancelled, Progress, ProgressSink, Step
 from tpu_studio.local.engine.spec import EngineSpec
 from tpu_studio.local.engine.state import EngineState, Status
@@ -32,5 +32,6 @@ __all__ = [
     "compiler",
     "engine_root",
     "extra",
+    "packages_for",
     "tf_compiler",
 ]

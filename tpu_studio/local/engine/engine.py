@@ -17,6 +17,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tpu_studio.local.engine import processes
@@ -28,6 +29,7 @@ from tpu_studio.local.engine.pythons import SystemPython, find_python
 from tpu_studio.local.engine.spec import COMPILER, EXTRAS, TF_COMPILER, EngineSpec, shipped_spec
 from tpu_studio.local.engine.state import EngineState, Paths, installed_versions, read_state, write_record
 from tpu_studio.wire.errors import NotReady, StudioError
+from tpu_studio.wire.exports import ModelFormat
 from tpu_studio.wire.homes import make_engine_root
 
 _SELF_TEST_S = 600.0  # the first import compiles thousands of files: 3 to 13 s on two busy cores
@@ -47,7 +49,20 @@ def tf_compiler(root: Path) -> Engine:
 
 def extra(root: Path, name: str) -> Engine:
     """The environment *name* of `spec.EXTRAS`, in a folder of its own in *root*."""
-    return Engine(root / name, EXTRAS[name]())
+    spec = EXTRAS[name]()
+    return Engine(root / name, replace(spec, minor=Paths(root).minor) if spec.read_by_engine else spec)
+
+
+def packages_for(root: Path, form: ModelFormat) -> Path | None:
+    """Where the packages lie that write *form*; None: the engine in *root* has them.
+
+    Raises:
+        NotReady: That of their environment, ``onnx-exporter-not-ready``; ``engine-not-ready``.
+    """
+    if not form.packages:
+        return None
+    Engine(root).python()
+    return extra(root, form.packages).python().parent.parent / "lib" / f"python{Paths(root).minor}" / "site-packages"
 
 
 class Engine:
@@ -62,7 +77,7 @@ class Engine:
         """Where the engine stands; a few milliseconds, starts nothing."""
         if self.somebody_installs():
             return EngineState("installing")
-        return read_state(self.paths, read_lock(self._spec.lock))
+        return read_state(self.paths, read_lock(self._spec.lock), self._spec.minor)
 
     @property
     def spec(self) -> EngineSpec:
@@ -101,7 +116,7 @@ class Engine:
         """
         with self.alone() as guard:
             job = _Job(self.paths, self._spec, progress, cancelled, guard, wheels)
-            state = read_state(self.paths, job.lock)
+            state = read_state(self.paths, job.lock, self._spec.minor)
             if state.is_ready:
                 return
             if job.has_every_package():
@@ -210,7 +225,8 @@ class _Job:
         self.lock: Lock = read_lock(spec.lock)
 
     def has_interpreter(self) -> bool:
-        return self.paths.python.exists() and self.python_minor() in self.lock.pythons
+        minor = self.paths.minor
+        return self.paths.python.exists() and minor in self.lock.pythons and self.spec.minor in ("", minor)
 
     def has_every_package(self) -> bool:
         installed = installed_versions(self.paths.main)
@@ -220,13 +236,8 @@ class _Job:
             for name, package in self.lock.packages.items()
         )
 
-    def python_minor(self) -> str:
-        """`3.11`, from the environment's own folder names."""
-        found = sorted(self.paths.main.glob("lib/python3.*"))
-        return found[-1].name.removeprefix("python") if found else ""
-
     def pip(self) -> Pip:
-        return Pip(self.paths, self.lock, self.python_minor(), self.progress, self.cancelled, self.guard, self.wheels)
+        return Pip(self.paths, self.lock, self.paths.minor, self.progress, self.cancelled, self.guard, self.wheels)
 
     def damaged(self) -> list[str]:
         total = len(self.lock.packages)
@@ -262,7 +273,10 @@ class _Job:
         system, machine = platform.system(), platform.machine()
         if (system, machine) != ("Linux", "x86_64") or platform.libc_ver()[0] != "glibc":
             raise NotReady("engine-no-wheels", system=system, machine=machine)
-        return find_python(self.lock.pythons, [self.spec.python] if self.spec.python else None)
+        if self.spec.read_by_engine and not self.spec.minor:
+            raise NotReady("engine-not-ready", status="missing", problem="", folder=str(self.paths.root.parent))
+        wanted = (self.spec.minor,) if self.spec.minor else self.lock.pythons
+        return find_python(wanted, [self.spec.python] if self.spec.python else None)
 
     def _make_venv(self, python: SystemPython) -> None:
         code, said = processes.run(

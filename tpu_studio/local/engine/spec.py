@@ -19,6 +19,8 @@ class EngineSpec:
         needed_bytes: Free space asked for before anything is fetched: 2.1 GB installed, 0.5 GB of wheels until
             then, 0.5 GB in pip's cache.
         python: Interpreter to build with, and no other; empty: the first fit one of this system.
+        minor: Of the Python that it must have (`3.11`), that of the engine that reads it; empty: any of the lock's.
+        read_by_engine: The training engine's Python reads its packages behind its own.
         name: What its errors are about: engine, or one of `EXTRAS`.
         title: What people call it.
         installed_bytes: About what it takes on disk, told before it is fetched.
@@ -30,6 +32,8 @@ class EngineSpec:
     self_test: Path
     needed_bytes: int = 3_200_000_000
     python: str = ""
+    minor: str = ""
+    read_by_engine: bool = False
     name: str = "engine"
     title: str = "training engine"
     installed_bytes: int = 2_100_000_000
@@ -91,7 +95,21 @@ def starter_spec() -> EngineSpec:
     )
 
 
+def onnx_spec() -> EngineSpec:
+    """What writes a model as ONNX, and asks it again: tf2onnx, onnx, ONNX Runtime, and numpy for its own test."""
+    return EngineSpec(
+        resource_path("engine", f"{ONNX_EXPORTER}.lock.txt"),
+        resource_path("engine", f"{ONNX_EXPORTER}.self_test.py"),
+        needed_bytes=450_000_000,
+        read_by_engine=True,
+        name=ONNX_EXPORTER,
+        title="ONNX exporter",
+        installed_bytes=200_000_000,
+    )
+
+
 COMPILER = "tpu-compiler"
 TF_COMPILER = "tf-tpu-compiler"
-EXTRAS = {COMPILER: compiler_spec, TF_COMPILER: tf_compiler_spec}
+ONNX_EXPORTER = "onnx-exporter"
+EXTRAS = {COMPILER: compiler_spec, TF_COMPILER: tf_compiler_spec, ONNX_EXPORTER: onnx_spec}
 LICENCE = "Google Cloud Platform Terms of Service (https://cloud.google.com/terms)"

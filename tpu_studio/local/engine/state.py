@@ -27,7 +27,7 @@ class EngineState:
     Attributes:
         problem: When broken, what: `unfinished`, `record-unreadable`, `python-gone`, `package-gone`, `package-other`
             (another version than the one that was tested) or `library-changed` (a large library is not the file that
-            its package brought).
+            its package brought). When outdated, `python-other` where the training engine has another Python.
         detail: The path or package the problem is about.
         versions: Package to version, of the whole environment.
         size_bytes: On disk, after the self-test.
@@ -62,6 +62,12 @@ class Paths:
         return self.root / "engine.json"
 
     @property
+    def minor(self) -> str:
+        """`3.11`, from the environment's own folder names; "" where there is none."""
+        found = sorted(self.main.glob("lib/python3.*"))
+        return found[-1].name.removeprefix("python") if found else ""
+
+    @property
     def main(self) -> Path:
         return self.root / "main"
 
@@ -92,8 +98,8 @@ class Paths:
         return self.root / "install.log"
 
 
-def read_state(paths: Paths, lock: Lock) -> EngineState:
-    """The state, leaving out whether somebody is installing right now."""
+def read_state(paths: Paths, lock: Lock, minor: str = "") -> EngineState:
+    """The state, leaving out whether somebody is installing right now; *minor*: as in `EngineSpec`."""
     if not paths.main.is_dir():
         return EngineState("missing")
     if not paths.record.exists():
@@ -123,6 +129,8 @@ def read_state(paths: Paths, lock: Lock) -> EngineState:
         return _but(told, "broken", "library-changed", changed)
     if not known or lock_sha256 != lock.sha256:
         return _but(told, "outdated")
+    if minor and not told.python.startswith(f"{minor}."):
+        return _but(told, "outdated", "python-other", told.python)
     return told
 
 

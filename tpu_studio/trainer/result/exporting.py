@@ -1,6 +1,6 @@
 """A finished model in another format (``wire.exports``), checked against Keras before anybody gets it.
 
-    python -m tpu_studio.trainer.result.exporting --run FOLDER --as FORMAT --to FILE [--consent SHA256]
+    python -m tpu_studio.trainer.result.exporting --run FOLDER --as FORMAT --to FILE [--consent SHA256] [--packages DIR]
 
 On stdout one JSON object: what ``checked`` it (``weights``, ``examples`` of the run's unseen data, made-up
 ``inputs``, or all that a ``script`` says), how many, and the largest ``difference``; or ``error``: what the file then
@@ -16,6 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,11 +108,8 @@ def _litert(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked
 
     model, saved = load(), to.parent / files.SAVED_MODEL
     savedmodel.export(model, saved, card)
-    try:
+    with _unsupported("litert"):
         content = tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert()
-    except Exception as error:  # its compiler raises whatever it met
-        raise RunError("export-unsupported", format="litert", raw=short(str(error), 500)) from error
-    to.write_bytes(content)
     to.write_bytes(content)
     interpreter = tf.lite.Interpreter(model_content=content)
     interpreter.allocate_tensors()
@@ -123,6 +121,30 @@ def _litert(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked
         return interpreter.get_tensor(got)
 
     return _compared("litert", model, answer, card, run)
+
+
+def _onnx(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
+    """By Keras' own way over tf2onnx; read back and asked by ONNX Runtime. The number of examples stays open."""
+    import onnxruntime
+    import tensorflow as tf
+
+    model, (shape, dtype) = load(), _input_of(card)
+    with _unsupported("onnx"):
+        model(np.zeros(shape, dtype), training=False)  # a model that was never called has no answers to trace
+        signature = [tf.TensorSpec((None, *shape[1:]), dtype, name="input")]
+        model.export(str(to), format="onnx", verbose=False, input_signature=signature)
+        session = onnxruntime.InferenceSession(str(to), providers=["CPUExecutionProvider"])
+    (given,), (got,) = session.get_inputs(), session.get_outputs()
+    return _compared("onnx", model, lambda x: session.run([got.name], {given.name: x})[0], card, run)
+
+
+@contextmanager
+def _unsupported(format: str) -> Iterator[None]:
+    """A converter raises whatever it met."""
+    try:
+        yield
+    except Exception as error:
+        raise RunError("export-unsupported", format=format, raw=short(str(error), 500)) from error
 
 
 def _script(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
@@ -179,7 +201,7 @@ def _inputs(card: Mapping[str, Any], run: Path) -> tuple[str, Iterator[Any]]:
     from tpu_studio.wire.plan import loads
     from tpu_studio.wire.runfolder import PLAN
 
-    shape, dtype = (1, *card["input"]["shape"][1:]), np.dtype(card["input"]["dtype"])
+    shape, dtype = _input_of(card)
     try:
         plan = loads((run / PLAN).read_bytes())
         look = Look.from_json(plan.data)
@@ -197,9 +219,15 @@ def _inputs(card: Mapping[str, Any], run: Path) -> tuple[str, Iterator[Any]]:
     return "inputs", (dice.integers(0, 2, shape).astype(dtype) for _ in range(EXAMPLES))
 
 
+def _input_of(card: Mapping[str, Any]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of one example."""
+    return (1, *card["input"]["shape"][1:]), np.dtype(card["input"]["dtype"])
+
+
 _WRITERS: dict[str, Callable[[Load, Mapping[str, Any], Path, Path], Checked]] = {
     "safetensors": _safetensors,
     "litert": _litert,
+    "onnx": _onnx,
     "keras-script": _script,
 }
 
@@ -210,8 +238,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--as", dest="form", choices=exports.IDS, required=True)
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--consent", default="")
+    parser.add_argument("--packages", default="", help="of what writes the format, behind the engine's own")
     asked = parser.parse_args(argv)
     answers, sys.stdout = sys.stdout, sys.stderr  # libraries print
+    sys.path += filter(None, [asked.packages])
     try:
         told = write(asked.run, exports.by_id(asked.form), asked.to, asked.consent).to_json()
     except StudioError as error:

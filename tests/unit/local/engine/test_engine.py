@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.system_python import lock_text, make_python, wheel_bytes
-from tpu_studio.local.engine import Engine, EngineSpec, Progress, engine_root
+from tpu_studio.local.engine import Engine, EngineSpec, Progress, engine_root, packages_for
+from tpu_studio.wire import exports
 from tpu_studio.wire.errors import NotReady, StudioError
 
 PACKAGES = {"alpha": "1.0", "beta": "2.0", "pip": "26.3"}
@@ -237,6 +238,29 @@ def test_another_lock_makes_the_engine_outdated_until_it_is_installed_anew(engin
     install(engine)
     assert engine.state().is_ready
     assert engine.state().versions["beta"] == "2.1"
+
+
+def test_packages_that_the_engine_reads_need_its_python(engine: Engine, spec: EngineSpec, tmp_path: Path):
+    install(engine)
+    beside = replace(spec, name="onnx-exporter", read_by_engine=True, minor=engine.paths.minor)
+    install(found := Engine(engine.root / "onnx-exporter", beside))
+    assert engine.paths.minor == "3.11" and found.state().is_ready
+
+    newer = Engine(found.root, replace(beside, minor="3.12"))  # the engine was made anew with another Python
+    assert (newer.state().status, newer.state().problem) == ("outdated", "python-other")
+    with pytest.raises(NotReady) as refused:
+        newer.python()
+    assert refused.value.id == "onnx-exporter-not-ready"
+    with pytest.raises(NotReady) as without:  # which of this system is the engine's is not known
+        install(Engine(tmp_path / "none" / "onnx-exporter", replace(beside, minor="")))
+    assert without.value.id == "engine-not-ready"
+
+
+def test_where_packages_lie_is_told_once_engine_and_packages_are_there(tmp_path: Path):
+    assert packages_for(tmp_path, exports.by_id("litert")) is None
+    with pytest.raises(NotReady) as refused:
+        packages_for(tmp_path, exports.by_id("onnx"))
+    assert refused.value.id == "engine-not-ready"
 
 
 def test_an_update_that_fails_leaves_the_old_engine_in_its_place(
