@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.kit import fonts
+from tpu_studio.gui.kit.card import Scroll
 from tpu_studio.gui.kit.choose import ChoiceCard, ChoiceGroup
 from tpu_studio.gui.kit.fields import Field
 from tpu_studio.gui.kit.numberedit import DecimalBox
@@ -113,7 +114,7 @@ def ask_export(over: QWidget, model: RunViewModel) -> Sheet:
     )
     group = ChoiceGroup([whole, run, *singles], name="Format", columns=1)
     group.set_value(_FOLDER)
-    sheet.body.addWidget(group)
+    sheet.body.addWidget(Tall(Scroll(group), lambda width: group.heightForWidth(width) + 4), 1)
     sheet.answer("Cancel", safe=True)
     sheet.answer("Choose where…", lambda: _with_packages(over, model, group.value), kind="primary")
     sheet.open()
