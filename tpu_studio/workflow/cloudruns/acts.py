@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
-from tpu_studio.wire.limits import Limits
+from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.records import inner, rows
 from tpu_studio.workflow import desk
@@ -112,7 +112,7 @@ class Acts:
                 return self._gating.show(run, zone, rules.zones, rules.backend)
             case decide.Prepare():
                 return self._prepare(run)
-            case decide.SetStops() | decide.Create() if self._is_there_after_all(run, rules):
+            case decide.SetStops() | decide.Create() if self._is_there_after_all(run):
                 return 1.0
             case decide.SetStops(name, zone, number):
                 return self._set_stops(run, name, zone, number, rules, limits)
@@ -143,8 +143,8 @@ class Acts:
             case decide.Gone(machine):
                 self._closing.gone(run, machine, rules, limits)
             case decide.RemoveStops(machine):
-                return self._remove_stops(run, machine, rules)
-            case decide.NextAttempt() | decide.Finish() if self._is_there_after_all(run, rules):
+                return self._remove_stops(run, machine)
+            case decide.NextAttempt() | decide.Finish() if self._is_there_after_all(run):
                 return 1.0
             case decide.NextAttempt(reason):
                 self._closing.last_words(run, run.state.attempt)
@@ -162,7 +162,12 @@ class Acts:
         return 0.0
 
     def _look(self, run: Watched, machine: Machine) -> MachineSeen | None:
-        """GET by name. Where looking is refused for the very reason for which asking was, nothing can be there."""
+        """GET by name. Where looking is refused for the very reason for which asking was, nothing can be there. Nor is
+        what only others say was asked for, and Google does not have by its label: its place may be anything."""
+        if run.whose != self._records.install and machine.ref.name not in run.labelled:
+            self.find(run)
+            if machine.ref.name not in run.labelled and not self._asked_here(run, machine.ref.name):
+                return None
         try:
             found: MachineSeen | None = self._machines(run, machine).look(machine.ref)
         except CloudRefused as error:
@@ -457,12 +462,10 @@ class Acts:
             by_service=seen.by_service and machine.ref.backend == "tpu",
         )
 
-    def find(self, run: Watched, backend: str) -> None:
+    def find(self, run: Watched) -> None:
         """Ask Google by the run's label where its machines are: after a take-over others' records count, too, and
-        whoever writes to the bucket can say another zone. Asked again after `FIND_EVERY_S`.
-
-        Args:
-            backend: The plan's. Of another, who may not look there has no machine.
+        whoever writes to the bucket can say another zone. Asked again after `FIND_EVERY_S`. Of another backend than
+        the plan's, who may not look there has no machine.
 
         Raises:
             CloudRefused, CloudUnclear: That cannot be known; ``precondition``: one is there that no record tells of.
@@ -470,7 +473,7 @@ class Acts:
         now = run.side.clock.now()
         if run.whose == self._records.install or now - run.labelled_at < FIND_EVERY_S:
             return
-        found = list[MachineSeen]()
+        backend, found = asking.rules_of(run.plan, limits_of(run.plan)).backend, list[MachineSeen]()
         for id, machines in run.side.machines.items():
             try:
                 found += machines.find({"run-id": run.folder.name})
@@ -484,13 +487,13 @@ class Acts:
             if run.state.of(name) is None:
                 raise CloudRefused("precondition", name=name, raw=f"no record tells of {name} in {seen.ref.zone}")
 
-    def _is_there_after_all(self, run: Watched, rules: Rules) -> bool:
+    def _is_there_after_all(self, run: Watched) -> bool:
         """Whether the cloud has a machine of the run's that is said to be gone, stops and all: it is one of the run's
         again then. Raises as `find`."""
         if run.whose == self._records.install:
             return False
         try:
-            self.find(run, rules.backend)
+            self.find(run)
         except CloudRefused as error:
             if error.id != "project-deleted":  # which takes its machines with it
                 raise
@@ -500,8 +503,8 @@ class Acts:
             self._say_seen(run, machine, run.labelled[machine.ref.name])
         return bool(back)
 
-    def _remove_stops(self, run: Watched, machine: Machine, rules: Rules) -> float:
-        if self._is_there_after_all(run, rules):
+    def _remove_stops(self, run: Watched, machine: Machine) -> float:
+        if self._is_there_after_all(run):
             return 5.0
         name, left = machine.ref.name, list[str]()
         try:

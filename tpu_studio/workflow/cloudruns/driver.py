@@ -353,7 +353,7 @@ class Driver:
         run.mirror.controls.pull()
         if not run.foreign:
             run.labelled_at = float("-inf")
-            self._acts.find(run, self._rules(run, believed.limits(run.folder, run.plan)).backend)
+            self._acts.find(run)
         run.caught_up = not run.foreign
 
     def _look_who_drives(self, run: Watched, every_s: float) -> bool:

@@ -27,6 +27,7 @@ from tpu_studio.workflow.cloudruns.usage import Usage
 from tpu_studio.workflow.ports import Journal
 
 _TIDIED = ("open", "stops", "lease-stops", "create", "delete")
+MOST_STRANGE = 8
 SEEN_ENOUGH_S = 120.0  # no machine comes, is charged for and goes with its request between two looks as near as this
 
 
@@ -121,7 +122,17 @@ class Records:
             self.put_right(run)
 
     def put_right(self, run: Watched) -> None:
-        """Each machine where Google says that it is (`Watched.labelled`)."""
+        """Each machine where Google says that it is (`Watched.labelled`). Of those that it has not, that nothing was
+        seen of from here, and that only others say were asked for, a few: whoever writes to the bucket can tell of
+        thousands, and each takes calls. The newest of an attempt is the one that is there."""
+        if run.whose == self.install or run.labelled_at == float("-inf"):
+            return
+        told = list(desk_events(run.folder, self.install))
+        known = {one.ref.name for one in fold(told).machines} | run.labelled.keys()
+        known |= {str(one.get("name")) for one in told if one.kind in ("cloud", "deleted")}
+        unsettled = (one for one in run.state.machines if one.gone is None or not one.stops_removed)
+        strange = [one for one in unsettled if one.ref.name not in known]
+        out = {one.ref.name for one in sorted(strange, key=lambda one: one.asked or 0.0)[:-MOST_STRANGE]}
 
         def right(machine: Machine) -> Machine:
             seen = run.labelled.get(machine.ref.name)
@@ -129,7 +140,9 @@ class Records:
                 return machine
             return replace(machine, ref=replace(seen.ref, queue=machine.ref.queue))
 
-        run.state = replace(run.state, machines=tuple(map(right, run.state.machines)))
+        kept = [right(one) for one in run.state.machines if one.ref.name not in out]
+        kept.sort(key=lambda one: (one.attempt, one.ref.name in run.labelled))
+        run.state = replace(run.state, machines=tuple(kept))
 
     def save(self, run: Watched) -> None:
         """Write what the disk had refused, in its order."""

@@ -126,3 +126,39 @@ def test_the_next_machine_is_asked_for_behind_stops_that_were_set_here(second: S
     assert len([one for one, _ in sky.tasks.values() if one == node.wanted.ref.name]) == 27
     stops = json.loads(node.wanted.metadata["ts-config"])["outside_stops"]
     assert stops["queue"] == "projects/sky/locations/us-west4/queues/tpu-studio-machines"
+
+
+@pytest.mark.parametrize("number", [1, 300])
+@pytest.mark.parametrize("later", [False, True], ids=["earlier", "later"])
+def test_machines_that_others_only_tell_of_keep_no_machine_from_being_seen_to(
+    second: Second, number: int, later: bool
+) -> None:
+    """Each was looked for in its zone, which was refused: a stop was not carried out, and the run never ended."""
+    second.take_over()
+    second.turns(5)
+    second.sky.forbidden.add("nowhere-a")
+    asked = (second.driver.state(RUN).machines[0].asked or 0.0) + (10.0 if later else -500.0)
+    second.lay(
+        *(
+            event(
+                "intent",
+                t=asked + n / 1000,
+                id=f"create/ts-{RUN}-a1-t{n + 7}",
+                action="create",
+                name=f"ts-{RUN}-a1-t{n + 7}",
+                zone="nowhere-a",
+                attempt=1,
+                **{"try": n + 7},
+            )
+            for n in range(number)
+        )
+    )
+    second.start()
+    second.turns(20)
+    assert second.sky.nodes  # nor does it end the one that trains
+    calls: list[str] = []
+    second.sky.hook = lambda call, done: calls.append(call) if done else None
+    CloudVerbs(second.home, second.driver, second.journal).stop(second.home / "runs" / RUN, keep=True)
+    second.turns(120)
+    assert not second.sky.nodes and not second.sky.tasks and second.driver.state(RUN).settled
+    assert calls.count("look") < 150
