@@ -129,7 +129,7 @@ class Records:
             return
         told = list(desk_events(run.folder, self.install))
         known = {one.ref.name for one in fold(told).machines} | run.labelled.keys()
-        known |= {str(one.get("name")) for one in told if one.kind in ("cloud", "deleted")}
+        known |= {str(one.get("name")) for one in told if one.kind == "deleted"}
         unsettled = (one for one in run.state.machines if one.gone is None or not one.stops_removed)
         strange = [one for one in unsettled if one.ref.name not in known]
         out = {one.ref.name for one in sorted(strange, key=lambda one: one.asked or 0.0)[:-MOST_STRANGE]}
