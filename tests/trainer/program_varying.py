@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data.augment import variations
+from tpu_studio.data.augment import mixes, variations
 from tpu_studio.trainer.varying import varied
 
 framework = sys.argv[1]
@@ -23,9 +23,16 @@ def digest(pictures: Any) -> str:
 
 rng = np.random.default_rng(7)
 told = {}
-for name, shape, top in (("photos", (16, 37, 53, 3), 255), ("digits", (16, 8, 8, 1), 16)):
+for name, shape, top, how in (
+    ("photos", (16, 37, 53, 3), 255, ""),
+    ("digits", (16, 8, 8, 1), 16, ""),
+    ("photos mixup", (16, 37, 53, 3), 255, "mixup"),
+    ("photos cutmix", (16, 37, 53, 3), 255, "cutmix"),
+):
     pictures = rng.integers(0, top + 1, shape, dtype=np.uint8)
     drawn = variations(np.random.default_rng(3), 16, shape[1:3], mirror=True, value_max=top)
+    if how:
+        drawn |= mixes(np.random.default_rng(4), 16, shape[1:3], how)
     batch = {"x": pictures, **drawn}
     if framework == "jax":
         import jax

@@ -18,6 +18,7 @@ PICTURES = {
     "name": "digits",
     "model": {"name": "small-cnn", "options": {"blocks": 1, "width": 8}},
     "data": {"kind": "digits", "augment": True},
+    "training": {"mix": "mixup"},
 }
 PROGRAM = """
 import json, sys
@@ -30,7 +31,7 @@ print(json.dumps({name: list(shape) for name, (shape, _) in check._first_batch()
 
 
 @pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
-def test_the_step_that_is_checked_varies_pictures(tmp_path: Path, framework: str) -> None:
+def test_the_step_that_is_checked_varies_and_mixes_pictures(tmp_path: Path, framework: str) -> None:
     plan = replace(planned(PICTURES, framework=framework), place="cloud")
     question = tmp_path / "question.json"
     question.write_text(json.dumps({"plan": plan.to_json()}))
@@ -43,7 +44,7 @@ def test_the_step_that_is_checked_varies_pictures(tmp_path: Path, framework: str
         assert done.returncode == 0, done.stderr[-3000:]
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
-    carried = {"x": [8, 8, 1], "y": [], "rows": [8], "columns": [8], "light": [3]}
+    carried = {"x": [8, 8, 1], "y": [], "rows": [8], "columns": [8], "light": [3], "mix": [6]}
     assert run("-c", PROGRAM, str(question))[-1] == carried
     answer = run("-m", "tpu_studio.trainer.check", "--question", str(question))
     told = next(line for line in answer if line.get("answer") == "traced")

@@ -91,7 +91,7 @@ def test_each_worker_reads_its_share_of_every_batch_and_all_learn_what_one_learn
     (tmp_path / "rows.csv").write_text("\n".join(["one,two,sum", *ROWS]))
     tree: dict[str, Any] = {
         "text": {"model": GPT, "data": {"kind": "text", "path": str(tmp_path / "saying.txt")}},
-        "varied pictures": {**DIGITS, "data": {"kind": "digits", "augment": True}},
+        "varied pictures": {**DIGITS, "data": {"kind": "digits", "augment": True}, "training": {"mix": "cutmix"}},
         "rows": {
             "model": DIGITS["model"],
             "data": {"kind": "table", "path": str(tmp_path / "rows.csv"), "target": "sum"},

@@ -4,6 +4,8 @@ Drawn here, in numpy, as a few numbers for each picture, a pure function of the 
 them on the device (``trainer.varying``), in whole numbers, so that every framework makes the very same pictures.
 Mirroring is off unless class names allow it: a mirrored digit, letter or hand is another one.
 
+Of a batch whose pictures are mixed (Mixup, CutMix) it draws with how much, and where: each with the one before it.
+
 Shapes: B pictures, H × W pixels.
 """
 
@@ -24,7 +26,8 @@ ZOOM = 0.10
 BRIGHTNESS = 0.20  # of the range of values
 CONTRAST = 0.25
 LIGHT_BITS = 16  # of the fraction in `light`
-NAMES = ("rows", "columns", "light")  # what a batch carries for this
+MIX_BITS = 8  # of the shares in `mixes`
+MIXUP_ALPHA = 0.2  # Zhang et al. 2018, section 3.1 (ImageNet)
 
 
 def variations(
@@ -54,6 +57,43 @@ def variations(
         flipped = draw.coins()
         columns_BxW[flipped] = columns_BxW[flipped, ::-1]
     return {"rows": rows_BxH, "columns": columns_BxW, "light": _light(draw, value_max)}
+
+
+def mixes(
+    rng: np.random.Generator, batch: int, size: tuple[int, int], how: str, *, share: Share | None = None
+) -> dict[str, Array]:
+    """``mix`` Bx6, int32: how much each picture keeps of its own class and of its pixels within a rectangle, both of
+    2^`MIX_BITS`; the rectangle's top, bottom, left and right. Beyond it a picture is its own.
+
+    A picture keeps at least half of its class, so that accuracy while it learns is that of the larger part.
+
+    Args:
+        batch, size, share: As of `variations`.
+        how: ``mixup`` (Zhang et al. 2018): the other shines through everywhere, by Beta(0.2, 0.2); or ``cutmix`` (Yun
+            et al. 2019): a rectangle of the other, whose area is drawn evenly, cut where it leaves the picture.
+    """
+    whole, (height, width) = 1 << MIX_BITS, size
+    if how == "mixup":
+        drawn = rng.beta(MIXUP_ALPHA, MIXUP_ALPHA, batch)
+        kept = np.rint(np.maximum(drawn, 1 - drawn) * whole)
+        ends = np.tile([0, height, 0, width], (batch, 1))
+        inner = kept
+    else:
+        drawn = rng.random(batch)
+        side = np.sqrt(1 - np.maximum(drawn, 1 - drawn))
+        ends = np.concatenate(
+            [_span(rng.random(batch) * length, side * length, length) for length in (height, width)], axis=1
+        )
+        area = (ends[:, 1] - ends[:, 0]) * (ends[:, 3] - ends[:, 2])
+        kept, inner = np.rint((1 - area / (height * width)) * whole), np.zeros(batch)
+    told = np.concatenate([kept[:, None], inner[:, None], ends], axis=1).astype(np.int32)
+    return {"mix": of_share(told, share)}
+
+
+def _span(middle: Doubles, length: Doubles, most: int) -> Doubles:
+    """Begin and end, Bx2, of *length* about *middle*, within 0 and *most*."""
+    ends = np.stack([middle - length / 2, middle + length / 2], axis=1)
+    return np.asarray(np.clip(np.rint(ends), 0, most), dtype=np.float64)
 
 
 def may_mirror(description: Mapping[str, Any]) -> bool:

@@ -191,6 +191,10 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
     if job.training.class_weights == "balanced" and not tasks.by_id(facts.task).has_classes:
         title = say_finding("class-weights-unused", {}).title
         yield Check("class-weights-unused", "warning", title, {"training.class_weights": AUTO})
+    mixes = facts.has_pictures and tasks.by_id(facts.task).has_classes and job.training.freeze != "backbone"
+    if job.training.mix != "none" and not mixes:
+        title = say_finding("mix-unused", {}).title
+        yield Check("mix-unused", "warning", title, {"training.mix": "none"})
     rate = float(job.training.learning_rate)
     if rate > UNUSUAL_RATE * recommended_rate:
         yield Check(

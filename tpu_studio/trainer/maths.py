@@ -13,12 +13,19 @@ from typing import Any
 from keras import ops
 
 from tpu_studio.trainer.recipe import Recipe
+from tpu_studio.trainer.varying import before, own_share
 
 Tensor = Any
 
 
 def loss_terms(
-    recipe: Recipe, outputs: Tensor, y: Tensor, weight: Tensor | None, *, training: bool
+    recipe: Recipe,
+    outputs: Tensor,
+    y: Tensor,
+    weight: Tensor | None,
+    *,
+    training: bool,
+    mix: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Sum of the losses, sum of the weights, and sum of right answers (0 for regression), all float32 scalars.
 
@@ -26,23 +33,18 @@ def loss_terms(
         outputs: BxC or BxTxV logits, or Bx1 standardised numbers, in any float type.
         y: B or BxT whole labels, or B standardised numbers.
         weight: B or the shape of *y*; None counts every element once.
+        mix: How pictures were mixed (`augment.mixes`): the loss is that of both classes, each by its share, and right
+            is who names the larger one.
     """
     outputs = ops.cast(outputs, "float32")
     if recipe.learns.has_number:
         loss = ops.square(ops.reshape(outputs, ops.shape(y)) - ops.cast(y, "float32"))
         right = None
     else:
-        smoothing = recipe.label_smoothing if training else 0.0
-        classes = outputs.shape[-1]
-        log_sum = ops.logsumexp(outputs, axis=-1)
-        # One-hot instead of a gather: the gradient of a gather is a scatter, which XLA runs one by one.
-        asked = ops.one_hot(y, classes, dtype="float32")
-        answer = ops.sum(outputs * asked, axis=-1)
-        loss = log_sum - answer
-        if smoothing:
-            loss = (1.0 - smoothing) * loss + smoothing * (log_sum - ops.mean(outputs, axis=-1))
-        if training and recipe.class_weights:  # 1 in the mean: sums of examples stay what they are
-            loss = loss * ops.sum(asked * ops.array(recipe.class_weights, dtype="float32"), axis=-1)
+        loss = _cross_entropy(recipe, outputs, y, training=training)
+        if mix is not None:
+            share = own_share(mix)
+            loss = share * loss + (1.0 - share) * _cross_entropy(recipe, outputs, before(y), training=training)
         right = ops.cast(ops.equal(ops.argmax(outputs, axis=-1), ops.cast(y, "int32")), "float32")
     if weight is None:
         count = ops.cast(ops.prod(ops.array(y.shape, dtype="int32")), "float32")
@@ -52,6 +54,20 @@ def loss_terms(
         weight = ops.expand_dims(weight, -1)
     weight = weight * ops.ones_like(loss)
     return ops.sum(loss * weight), ops.sum(weight), ops.sum(right * weight) if right is not None else ops.zeros(())
+
+
+def _cross_entropy(recipe: Recipe, outputs: Tensor, y: Tensor, *, training: bool) -> Tensor:
+    """Of each label, in the shape of *y*."""
+    smoothing = recipe.label_smoothing if training else 0.0
+    log_sum = ops.logsumexp(outputs, axis=-1)
+    # One-hot instead of a gather: the gradient of a gather is a scatter, which XLA runs one by one.
+    asked = ops.one_hot(y, outputs.shape[-1], dtype="float32")
+    loss = log_sum - ops.sum(outputs * asked, axis=-1)
+    if smoothing:
+        loss = (1.0 - smoothing) * loss + smoothing * (log_sum - ops.mean(outputs, axis=-1))
+    if training and recipe.class_weights:  # 1 in the mean: sums of examples stay what they are
+        loss = loss * ops.sum(asked * ops.array(recipe.class_weights, dtype="float32"), axis=-1)
+    return loss
 
 
 def evaluation(recipe: Recipe, outputs: object, batch: Mapping[str, Tensor]) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from typing import Any, cast
 import numpy as np
 
 from tpu_studio.data import sources, tokens
-from tpu_studio.data.augment import may_mirror, variations
+from tpu_studio.data.augment import may_mirror, mixes, variations
 from tpu_studio.data.fingerprints import check_unchanged
 from tpu_studio.data.looked import Look
-from tpu_studio.data.opened import Opened, Source
+from tpu_studio.data.opened import Opened, Share, Source
 from tpu_studio.trainer import backend, checkpoints, features, recipe, state
-from tpu_studio.trainer.feed import Feed, Vary
+from tpu_studio.trainer.feed import Batch, Feed, Vary
 from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.guard import BuildWatch
 from tpu_studio.trainer.loop import Loop, Progress, Settings
@@ -223,12 +223,22 @@ class Parts:
 
 
 def vary_of(plan: Plan, opened: Opened, batch: int) -> Vary | None:
-    """How the pictures of each batch of training are varied; None where they are not."""
+    """How the pictures of each batch of training are varied and mixed; None where they are not."""
     shape, description = opened.train.spec["x"][0], opened.description
-    if plan.job.data.augment is not True or len(shape) != 3:
+    varies, mixed, mix = plan.job.data.augment is True, recipe.is_mixed(plan), plan.job.training.mix
+    if len(shape) != 3 or not (varies or mixed):
         return None
     mirror, value_max = may_mirror(description), int(description.get("value_max") or 255)
-    return lambda rng, share: variations(rng, batch, shape[:2], mirror=mirror, value_max=value_max, share=share)
+
+    def vary(rng: np.random.Generator, share: Share | None) -> Batch:
+        drawn: Batch = {}
+        if varies:
+            drawn |= variations(rng, batch, shape[:2], mirror=mirror, value_max=value_max, share=share)
+        if mixed:
+            drawn |= mixes(rng, batch, shape[:2], mix, share=share)
+        return drawn
+
+    return vary
 
 
 def open_data(plan: Plan) -> Opened:

@@ -69,6 +69,11 @@ def from_plan(plan: Plan) -> Recipe:
     )
 
 
+def is_mixed(plan: Plan) -> bool:
+    """Whether pictures, where it learns of such, are mixed with one another (`data.augment.mixes`)."""
+    return plan.job.training.mix != "none" and tasks.by_id(plan.task).has_classes
+
+
 def _class_weights(plan: Plan) -> tuple[float, ...]:
     """In proportion to how rare each class is (King and Zeng 2001; scikit-learn's "balanced")."""
     if plan.job.training.class_weights != "balanced" or not tasks.by_id(plan.task).has_classes:

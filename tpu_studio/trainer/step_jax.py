@@ -84,7 +84,9 @@ class JaxFormulas:
             counts = self._recipe.learns.has_classes
             loss, total, right = self._loss_of(held, outputs, batch, self._recipe.label_smoothing, counts=counts)
         else:
-            loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
+            loss, total, right = maths.loss_terms(
+                self._recipe, outputs, batch["y"], batch.get("weight"), training=True, mix=batch.get("mix")
+            )
         for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
             loss = loss + penalty.astype(jnp.float32) * total
         return loss, (others, total, right)

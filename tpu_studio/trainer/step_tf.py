@@ -87,7 +87,9 @@ class TfFormulas:
         with tf.GradientTape() as tape:
             tape.watch(weights)
             outputs, others, extra = self._model.stateless_call(weights, others, x, training=True, return_losses=True)
-            loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
+            loss, total, right = maths.loss_terms(
+                self._recipe, outputs, batch["y"], batch.get("weight"), training=True, mix=batch.get("mix")
+            )
             for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
                 loss = loss + tf.cast(penalty, tf.float32) * total
         gradients = tape.gradient(loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)

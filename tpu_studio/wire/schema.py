@@ -244,6 +244,20 @@ class Training(Generic[A]):
         before="none",
         words={"balanced": "rare classes count more", "none": "each example counts the same"},
     )
+    mix: Literal["none", "mixup", "cutmix"] = key(
+        "none",
+        "Mixup or CutMix",
+        help="Each picture is mixed with another of its batch, and its class as much: in long trainings on few pictures "
+        "less is learned by heart. Training accuracy looks worse by it.",
+        group="learning",
+        examples=("picture",),
+        before="none",
+        words={
+            "none": "no mixing",
+            "mixup": "Mixup: one picture shines through the other",
+            "cutmix": "CutMix: a rectangle of the other",
+        },
+    )
     accumulate: int = key(
         1,
         "Gradient accumulation steps",

@@ -223,6 +223,18 @@ def test_every_family_is_said_layer_by_layer_and_begins_from_the_same_tensors(tm
     assert told["begun"]["starters"][0] == [] and len(told["begun"]["learn"][0]) > len(told["photos"]["learn"][0])
 
 
+def test_mixed_pictures_are_refused_by_name(tmp_path: Path) -> None:
+    tree = {"name": "digits", "model": {"name": "small-cnn"}, "data": {"kind": "digits"}, "training": {"mix": "mixup"}}
+    run = put(tmp_path / "run", planned(tree, epochs=1))
+    (run / "result").mkdir()
+    (run / "result" / "model.keras").write_bytes(b"not opened")
+    card = {"format": 1, "task": "classification", "data": {"kind": "digits"}, "input": {"shape": [None, 8, 8, 1]}}
+    (run / "result" / "model.json").write_text(json.dumps(card))
+    with pytest.raises(RunError) as refused:
+        formats.write(engine_python(), run, FORM, tmp_path / "mixed.py")
+    assert (refused.value.id, refused.value.facts["why"]) == ("export-no-script", "mixed-pictures")
+
+
 def test_a_model_of_ones_own_is_refused_without_being_run(tmp_path: Path) -> None:
     own = tmp_path / "mine.py"
     own.write_text(OWN)

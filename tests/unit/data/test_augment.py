@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_studio.data.augment import LIGHT_BITS, may_mirror, variations
+from tpu_studio.data.augment import LIGHT_BITS, MIX_BITS, may_mirror, mixes, variations
 from tpu_studio.data.opened import Share
 
 
@@ -23,6 +23,38 @@ def varied(pictures, seed=1, **options):
         moved = picture[drawn["rows"][n]][:, drawn["columns"][n]].astype(np.int64)
         out[n] = np.clip((moved * gain + added) // 2**LIGHT_BITS, 0, top)
     return out
+
+
+def mixed(pictures, how, seed=1):
+    """Each with the one before it as drawn, one by one and in plain words."""
+    drawn = mixes(np.random.default_rng(seed), len(pictures), pictures.shape[1:3], how)["mix"]
+    out = pictures.copy()
+    for n, (_, inner, top, bottom, left, right) in enumerate(drawn):
+        one, other = (pictures[at][top:bottom, left:right].astype(np.int64) for at in (n, n - 1))
+        whole = 2**MIX_BITS
+        out[n][top:bottom, left:right] = (one * inner + other * (whole - inner) + whole // 2) // whole
+    return out
+
+
+@pytest.mark.parametrize("how", ["mixup", "cutmix"])
+def test_a_picture_keeps_at_least_half_and_its_class_as_much_as_its_pixels(how):
+    black_and_white = np.stack([np.full((40, 30, 1), 255 * (n % 2), np.uint8) for n in range(2000)])
+    drawn = mixes(np.random.default_rng(5), 2000, (40, 30), how)["mix"]
+
+    assert (drawn.shape, drawn.dtype) == ((2000, 6), np.int32)
+    assert drawn[:, 0].min() >= 0.49 * 2**MIX_BITS and drawn[:, 0].max() == 2**MIX_BITS
+    assert drawn[:, 2:].min() >= 0 and drawn[:, 3].max() <= 40 and drawn[:, 5].max() <= 30
+    of_white = mixed(black_and_white, how, 5)[1::2].mean(axis=(1, 2, 3)) / 255  # each behind a black one
+    np.testing.assert_allclose(of_white, drawn[1::2, 0] / 2**MIX_BITS, atol=0.005)
+    assert len(np.unique(of_white)) > 50
+
+
+def test_what_a_machine_mixes_is_its_share_of_what_one_would_mix():
+    def drawn(share=None):
+        return mixes(np.random.default_rng(5), 12, (8, 8), "cutmix", share=share)["mix"]
+
+    shares = [drawn(Share(np.arange(begin, begin + 4), 12)) for begin in (0, 4, 8)]
+    np.testing.assert_array_equal(np.concatenate(shares), drawn())
 
 
 def test_pictures_change_a_little(pictures):

@@ -49,6 +49,12 @@ CHECKS: dict[str, Entry] = {
         f"The model learns no classes from this data, so class weights change nothing. {NOTHING_CHARGED}",
         "Leave training.class_weights to be chosen.",
     ),
+    "mix-unused": Sentence(
+        "No pictures are mixed here",
+        "Mixup and CutMix are for pictures of classes, and for what learns of the pictures themselves: where the last layer "
+        f"alone learns, each goes through the rest once, as it is. {NOTHING_CHARGED}",
+        'Set training.mix to "none", or let the whole network learn.',
+    ),
     "model-compiles": lambda f: Sentence(
         f"{f.file(default='Your model file')} compiles the model{_line(f)}, which changes nothing here",
         "Loss, optimizer and metrics are the plan's; those in the file are not used.",

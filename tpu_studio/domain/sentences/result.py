@@ -92,6 +92,10 @@ _SCRIPT_WHY = {
         "Its texts are written in different encodings",
         "Save all of them as UTF-8, train on those, and export that run.",
     ),
+    "mixed-pictures": (
+        "It learned from pictures that were mixed with one another (Mixup, CutMix), which a plain script does not do yet",
+        "Set Mixup or CutMix to “no mixing”, train again, and export that run.",
+    ),
     "extended": (
         "It was trained longer afterwards, so its learning rate went up and down in pieces",
         "Plan it again with as many epochs from the start, and export that run.",

@@ -15,6 +15,7 @@ WHY = (
     "date-columns",
     "mixed-encodings",  # texts in files of different encodings
     "extended",  # trained longer afterwards: a schedule in pieces
+    "mixed-pictures",  # Mixup, CutMix
     "no-plan",  # an exported result, of which nobody knows how it was trained
 )
 

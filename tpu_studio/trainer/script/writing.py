@@ -15,6 +15,7 @@ from typing import Any
 from tpu_studio.data.augment import may_mirror
 from tpu_studio.data.fingerprints import check_unchanged
 from tpu_studio.data.looked import Look
+from tpu_studio.trainer.recipe import is_mixed
 from tpu_studio.trainer.schedule import of_plan
 from tpu_studio.trainer.script import pictures, tables, texts
 from tpu_studio.trainer.script.fitting import Fitting, fitting, steps_of
@@ -50,6 +51,8 @@ def written(run: Path, result: Path, plan: Plan, card: Mapping[str, Any]) -> str
         RunError: ``export-no-script`` (`refusing`).
         DataError: The data is not there, or not what it was.
     """
+    if is_mixed(plan) and len(card["input"]["shape"]) == 4:
+        raise refusal("mixed-pictures")
     model = network(plan, card)
     if controls.extensions(run):
         raise refusal("extended")
