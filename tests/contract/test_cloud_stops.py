@@ -120,7 +120,7 @@ def test_the_queue_stands_in_the_nearest_region_that_has_cloud_tasks(practice: P
 
 def test_a_queue_that_stands_elsewhere_is_looked_for_there(practice: Practice) -> None:
     side = side_of(practice)
-    there = replace(REF, queue="projects/practice-project/locations/europe-west3/queues/tpu-studio")
+    there = replace(REF, queue="projects/practice-project/locations/europe-west3/queues/tpu-studio-stops")
     names = side.stops.set(there, "b", [side.clock.now() + 3600.0])
     assert list(side.stops.of(there)) == list(names) and not side.stops.of(REF)
 
@@ -129,7 +129,7 @@ def test_a_queue_that_stands_elsewhere_is_looked_for_there(practice: Practice) -
     "queue",
     [
         "projects/evil/locations/us-west4/queues/tpu-studio",
-        "projects/practice-project/locations/us-west4/queues/tpu-studio-machines",
+        "projects/practice-project/locations/us-west4/queues/tpu-studio",
         "projects/practice-project/locations/us-west4/queues/mail",
         "projects/practice-project/locations/../queues/tpu-studio",
         "tpu-studio",

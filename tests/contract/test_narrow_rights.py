@@ -14,11 +14,22 @@ from tests.contract.test_compute import body as compute_body
 from tests.contract.test_doctor import doctor_of, ready
 from tests.fakes.waiting import eventually
 from tpu_studio.cloud.doctor import names
+from tpu_studio.cloud.queues import of_machines
 from tpu_studio.domain.grants import OWN_MACHINES, own_words
 from tpu_studio.practice.main import Practice
+from tpu_studio.practice.principals import CLOUD_PLATFORM
 from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.workflow.cloudruns import stops
 from tpu_studio.workflow.cloudruns.ports import Ref
 
+READS = (
+    "iam.roles.get",
+    "iam.serviceAccounts.get",
+    "iam.serviceAccounts.getIamPolicy",
+    "resourcemanager.projects.get",
+    "resourcemanager.projects.getIamPolicy",
+    "cloudtasks.queues.getIamPolicy",
+)
 ZONE, COMPUTE = Ref("", "us-west4-a"), Ref("", "us-east5-a", "compute")
 WIDE = {
     names.RUNNER_ROLE: (*names.RUNNER_PERMISSIONS, *names.QUEUE_PERMISSIONS, *names.MACHINES_PERMISSIONS),
@@ -43,22 +54,22 @@ def earlier(practice: Practice) -> Choices:
     others = [one for one in cloud.principals.policy(bucket)["bindings"] if member not in one["members"]]
     cloud.principals.set_policy(bucket, {"bindings": others})
     cloud.principals.grant(bucket, names.BUCKET_ROLE, member)
-    without_machines_queue(practice)
+    with_one_queue(practice)
     return choices
 
 
-def without_machines_queue(practice: Practice) -> str:
-    """As versions before had it: one queue, and no grant yet; the name of that one."""
+def with_one_queue(practice: Practice) -> str:
+    """As versions before had it, for all stops, and no grant yet; its name."""
     cloud = practice.cloud
     ours = f"projects/{cloud.settings.project}/locations/us-west4/queues/tpu-studio"
-    cloud.db.delete("policy", f"queues/{ours}-machines")
-    cloud.db.delete("queue", f"{ours}-machines")
+    cloud.db.delete("policy", f"queues/{ours}")
+    cloud.db.delete("queue", f"{ours}-stops")
     return ours
 
 
 def earlier_queue(practice: Practice) -> Choices:
     """An account of a version in which machines moved the stops themselves."""
-    cloud, choices, ours = practice.cloud, ready(practice), without_machines_queue(practice)
+    cloud, choices, ours = practice.cloud, ready(practice), with_one_queue(practice)
     role = f"projects/{choices.project}/roles/{names.QUEUE_ROLE}"
     record = cloud.db.get("role", role) or {}
     every = [*names.QUEUE_PERMISSIONS, "cloudtasks.queues.get", "cloudtasks.tasks.get", "cloudtasks.tasks.delete"]
@@ -123,31 +134,62 @@ def test_code_on_a_machine_can_neither_remove_nor_crowd_out_the_stops_from_outsi
     stop = set_stop(practice)
     assert may_touch_stops(practice, stop) == []
     settings = practice.cloud.settings
-    theirs = f"projects/{settings.project}/locations/us-west4/queues/tpu-studio-machines"
+    theirs = f"projects/{settings.project}/locations/us-west4/queues/tpu-studio"
     token = practice.cloud.principals.issue(settings.runner, kind="serviceAccount")
     call = caller(practice)
     own = a_stop(practice, theirs, "ts-x-a1-t1-l-1-2000000000")
     added = call("POST", f"/cloudtasks/v2/{theirs}/tasks", own, token=token)
     assert added.status == 200
     assert call("DELETE", f"/cloudtasks/v2/{added.body['name']}", token=token).status == 403
-    stops, ref = side_of(practice).stops, Ref("ts-x-a1-t1", "us-west4-a")
-    assert (list(stops.of(ref)), list(stops.added(ref))) == ([stop], [added.body["name"]])
+    set_here, ref = side_of(practice).stops, Ref("ts-x-a1-t1", "us-west4-a")
+    assert (list(set_here.of(ref)), list(set_here.added(ref))) == ([stop], [added.body["name"]])
 
 
-@pytest.mark.parametrize("way", ["narrow-stops", "narrow-runner", "make-queue", "launch"])
-def test_a_machine_of_an_account_of_an_earlier_version_loses_its_right_to_remove_stops(
+@pytest.mark.parametrize("way", ["narrow-stops", "make-queue", "launch", "launch of an editor"])
+def test_a_machine_of_an_account_of_an_earlier_version_cannot_remove_the_stops_any_more(
     practice: Practice, way: str
 ) -> None:
-    choices, doctor, stop = earlier_queue(practice), doctor_of(practice), set_stop(practice)
+    """The nineteenth look, 19.5: an Editor may change no queue's policy, so the old right stayed, and nothing was said."""
+    choices, doctor = earlier_queue(practice), doctor_of(practice)
     offered = row(doctor.check(choices), "outside-stop")
     assert (offered.state, offered.fix) == ("optional", "narrow-stops")
     assert "may remove their outside stops" in words(offered).lower()
     if way == "launch":
         side_of(practice).rights.evidence(ZONE)
+    elif way == "launch of an editor":
+        doctor = as_somebody(practice, "roles/editor")
+        assert row(doctor.check(choices), "outside-stop").state == "optional"
+        token = practice.cloud.principals.issue("colleague@practice.example", scopes=(CLOUD_PLATFORM, "openid"))
+        side_of(practice, token).rights.evidence(ZONE)
     else:
         doctor.fix(way, choices)
-    eventually(lambda: may_touch_stops(practice, stop) == [])
+    assert may_touch_stops(practice, set_stop(practice)) == []
     assert row(doctor.check(choices), "outside-stop").state == "pass"
+
+
+def test_who_may_make_no_queue_is_told_before_a_launch_and_the_letter_asks_for_it(practice: Practice) -> None:
+    choices = earlier_queue(practice)
+    project = practice.cloud.settings.project
+    role = practice.cloud.db.get("role", f"projects/{project}/roles/{names.RUNNER_ROLE}") or {}
+    name = f"projects/{project}/roles/launching"
+    practice.cloud.db.put("role", name, {**role, "name": name, "includedPermissions": [*names.LAUNCH, *READS]})
+    person = as_somebody(practice, name)
+    refused = row(person.check(choices), "outside-stop")
+    assert (refused.state, refused.fix) == ("fail", "make-queue")
+    letter = person.request_text(choices, [])
+    assert "gcloud tasks queues create tpu-studio-stops" in letter
+
+
+def test_stops_that_a_version_before_set_are_moved_and_removed(practice: Practice) -> None:
+    """They stand in what is the machines' queue now."""
+    earlier_queue(practice)
+    side, ref = side_of(practice), Ref("ts-x-a1-t1", "us-west4-a")
+    old = f"projects/{practice.cloud.settings.project}/locations/us-west4/queues/tpu-studio"
+    task = a_stop(practice, old, "ts-x-a1-t1-b-1-2000000000")
+    assert caller(practice)("POST", f"/cloudtasks/v2/{old}/tasks", task).status == 200
+    then = Ref("ts-x-a1-t1", "us-west4-a", queue=old)
+    assert not side.stops.of(then) and len(side.stops.added(then)) == 1
+    assert stops.without(side.stops, then) == [] and not side.stops.added(ref)
 
 
 def test_a_machine_adds_tasks_in_its_queue_and_in_no_other(practice: Practice) -> None:
@@ -156,17 +198,17 @@ def test_a_machine_adds_tasks_in_its_queue_and_in_no_other(practice: Practice) -
     other = {"name": f"{there.removeprefix('/cloudtasks/v2/')}/mail"}
     assert call("POST", there, other).status == 200
     token = practice.cloud.principals.issue(settings.runner, kind="serviceAccount")
-    assert call("GET", f"{there}/tpu-studio-machines/tasks", token=token).status == 200
+    assert call("GET", f"{there}/tpu-studio/tasks", token=token).status == 200
     assert call("GET", f"{there}/mail/tasks", token=token).status == 403
-    assert call("POST", f"{there}/tpu-studio-machines:pause", {}, token=token).status == 403
+    assert call("POST", f"{there}/tpu-studio:pause", {}, token=token).status == 403
     asked = {"permissions": ["cloudtasks.tasks.create", "cloudtasks.queues.pause"]}
-    told = call("POST", f"{there}/tpu-studio-machines:testIamPermissions", asked, token=token).body
+    told = call("POST", f"{there}/tpu-studio:testIamPermissions", asked, token=token).body
     assert told == {"permissions": ["cloudtasks.tasks.create"]}
 
 
 def test_a_queue_takes_no_conditions_and_is_read_and_changed_by_etag(practice: Practice) -> None:
     call, settings = caller(practice), practice.cloud.settings
-    queue = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio-machines"
+    queue = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio"
     policy = call("POST", f"{queue}:getIamPolicy", {"options": {"requestedPolicyVersion": 3}}).body
     (binding,) = policy["bindings"]
     assert binding["members"] == [f"serviceAccount:{settings.runner}"] and binding["role"].endswith(names.QUEUE_ROLE)
@@ -217,7 +259,7 @@ def test_an_account_of_an_earlier_version_goes_on_to_work_and_is_offered_the_nar
     for ref in (ZONE, COMPUTE):
         found = side_of(practice).rights.evidence(ref)
         assert found.stopper is not None and (found.runner.says, found.stopper.says) == ("yes", "yes")
-    assert not (practice.cloud.db.get("policy", f"queues/{found.queue}-machines") or {}).get("bindings")  # not forced
+    assert not (practice.cloud.db.get("policy", f"queues/{of_machines(found.queue)}") or {}).get("bindings")  # not forced
     results = doctor.check(choices)
     for id, fix in (("runner", "narrow-runner"), ("outside-stop", "narrow-stops")):
         offered = row(results, id)
@@ -241,19 +283,19 @@ def test_machines_in_another_area_add_stops_still_when_an_account_is_narrowed(
     token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
     assert call("GET", f"{far}/tpu-studio/tasks", token=token).status == 200
     doctor_of(practice).fix("narrow-runner", choices)
-    eventually(lambda: call("GET", f"{far}/tpu-studio-machines/tasks", token=token).status == 200)
+    eventually(lambda: call("GET", f"{far}/tpu-studio/tasks", token=token).status == 200)
 
 
 def test_a_launch_in_another_area_lets_the_machine_into_the_queue_that_it_makes(practice: Practice) -> None:
     queue = side_of(practice).rights.evidence(Ref("", "europe-west4-b")).queue
     assert "/europe-west3/" in queue
     token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
-    eventually(lambda: caller(practice)("GET", f"/cloudtasks/v2/{queue}-machines/tasks", token=token).status == 200)
+    eventually(lambda: caller(practice)("GET", f"/cloudtasks/v2/{of_machines(queue)}/tasks", token=token).status == 200)
 
 
 def test_a_queue_that_the_machine_may_not_use_fails_the_row_and_is_mended(practice: Practice) -> None:
     choices, doctor = ready(practice), doctor_of(practice)
-    theirs = f"projects/{choices.project}/locations/us-west4/queues/tpu-studio-machines"
+    theirs = f"projects/{choices.project}/locations/us-west4/queues/tpu-studio"
     practice.cloud.db.delete("policy", f"queues/{theirs}")
     broken = row(doctor.check(choices), "outside-stop")
     assert (broken.state, broken.fix, broken.facts["missing"]) == ("fail", "make-queue", [names.QUEUE_ROLE])
@@ -306,7 +348,7 @@ def test_where_google_grants_otherwise_what_is_refused_is_the_machine_s_right(
     practice.cloud.doubts.arm(doubt)
     settings, call = practice.cloud.settings, caller(practice)
     token = practice.cloud.principals.issue(settings.runner, kind="serviceAccount")
-    tasks = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio-machines/tasks"
+    tasks = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio/tasks"
     refused: dict[str, Any] = {
         "compute-condition": not deletes(practice, settings.runner, "ts-digits-k3f7-a1-t1"),
         "queue-policy": call("GET", tasks, token=token).status == 403,

@@ -281,7 +281,7 @@ def test_the_runner_may_set_tasks_as_itself_once_it_may_act_as_itself(practice: 
     path = f"/v1/projects/{cloud.settings.project}/serviceAccounts/{runner}:setIamPolicy"
     assert call("POST", path, {"policy": {"bindings": []}}).status == 200
 
-    theirs = f"{QUEUE}-machines/tasks"
+    theirs = f"{QUEUE}/tasks"
     before = call("POST", theirs, a_task(practice), token=token)
     assert call("POST", path, policy).status == 200
     after = call("POST", theirs, a_task(practice), token=token)

@@ -411,10 +411,10 @@ class _Stops:
         self._sky = sky
 
     def queue(self, ref: Ref) -> str:
-        return f"projects/sky/locations/{ref.region}/queues/tpu-studio"
+        return f"projects/sky/locations/{ref.region}/queues/tpu-studio-stops"
 
     def machines_queue(self, ref: Ref) -> str:
-        return f"{self.queue(ref)}-machines"
+        return self.queue(ref).removesuffix("-stops")
 
     def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
         names = []
@@ -455,7 +455,7 @@ class _Rights:
     def evidence(self, ref: Ref) -> Evidence:
         sky = self._sky
         sky.hook("evidence", False)
-        queue = "" if sky.queue_why else f"projects/sky/locations/{ref.region}/queues/tpu-studio"
+        queue = "" if sky.queue_why else f"projects/sky/locations/{ref.region}/queues/tpu-studio-stops"
         runner, stopper = (Account(one, *sky.says.get(one, ("yes", ""))) for one in ("runner@sky", sky.stopper))
         return Evidence(queue, runner, stopper if sky.stopper else None, sky.queue_why)
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 
 from tpu_studio.cloud.doctor import names, policies
 from tpu_studio.cloud.doctor.names import NOBODY
@@ -167,23 +166,20 @@ class CloudStopRights:
 
     def _admit(self, queue: str, policy: policies.Policy | None) -> None:
         """Let the machines' account add stops in the machines' queue beside *queue*, both of which may be made for this
-        launch, and no more in *queue* itself, as versions before did. Where that is refused, the stops of before the
-        create stand: the machine says that it could not add any (notice `outside-stops-kept`)."""
+        launch. Where that is refused, the stops of before the create stand: the machine says that it could not add any
+        (notice `outside-stops-kept`)."""
         member, role = f"serviceAccount:{self._runner}", f"projects/{self._project}/roles/{names.QUEUE_ROLE}"
         held = {one for role in _plain(policy or {}, member) for one in self._permissions(role)}
         theirs = of_machines(queue)
-        with _optional(queue):
-            self._change(queue, lambda there: policies.taken(there, role, member))
-        with _optional(theirs):
+        try:
             self._stops.open(theirs)
-            if not held.issuperset(names.QUEUE_PERMISSIONS):
-                self._change(theirs, lambda there: policies.added(there, {role: member}))
-
-    def _change(self, queue: str, change: Callable[[policies.Policy], bool]) -> None:
-        """The policy of *queue*, where *change* says that it changed something."""
-        there = policies.of_queue(self._tasks, queue)
-        if change(there):
-            self._tasks.post(f"/v2/{queue}:setIamPolicy", {"policy": {**there, "version": policies.VERSION}})
+            if held.issuperset(names.QUEUE_PERMISSIONS):
+                return
+            there = policies.of_queue(self._tasks, theirs)
+            if policies.added(there, {role: member}):
+                self._tasks.post(f"/v2/{theirs}:setIamPolicy", {"policy": {**there, "version": policies.VERSION}})
+        except CloudRefused as error:
+            _log.info("the machines' right in %s stays as it is: %s", theirs, error)
 
     def _permissions(self, role: str) -> frozenset[str]:
         """Of a role; none where it may not be looked into, is switched off or deleted."""
@@ -195,15 +191,6 @@ class CloudStopRights:
             return frozenset()
         off = seen.get("deleted") or seen.get("stage") == "DISABLED"
         return frozenset() if off else frozenset(seen.get("includedPermissions") or ())
-
-
-@contextmanager
-def _optional(queue: str) -> Iterator[None]:
-    """What a launch goes on without: the stops of before the create call stand."""
-    try:
-        yield
-    except CloudRefused as error:
-        _log.info("the machines' right in %s stays as it is: %s", queue, error)
 
 
 def _plain(policy: Mapping[str, object], member: str) -> Iterator[str]:

@@ -16,11 +16,12 @@ from tpu_studio.cloud.session import Api, segment
 from tpu_studio.domain.regions import groups_of, nearest, with_cloud_tasks
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 
-QUEUE = "tpu-studio"
-MACHINES = "tpu-studio-machines"
+QUEUE = "tpu-studio-stops"
+MACHINES = "tpu-studio"
 QUEUES = (QUEUE, MACHINES)
 """Ours in a region: in the first stand the stops that this computer sets, and no machine has a right there; in the
-second those that a guardian adds for its own machine, and whatever else code on a machine puts there."""
+second those that a guardian adds for its own machine, and whatever else code on a machine puts there. In versions before
+all stood in the second, where machines of their accounts may remove tasks still: nobody has to take that from them."""
 LOCATIONS = "gcp.resourceLocations"
 RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
 """Of the queue: a stop that Google's own trouble hits is tried again, and one that fires on nothing is over soon."""
@@ -59,7 +60,8 @@ class QueueRegions:
     def region_of(self, queue: str) -> str:
         """Where *queue* stands; "": it is none of ours, whoever says so."""
         region = queue.split("/")[3] if queue.count("/") == 5 else ""
-        return region if re.fullmatch(r"[a-z0-9-]+", region) and queue == self.queue(region) else ""
+        ours = self.queue(region)
+        return region if re.fullmatch(r"[a-z0-9-]+", region) and queue in (ours, of_machines(ours)) else ""
 
     def all(self) -> tuple[str, ...]:
         """The regions that have Cloud Tasks. Raises CloudUnclear."""

@@ -33,8 +33,8 @@ class Settings:
     owner: str = "you@practice.example"
     billing_account: str = "billingAccounts/0A1B2C-3D4E5F-678901"
     bucket: str = "tpu-studio-0123456789ab"
-    queue: str = "tpu-studio"
-    machines_queue: str = "tpu-studio-machines"
+    queue: str = "tpu-studio-stops"
+    machines_queue: str = "tpu-studio"
     speed: float = 1.0
     machines: bool = True
     ready: bool = True

@@ -10,6 +10,7 @@ from tpu_studio.cloud.doctor.policies import Policy, has
 from tpu_studio.cloud.doctor.repairs import account_path, runner_address, stopper_address
 from tpu_studio.cloud.doctor.rights import refused
 from tpu_studio.cloud.queues import MACHINES, has_retries, of_machines
+from tpu_studio.cloud.session import segment
 from tpu_studio.domain.grants import OWN_MACHINES, Condition, own_words
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.account.ports import Choices, Result
@@ -48,11 +49,11 @@ def runner(apis: Apis, choices: Choices) -> Result:
 def outside_stop(apis: Apis, choices: Choices) -> Result:
     queue = apis.queue(choices)
     region = queue.split("/")[3]
-    try:
-        seen = apis.tasks.get(f"/v2/{queue}")
-    except CloudRefused as error:
-        if error.id != "not-found":
-            raise
+    seen = _queue(apis, queue)
+    earlier = seen is None  # versions before had the machines' queue alone; a launch makes the other, if it may
+    may = not earlier or not refused(apis.resources, f"/v3/projects/{segment(choices.project)}", [names.MAKE_QUEUE])
+    seen = seen or (_queue(apis, of_machines(queue)) if may else None)
+    if seen is None:
         return Result("outside-stop", "fail", {"region": region, "queue": queue}, fix="make-queue", undo=True)
     facts = {"region": region, "account": choices.stopper or runner_address(choices)}
     if not has_retries(seen):
@@ -63,29 +64,24 @@ def outside_stop(apis: Apis, choices: Choices) -> Result:
         return Result("outside-stop", "optional", facts, fix="make-queue", undo=True)
     of_project = policies.of_project(apis.resources, choices.project)
     held = _Held(apis, of_project, choices, f"serviceAccount:{stopper_address(choices)}")
-    in_ours = _in_our_queue(apis, choices, queue)
     missing = _stopper_lacks(apis, choices, held)
-    if not in_ours:  # else it is of an earlier version, and its machines go on without adding stops
-        missing += _runner_lacks_queue(apis, choices, of_project, of_machines(queue))
+    missing += _runner_lacks_queue(apis, choices, of_project, of_machines(queue))
     if missing:
         return Result("outside-stop", "fail", {**facts, "missing": missing}, fix="make-queue")
-    if in_ours:
+    if earlier:
         return Result("outside-stop", "optional", {**facts, "wide": True, "queue_open": True}, fix="narrow-stops")
     if held.more_than(names.STOPPER_ROLE, names.STOPPER_PERMISSIONS):
         return Result("outside-stop", "optional", {**facts, "wide": True}, fix="narrow-stops")
     return Result("outside-stop", "pass", facts)
 
 
-def _in_our_queue(apis: Apis, choices: Choices, queue: str) -> bool:
-    """Whether the machines' account has our role in *queue*, where no machine shall have any; False where it may not be
-    read."""
-    member, role = f"serviceAccount:{runner_address(choices)}", f"projects/{choices.project}/roles/{names.QUEUE_ROLE}"
+def _queue(apis: Apis, name: str) -> dict[str, object] | None:
     try:
-        return has(policies.of_queue(apis.tasks, queue), role, member)
+        return apis.tasks.get(f"/v2/{name}")
     except CloudRefused as error:
-        if error.id != "permission-missing":
+        if error.id != "not-found":
             raise
-        return False
+        return None
 
 
 def _runner_lacks_queue(apis: Apis, choices: Choices, of_project: Policy, queue: str) -> list[str]:

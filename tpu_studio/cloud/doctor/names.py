@@ -40,6 +40,7 @@ LAUNCH = (
 """Needed on the project to launch, watch and delete. A queued resource has no permissions of its own: Google checks
 ``tpu.nodes.*`` for it (iam-methods.json)."""
 
+MAKE_QUEUE = "cloudtasks.queues.create"
 ACT_AS = "iam.serviceAccounts.actAs"
 """Needed on the project, or on each account."""
 

@@ -105,27 +105,13 @@ class Granting:
 
     def off_bucket(self, api: Api, bucket: str, role: str, member: str) -> None:
         """Take *role* from *member*, where it was granted without a condition."""
-
-        def write(policy: Policy) -> object:
-            return api.put(f"/storage/v1/b/{segment(bucket)}/iam", policy, again=False)
-
-        self._take(lambda: of_bucket(api, bucket), write, role, member)
-
-    def off_queue(self, api: Api, queue: str, role: str, member: str) -> None:
-        """Take *role* from *member* in *queue*."""
-
-        def write(policy: Policy) -> object:
-            return api.post(f"/v2/{queue}:setIamPolicy", {"policy": policy})
-
-        self._take(lambda: of_queue(api, queue), write, role, member)
-
-    def _take(self, read: Callable[[], Policy], write: Callable[[Policy], object], role: str, member: str) -> None:
+        path = f"/storage/v1/b/{segment(bucket)}/iam"
         for tried in range(1, _RACES + 1):
-            policy = read()
+            policy = of_bucket(api, bucket)
             if not taken(policy, role, member):
                 return
             try:
-                write({**policy, "version": VERSION})
+                api.put(path, {**policy, "version": VERSION}, again=False)
                 return
             except (CloudRefused, CloudUnclear) as error:
                 if not _lost_race(error) or tried == _RACES:

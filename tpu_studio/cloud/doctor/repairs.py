@@ -241,13 +241,11 @@ class Repairs:
         self._granting.off_bucket(storage, bucket, names.BUCKET_ROLE, member)
 
     def _let_queue(self, choices: Choices, queue: str, member: str) -> None:
-        """*member* may add stops in the machines' queue beside *queue*, and nothing in *queue*, as versions before let
-        it."""
+        """*member* may add stops in the machines' queue beside *queue*."""
         theirs = of_machines(queue)
         self._make_queue(theirs)
         role = self._make_role(choices, names.QUEUE_ROLE, "TPU Studio queue", names.QUEUE_PERMISSIONS)
         self._granting.on_queue(self._apis.tasks, theirs, {role: member})
-        self._granting.off_queue(self._apis.tasks, queue, role, member)
 
     def _queues_there(self, choices: Choices) -> list[str]:
         """Ours: of this area, and of all where a role of an earlier version, which counted everywhere, is narrowed."""
@@ -259,7 +257,8 @@ class Repairs:
             if error.id != "org-policy":
                 raise
             near = []  # no queue can be had: the row of the outside stop says so
-        return [one for one in dict.fromkeys((*near, *every)) if self._queue_there(one)]
+        found = dict.fromkeys((*near, *every))
+        return [one for one in found if self._queue_there(one) or self._queue_there(of_machines(one))]
 
     def _queue_there(self, queue: str) -> bool:
         try:

@@ -259,9 +259,9 @@ _OPTIONAL: dict[str, Entry] = {
     "outside-stop": lambda f: (
         Sentence(
             "Machines may remove their outside stops",
-            "An earlier version let the machines' account remove tasks from the queue in which the stops stand: so may the "
-            "code of a model that runs on one.",
-            "Narrow it: that costs nothing, stops that stand go on to work, and a machine adds its own in another queue.",
+            "In earlier versions the stops stood in a queue from which the machines' account may remove tasks: so may the "
+            "code of a model that runs on one. The next launch sets them in a queue of their own.",
+            "Or make that queue now: it costs nothing, and stops that stand go on to work.",
         )
         if f.raw("queue_open")
         else Sentence(

@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[4]
 FAKE = ROOT / "tests" / "fakes" / "trainer.py"
 BUCKET, PREFIX, NAME = "tpu-studio-0123456789ab", "runs/digits-k3f7/", "ts-digits-k3f7-a1-t1"
 TOKEN = "ya29.planted-secret"
-QUEUE = "projects/p/locations/us-west4/queues/tpu-studio-machines"
+QUEUE = "projects/p/locations/us-west4/queues/tpu-studio"
 Rule = Callable[[str, str], "int | str | None"]
 
 LOCKED = {"lock": "jax", "uv": {"version": "0.13.9", "sha256": "ab" * 32}}

@@ -410,6 +410,6 @@ def test_a_new_machine_runs_what_the_computer_brings_that_took_the_run_over(
     config = json.loads(node.wanted.metadata["ts-config"])
     assert config["bundle"] == {} and config["data"] == data
     assert config["endpoints"] == dict(sky.side().endpoints) and config["lease_s"] < 1e6
-    assert config["outside_stops"]["queue"].endswith("/queues/tpu-studio-machines")
+    assert config["outside_stops"]["queue"].endswith("/queues/tpu-studio")
     settle(driver, sky)
     journal.disconnect()

@@ -125,7 +125,7 @@ def test_the_next_machine_is_asked_for_behind_stops_that_were_set_here(second: S
     assert node.wanted.ref.zone == "us-west4-a"
     assert len([one for one, _ in sky.tasks.values() if one == node.wanted.ref.name]) == 27
     stops = json.loads(node.wanted.metadata["ts-config"])["outside_stops"]
-    assert stops["queue"] == "projects/sky/locations/us-west4/queues/tpu-studio-machines"
+    assert stops["queue"] == "projects/sky/locations/us-west4/queues/tpu-studio"
 
 
 @pytest.mark.parametrize("number", [1, 300])
