@@ -149,7 +149,7 @@ def test_code_on_a_machine_can_neither_remove_nor_crowd_out_the_stops_from_outsi
 def test_a_machine_of_an_account_of_an_earlier_version_cannot_remove_the_stops_any_more(
     practice: Practice, way: str
 ) -> None:
-    """The nineteenth look, 19.5: an Editor may change no queue's policy, so the old right stayed, and nothing was said."""
+    """The nineteenth look, 19.5: an Editor may change no queue's policy: the old right stayed, and nothing was said."""
     choices, doctor = earlier_queue(practice), doctor_of(practice)
     offered = row(doctor.check(choices), "outside-stop")
     assert (offered.state, offered.fix) == ("optional", "narrow-stops")
@@ -175,7 +175,7 @@ def test_who_may_make_no_queue_is_told_before_a_launch_and_the_letter_asks_for_i
     practice.cloud.db.put("role", name, {**role, "name": name, "includedPermissions": [*names.LAUNCH, *READS]})
     person = as_somebody(practice, name)
     refused = row(person.check(choices), "outside-stop")
-    assert (refused.state, refused.fix) == ("fail", "make-queue")
+    assert (refused.state, refused.fix) == ("fail", "make-queue"), refused.facts
     letter = person.request_text(choices, [])
     assert "gcloud tasks queues create tpu-studio-stops" in letter
 
@@ -259,7 +259,9 @@ def test_an_account_of_an_earlier_version_goes_on_to_work_and_is_offered_the_nar
     for ref in (ZONE, COMPUTE):
         found = side_of(practice).rights.evidence(ref)
         assert found.stopper is not None and (found.runner.says, found.stopper.says) == ("yes", "yes")
-    assert not (practice.cloud.db.get("policy", f"queues/{of_machines(found.queue)}") or {}).get("bindings")  # not forced
+    assert not (practice.cloud.db.get("policy", f"queues/{of_machines(found.queue)}") or {}).get(
+        "bindings"
+    )  # not forced
     results = doctor.check(choices)
     for id, fix in (("runner", "narrow-runner"), ("outside-stop", "narrow-stops")):
         offered = row(results, id)

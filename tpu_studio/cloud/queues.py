@@ -20,8 +20,8 @@ QUEUE = "tpu-studio-stops"
 MACHINES = "tpu-studio"
 QUEUES = (QUEUE, MACHINES)
 """Ours in a region: in the first stand the stops that this computer sets, and no machine has a right there; in the
-second those that a guardian adds for its own machine, and whatever else code on a machine puts there. In versions before
-all stood in the second, where machines of their accounts may remove tasks still: nobody has to take that from them."""
+second those that a guardian adds for its own machine, and whatever else code on a machine puts there. Before, all
+stood in the second, from which machines of some accounts may remove tasks still: nobody has to take that from them."""
 LOCATIONS = "gcp.resourceLocations"
 RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
 """Of the queue: a stop that Google's own trouble hits is tried again, and one that fires on nothing is over soon."""

@@ -25,6 +25,7 @@ from tpu_studio.workflow.cloudruns.gating import OF_EVERYBODY, Gating
 from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.offer import is_priced, listed
+from tpu_studio.workflow.cloudruns.others import name_of
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Progress, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
 from tpu_studio.workflow.cloudruns.rules import Rules
@@ -36,7 +37,6 @@ RENEW_S = 86_400.0
 UPLOAD_TRIES = 6
 CODE_TRIES = 5
 WAITS_EVERY_S = 300.0
-FIND_EVERY_S = 60.0
 
 
 class Acts:
@@ -162,12 +162,7 @@ class Acts:
         return 0.0
 
     def _look(self, run: Watched, machine: Machine) -> MachineSeen | None:
-        """GET by name. Where looking is refused for the very reason for which asking was, nothing can be there. Nor is
-        what only others say was asked for, and Google does not have by its label: its place may be anything."""
-        if run.whose != self._records.install and machine.ref.name not in run.labelled:
-            self.find(run)
-            if machine.ref.name not in run.labelled and not self._asked_here(run, machine.ref.name):
-                return None
+        """GET by name. Where looking is refused for the very reason for which asking was, nothing can be there."""
         try:
             found: MachineSeen | None = self._machines(run, machine).look(machine.ref)
         except CloudRefused as error:
@@ -463,29 +458,27 @@ class Acts:
         )
 
     def find(self, run: Watched) -> None:
-        """Ask Google by the run's label where its machines are: after a take-over others' records count, too, and
-        whoever writes to the bucket can say another zone. Asked again after `FIND_EVERY_S`. Of another backend than
-        the plan's, who may not look there has no machine.
+        """Ask Google by the run's label where its machines are, and since when: after a take-over others' records
+        count, too, and whoever writes to the bucket can write some.
 
-        Raises:
-            CloudRefused, CloudUnclear: That cannot be known; ``precondition``: one is there that no record tells of.
+        Raises CloudRefused, CloudUnclear: That cannot be known.
         """
-        now = run.side.clock.now()
-        if run.whose == self._records.install or now - run.labelled_at < FIND_EVERY_S:
+        if run.whose == self._records.install:
             return
-        backend, found = asking.rules_of(run.plan, limits_of(run.plan)).backend, list[MachineSeen]()
+        rules, found = asking.rules_of(run.plan, limits_of(run.plan)), list[MachineSeen]()
         for id, machines in run.side.machines.items():
             try:
                 found += machines.find({"run-id": run.folder.name})
             except CloudRefused as error:
-                if id == backend or error.id not in ("service-disabled", "permission-missing"):
+                if error.id not in ("service-disabled", "permission-missing"):
                     raise
-        run.labelled = {one.ref.name: one for one in found if one.ref.name.startswith(f"ts-{run.folder.name}-")}
-        run.labelled_at = now
+                if id == rules.backend:  # who may not list may look by name, in each zone of the plan
+                    names = [one.ref.name for one in run.state.machines]
+                    refs = [Ref(name, zone, id, alpha=rules.alpha) for name in names for zone in rules.zones]
+                    found += filter(None, map(machines.look, refs))
+        now_there = {one.ref.name: one for one in found if name_of(one.ref.name, run.folder.name)}
+        run.labelled, run.there = {**run.labelled, **now_there}, frozenset(now_there)
         self._records.put_right(run)
-        for name, seen in run.labelled.items():
-            if run.state.of(name) is None:
-                raise CloudRefused("precondition", name=name, raw=f"no record tells of {name} in {seen.ref.zone}")
 
     def _is_there_after_all(self, run: Watched) -> bool:
         """Whether the cloud has a machine of the run's that is said to be gone, stops and all: it is one of the run's
@@ -498,7 +491,7 @@ class Acts:
             if error.id != "project-deleted":  # which takes its machines with it
                 raise
             return False
-        back = [one for one in run.state.machines if one.gone is not None and one.ref.name in run.labelled]
+        back = [one for one in run.state.machines if one.gone is not None and one.ref.name in run.there]
         for machine in back:
             self._say_seen(run, machine, run.labelled[machine.ref.name])
         return bool(back)

@@ -12,6 +12,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,15 @@ from tpu_studio.workflow.cloudruns.mine import Mine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, attempts, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
-from tpu_studio.workflow.cloudruns.recording import Records, Watched, state_of, whose
+from tpu_studio.workflow.cloudruns.recording import (
+    Outlook,
+    Records,
+    Watched,
+    is_anothers,
+    place_of,
+    state_of,
+    whose,
+)
 from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import State, with_guard
 from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop, still_there
@@ -157,7 +166,16 @@ class Driver:
         """What the records on this disk say; the cloud is not asked."""
         folder = self.home / "runs" / run
         install = self._records.install
-        state = state_of(folder, whose(folder, install, self._journal), install, self._journal)
+        counts, known = whose(folder, install, self._journal), self._runs.get(run)
+        outlook = None
+        if counts != install and not is_anothers(folder, install):
+            with suppress(OSError, RunError):  # a plan that cannot be read
+                outlook = Outlook(
+                    place_of(known.plan if known is not None else plans.read(folder)),
+                    {} if known is None else known.labelled,
+                    time.time() if known is None else known.side.clock.now(),
+                )
+        state = state_of(folder, counts, install, self._journal, outlook=outlook)
         return with_guard(state, Words(folder, READING_S).guard(state.attempt))
 
     def own(self, folder: Path) -> State:
@@ -352,8 +370,8 @@ class Driver:
             run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
         run.mirror.controls.pull()
         if not run.foreign:
-            run.labelled_at = float("-inf")
-            self._acts.find(run)
+            with suppress(CloudRefused, CloudUnclear):  # then by name, where the plan lets it be; asked again in need
+                self._acts.find(run)
         run.caught_up = not run.foreign
 
     def _look_who_drives(self, run: Watched, every_s: float) -> bool:

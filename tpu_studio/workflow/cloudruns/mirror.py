@@ -414,12 +414,14 @@ def heard(event: Event) -> Event:
     return replace(event, t=min(event.t, time.time() + AHEAD_S))
 
 
-def desk_events(folder: Path, install: str = "*") -> Iterator[Event]:
-    """All desktops' events, or those of *install*, in the order of their times; none about machines that are not this
-    run's: what is told here is deleted there."""
+def desk_events(folder: Path, install: str = "*", *, but: str = "") -> Iterator[Event]:
+    """All desktops' events, or those of *install*, *but* not of that one, in the order of their times; none about
+    machines that are not this run's: what is told here is deleted there."""
     found: list[Event] = []
     ours = f"ts-{folder.name}-a"
     for path in sorted((folder / "events").glob(f"desk-{install}.jsonl")):
+        if path.name == f"desk-{but}.jsonl":
+            continue
         events = (event for line in _lines(path) if (event := decode(line)) is not None)
         found += [event for event in events if event.kind != "intent" or str(event.get("name")).startswith(ours)]
     return iter(sorted(found, key=lambda event: event.t))

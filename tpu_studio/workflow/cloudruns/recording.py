@@ -15,10 +15,13 @@ from typing import Any
 
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.events import event, from_record
+from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns import asking
 from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
+from tpu_studio.workflow.cloudruns.others import Place, believed
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen
 from tpu_studio.workflow.cloudruns.recovering import STOPS_LEFT
 from tpu_studio.workflow.cloudruns.rhythm import Rhythm
@@ -27,7 +30,6 @@ from tpu_studio.workflow.cloudruns.usage import Usage
 from tpu_studio.workflow.ports import Journal
 
 _TIDIED = ("open", "stops", "lease-stops", "create", "delete")
-MOST_STRANGE = 8
 SEEN_ENOUGH_S = 120.0  # no machine comes, is charged for and goes with its request between two looks as near as this
 
 
@@ -37,8 +39,8 @@ class Watched:
 
     Attributes:
         foreign: Another desktop drives it, the one that *holder* names: here it is only followed.
-        labelled: The run's machines by name, as Google told them by its label when it was asked last; what others'
-            records say of their place does not count.
+        labelled: The run's machines by name, as Google told them by its label when it was asked; *there*: when it was
+            asked last. What others' records say of them does not count.
         stays: It is said to be over, and a machine that this computer has asked for is there.
         holder_at: When that was asked last, by the cloud's clock.
         looked_at, alive_at: When that name was looked for last, and when a look found the machine itself.
@@ -80,7 +82,7 @@ class Watched:
     failures: int = 0
     unlookable: set[str] = field(default_factory=set)
     labelled: dict[str, MachineSeen] = field(default_factory=dict)
-    labelled_at: float = float("-inf")
+    there: frozenset[str] = frozenset()
     asked_why: tuple[str, ...] = ()
     sent: dict[int, float] = field(default_factory=dict)
 
@@ -117,32 +119,19 @@ class Records:
         sizes = desk_sizes(run.folder, run.whose)
         if sizes != run.sizes:
             waiting = (from_record(event(kind, t=t, **fields)) for kind, t, fields in run.unsaved)
-            known = state_of(run.folder, run.whose, self.install, self.journal)
+            known = state_of(run.folder, run.whose, self.install, self.journal, outlook=self._outlook(run))
             run.state, run.sizes = fold((one for one in waiting if one is not None), known), sizes
-            self.put_right(run)
 
     def put_right(self, run: Watched) -> None:
-        """Each machine where Google says that it is (`Watched.labelled`). Of those that it has not, that nothing was
-        seen of from here, and that only others say were asked for, a few: whoever writes to the bucket can tell of
-        thousands, and each takes calls. The newest of an attempt is the one that is there."""
-        if run.whose == self.install or run.labelled_at == float("-inf"):
-            return
-        told = list(desk_events(run.folder, self.install))
-        known = {one.ref.name for one in fold(told).machines} | run.labelled.keys()
-        known |= {str(one.get("name")) for one in told if one.kind == "deleted"}
-        unsettled = (one for one in run.state.machines if one.gone is None or not one.stops_removed)
-        strange = [one for one in unsettled if one.ref.name not in known]
-        out = {one.ref.name for one in sorted(strange, key=lambda one: one.asked or 0.0)[:-MOST_STRANGE]}
+        """By what Google has told of its machines since (`Watched.labelled`)."""
+        run.sizes = {}
+        self.refresh(run)
 
-        def right(machine: Machine) -> Machine:
-            seen = run.labelled.get(machine.ref.name)
-            if seen is None or seen.ref == machine.ref:
-                return machine
-            return replace(machine, ref=replace(seen.ref, queue=machine.ref.queue))
-
-        kept = [right(one) for one in run.state.machines if one.ref.name not in out]
-        kept.sort(key=lambda one: (one.attempt, one.ref.name in run.labelled))
-        run.state = replace(run.state, machines=tuple(kept))
+    def _outlook(self, run: Watched) -> Outlook | None:
+        """None of a run that another drives: nothing is done by its state."""
+        if run.whose == self.install or run.foreign:
+            return None
+        return Outlook(place_of(run.plan), run.labelled, run.side.clock.now())
 
     def save(self, run: Watched) -> None:
         """Write what the disk had refused, in its order."""
@@ -263,21 +252,44 @@ class Records:
         self.say(run, "waiting", zones=asked, since=run.state.since, why=why or "no-capacity", tries=len(tried))
 
 
-def state_of(folder: Path, counts: str, install: str, journal: Journal) -> State:
-    """What the records of *counts* (`whose`) say of a run. Of a run that was taken over, what another computer agreed
-    to, or was shown of the stops from outside, counts for nothing here, nor what it has only begun to ask for:
-    *install*'s own records alone.
+@dataclass(frozen=True)
+class Outlook:
+    """By what others' records are believed (`others.believed`)."""
+
+    place: Place
+    seen: Mapping[str, MachineSeen]
+    now: float
+
+
+def state_of(folder: Path, counts: str, install: str, journal: Journal, *, outlook: Outlook | None = None) -> State:
+    """What the records of *counts* (`whose`) say of a run. Of a run that was taken over, what another computer was
+    shown of the stops from outside counts for nothing here, and the rest as far as *outlook* goes, where there is one.
     """
-    state = fold(desk_events(folder, counts))
-    if counts != install:
-        own = fold(desk_events(folder, install))
-        begun = (own.of(one.ref.name) if one.asked is None else one for one in state.machines)
-        state = replace(state, gates=own.gates, machines=tuple(one for one in begun if one is not None))
+    own = list(desk_events(folder, install))
+    if counts == install:
+        state = fold(own)
+    elif outlook is None:
+        state = replace(fold(desk_events(folder, counts)), gates=fold(own).gates)
+    else:
+        theirs = desk_events(folder, counts, but=install)
+        state = fold(believed(theirs, own, folder.name, outlook.place, outlook.seen, outlook.now))
     return replace(state, waiver_over=state.waiver_over or journal.was_taken_over(folder.name))
 
 
 def desk_sizes(folder: Path, install: str = "*") -> dict[str, int]:
     return {path.name: path.stat().st_size for path in (folder / "events").glob(f"desk-{install}.jsonl")}
+
+
+def is_anothers(folder: Path, install: str) -> bool:
+    """Whether the run's folder says that another computer drives it, or that it is a copy."""
+    owner = desk.read_owner(folder)
+    return bool(owner.get("imported")) or owner.get("install") not in (None, install)
+
+
+def place_of(plan: Plan) -> Place:
+    """Where *plan* lets machines be."""
+    rules = asking.rules_of(plan, limits_of(plan))
+    return Place(rules.zones, rules.backend, rules.alpha)
 
 
 def whose(folder: Path, install: str, journal: Journal, *, foreign: bool | None = None) -> str:
@@ -290,6 +302,5 @@ def whose(folder: Path, install: str, journal: Journal, *, foreign: bool | None 
         foreign: Whether another drives it; None: as the run's folder tells.
     """
     if foreign is None:
-        owner = desk.read_owner(folder)
-        foreign = bool(owner.get("imported")) or owner.get("install") not in (None, install)
+        foreign = is_anothers(folder, install)
     return "*" if foreign or journal.was_taken_over(folder.name) else install

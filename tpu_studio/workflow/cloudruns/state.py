@@ -70,7 +70,7 @@ class State:
     @property
     def machine(self) -> Machine | None:
         """The newest of this attempt."""
-        return self.machines[-1] if self.machines and self.machines[-1].attempt == self.attempt else None
+        return next((one for one in reversed(self.machines) if one.attempt == self.attempt), None)
 
     @property
     def there(self) -> tuple[Machine, ...]:

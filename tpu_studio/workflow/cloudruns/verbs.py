@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from tpu_studio.planner.checks import NEEDS_JAX, refused_at
@@ -289,8 +290,10 @@ class CloudVerbs:
         limits = believed.limits(folder, plan, records)
         number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())
         try:
-            if side.machines[machine.ref.backend].look(machine.ref) is None:
+            seen = side.machines[machine.ref.backend].look(machine.ref)
+            if seen is None:
                 raise CloudUnclear("precondition", raw=f"{machine.ref.name} is not in {machine.ref.zone}")
+            machine = replace(machine, created=seen.created or machine.created)
             old = stops.standing(side.stops, machine.ref)
             side.stops.set(machine.ref, "l", asking.lease_times(machine, state, limits, side.clock.now()))
             side.stops.remove(old)
