@@ -27,6 +27,7 @@ READS = (
     "iam.serviceAccounts.get",
     "iam.serviceAccounts.getIamPolicy",
     "resourcemanager.projects.get",
+    "serviceusage.services.use",
     "resourcemanager.projects.getIamPolicy",
     "cloudtasks.queues.getIamPolicy",
 )

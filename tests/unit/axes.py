@@ -41,7 +41,7 @@ class Axis:
 
 
 _KINDS = tuple(f"data/{name}.py" for name in ("images", "tables", "texts", "digits", "shards"))
-_EVENTS = ("workflow/cloudruns/acts.py", "workflow/cloudruns/state.py")
+_EVENTS = tuple(f"workflow/cloudruns/{name}.py" for name in ("acts", "others", "state"))
 _ROWS = ("viewmodels/runrows.py",)
 AXES = (
     Axis(

@@ -63,9 +63,18 @@ def write(run: Path, form: exports.ModelFormat, to: Path, consent: str = "") -> 
         OSError: The file cannot be written.
     """
     result, card = _prepare(run, form)
+    from tpu_studio.data import predicting
     from tpu_studio.trainer.result import loading
 
-    return _WRITERS[form.id](lambda: loading.load(result, consent=consent), card, run, to)
+    def load() -> Any:
+        """An example is made as large as the card says, which anybody may have written."""
+        model = loading.load(result, consent=consent)
+        inputs, claimed = getattr(model, "inputs", None), card["input"].get("shape")
+        takes = inputs[0].shape[1:] if inputs else None
+        predicting.check_shape({**card["data"], "folder": str(result)}, claimed, takes, result / files.CARD)
+        return model
+
+    return _WRITERS[form.id](load, card, run, to)
 
 
 def _prepare(run: Path, form: exports.ModelFormat) -> tuple[Path, dict[str, Any]]:
