@@ -121,7 +121,7 @@ def _of_google(name: Name, told: Sequence[Event], seen: MachineSeen, now: float)
     yield _asked(name, seen.ref, t)
     yield Event(t + 0.001, "intent-closed", {"id": f"create/{name.text}", "outcome": "accepted"})
     facts = {"name": name.text, "state": seen.state, "created": seen.created, "over": seen.over}
-    yield Event(t + 0.002, "cloud", facts)
+    yield Event(max(t + 0.002, seen.created or 0.0), "cloud", facts)  # it was not ready before: its start is waited for
 
 
 def _of_others(name: Name, told: Sequence[Event], place: Place, now: float, *, watched: bool) -> Iterator[Event]:

@@ -59,6 +59,11 @@ def test_of_a_machine_that_google_has_nothing_counts_but_that_it_was_asked_for(l
     assert not machine.ref.queue
 
 
+def test_a_machine_that_waited_long_was_not_ready_before_it_was_made() -> None:
+    machine = told(intent(t=NOW - 9000.0), closed(f"create/{FIRST}", t=NOW - 8999.0), seen=THERE).machine
+    assert machine is not None and (machine.asked, machine.ready) == (NOW - 9000.0, NOW - 500.0)
+
+
 def test_of_a_machine_that_was_asked_for_here_others_say_nothing() -> None:
     own = (intent(t=NOW - 300.0, action="stops"), closed(f"stops/{FIRST}", "set", NOW - 299.0), intent(t=NOW - 298.0))
     lies = (
