@@ -247,8 +247,8 @@ class Training(Generic[A]):
     mix: Literal["none", "mixup", "cutmix"] = key(
         "none",
         "Mixup or CutMix",
-        help="Each picture is mixed with another of its batch, and its class as much: in long trainings on few pictures "
-        "less is learned by heart. Training accuracy looks worse by it.",
+        help="Each picture is mixed with another of its batch, and its class as much: less is learned by heart. Training "
+        "accuracy looks worse by it.",
         group="learning",
         examples=("picture",),
         before="none",
