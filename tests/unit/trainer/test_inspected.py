@@ -11,7 +11,12 @@ import pytest
 
 from tpu_studio.trainer.result.inspected import check
 
-DENSE = {"class_name": "Dense", "config": {"units": 3, "activation": "relu"}}
+FUNCTIONAL = {
+    "module": "keras.src.models.functional",
+    "class_name": "Functional",
+    "config": {"layers": []},
+    "registered_name": "Functional",
+}
 
 
 def model(path: Path, config: Any, weights: int = 400) -> Path:
@@ -22,7 +27,20 @@ def model(path: Path, config: Any, weights: int = 400) -> Path:
 
 
 def test_a_model_as_keras_saves_it_passes(tmp_path: Path) -> None:
-    check(model(tmp_path / "m.keras", {"class_name": "Sequential", "config": {"layers": [DENSE]}}))
+    assert check(model(tmp_path / "m.keras", FUNCTIONAL)) == 400
+
+
+def test_a_file_of_another_format_is_not_left_to_keras(tmp_path: Path) -> None:
+    (tmp_path / "m.keras").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(400))
+    with pytest.raises(zipfile.BadZipFile):
+        check(tmp_path / "m.keras")
+
+
+def test_of_a_model_of_ones_own_only_the_weights_are_read(tmp_path: Path) -> None:
+    sequential = {"class_name": "Sequential", "config": {"layers": []}}
+    assert check(model(tmp_path / "m.keras", sequential), own=True) == 400
+    with pytest.raises(ValueError, match="layers that are known"):
+        check(model(tmp_path / "m.keras", sequential))
 
 
 @pytest.mark.parametrize(
