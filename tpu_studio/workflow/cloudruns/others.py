@@ -27,6 +27,7 @@ _COUNTED = frozenset({"attempt-over", "again"})
 _OF_MACHINES = frozenset({"intent", "intent-closed", "cloud", "leaving", "deleted", "stops-removed"})
 _REASONS = frozenset(one.value for one in Reason)
 _SHORT = 200  # letters of a word
+_FEW, _MANY = 100, 1000  # events of a machine, and machines that are over
 
 
 @dataclass(frozen=True)
@@ -77,19 +78,23 @@ def taken_from(
         bytes_of: An object of the bucket → its size, as the bucket says.
     """
     begun = max((name.attempt for one in seen if (name := name_of(one, run))), default=0)
-    kept: list[Event] = []
+    of_run: dict[tuple[object, ...], Event] = {}
     by_name: dict[str, list[Event]] = {name: [] for name in seen}
     for event in others:
         event = replace(event, t=min(event.t, now))
         if event.kind in _OF_MACHINES:
             by_name.setdefault(_about(event), []).append(event)
-        else:
-            kept += _of_run(event, begun, bytes_of)
+        elif event.kind in _COUNTED:
+            of_run.setdefault((event.kind, _number(event.get("attempt"))), event)
+        else:  # the last of each: of ends and phases, of one meaning
+            of_run[event.kind, event.kind == "phase" and event.get("phase") == "done"] = event
+    kept = [event for told in of_run.values() for event in _of_run(told, begun, bytes_of)]
     here = asked_here(own)
     watched = {_about(one) for one in own if one.kind in ("leaving", "deleted") and not one.get(TAKEN)} | seen.keys()
     reached = max([1, begun, *_reached(kept), *_reached(own)])
     first: dict[int, float] = {}
     strange: list[tuple[float, int, list[Event]]] = []
+    over: list[list[Event]] = []
     for text, told in by_name.items():
         name = name_of(text, run)
         if name is None or text in here:
@@ -101,9 +106,10 @@ def taken_from(
         elif name.attempt <= min(reached, ATTEMPTS_OF_OTHERS) and name.number <= TRIES_OF_OTHERS:
             events = list(_of_others(name, told, place, now, watched=text in watched))
             if {one.kind for one in events} >= {"deleted", "stops-removed"}:
-                kept += events
+                over.append(events)
             elif events:
                 strange.append((max(one.t for one in events), name.attempt, events))
+    kept += [one for events in over[-_MANY:] for one in events]
     for _, attempt, events in sorted(strange, key=lambda one: one[0])[-MOST_STRANGE:]:
         before = first.get(attempt, now + 1.0) - 1.0  # the one that Google has is the newest of its attempt
         kept += [replace(one, t=min(one.t, before)) for one in events]
@@ -131,7 +137,7 @@ def _of_run(event: Event, begun: int, bytes_of: Callable[[str], int]) -> Iterato
         case "prepared":
             if (pieces := _pieces(event.get("pieces"), bytes_of)) is not None:
                 yield replace(event, fields={"pieces": pieces})
-        case "end" if event.get("reason") in _REASONS:
+        case "end" if _word(event.get("reason")) in _REASONS:
             ends = {name: _word(event.get(name)) for name in ("status", "reason")}
             yield replace(event, fields={**ends, "attempt": max(1, attempt), "steps": 0, "final": {}, "facts": {}})
         case "phase":
@@ -182,6 +188,7 @@ def _of_others(name: Name, told: Sequence[Event], place: Place, now: float, *, w
     if not allowed:
         return
     begun = allowed[0].t
+    told = [*told[:_FEW], *told[max(_FEW, len(told) - _FEW) :]]
     yield _asked(name, Ref(name.text, str(allowed[0].get("zone")), place.backend, alpha=place.alpha), begun)
     for one in told:
         one = replace(one, t=max(one.t, begun))
