@@ -86,7 +86,7 @@ HOSTILE: dict[str, Callable[[Tree, Tree], object]] = {
 
 @pytest.mark.parametrize("how", HOSTILE)
 def test_what_no_model_of_ours_has_is_refused(how: str) -> None:
-    with pytest.raises(ValueError, match="it|layer|activation|format|initializer"):
+    with pytest.raises(ValueError, match=r"it|layer|activation|format|initializer"):
         check(changed(HOSTILE[how]))
 
 

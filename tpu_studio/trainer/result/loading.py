@@ -59,7 +59,11 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     try:
         held = inspected.check(result / MODEL, own=bool(own)) // SMALLEST
         if not own:
-            with linkless(), initial.to_fill(), weights_at_most(held + SPARE):  # none is drawn: each is in the file
+            with (
+                linkless(held + SPARE),
+                initial.to_fill(),
+                weights_at_most(held + SPARE),
+            ):  # none is drawn: all are there
                 loaded = keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
             _check_outputs(loaded, held)
             return loaded
@@ -70,7 +74,7 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
         raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     model = build_own(result / OWN_MODEL, consent, job)
     try:
-        with linkless():
+        with linkless(held + SPARE):
             model.load_weights(result / MODEL)
     except _DAMAGE as error:
         raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error

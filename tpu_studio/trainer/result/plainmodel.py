@@ -1,9 +1,9 @@
-"""What a saved model of ours is made of, and nothing else is: Keras' description of one is read before Keras builds it.
+"""What a saved model of ours is made of, and no other is: Keras' description of one is read before Keras builds it.
 
-Keras' safe mode knows what is dangerous by name (3.15), and a class under the name of a function, or an argument that is
-a path, passes it: TensorFlow then runs what lies there. Here each class stands in `MADE_OF`, which is what the builders
-of ``trainer.models`` use, and each word and argument is one that they write. A model of the person's own is built by its
-own file instead. Standard library only.
+Keras' safe mode knows what is dangerous by name (3.15), and a class under the name of a function, or an argument that
+is a path, passes it: TensorFlow then runs what lies there. Here each class stands in `MADE_OF`, which is what the
+builders of ``trainer.models`` use, and each word and argument is one that they write. A model of the person's own is
+built by its own file instead. Standard library only.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _check_class(part: Mapping[str, Any]) -> None:
 def _check_node(node: object) -> None:
     """What is called without any tensor is worked out at once, whatever it takes."""
     given = node if isinstance(node, dict) else {}
-    if not any(one.get("class_name") == "__keras_tensor__" for one in _objects([given.get("args"), given.get("kwargs")])):
+    inner = _objects([given.get("args"), given.get("kwargs")])
+    if not any(one.get("class_name") == "__keras_tensor__" for one in inner):
         raise ValueError("a layer of it is called with something else than what another one gives")
     if set(given) - {"args", "kwargs"} or any(isinstance(one, str) for one in _arguments(given)):
         raise ValueError("a layer of it is called with a word")
@@ -106,11 +107,11 @@ def _arguments(tree: object) -> Iterator[object]:
 def _check_word(name: str, value: object) -> None:
     if name.endswith(_NEVER) and value is not None:
         raise ValueError(f"a layer of it has a “{name[:60]}”")
-    if name == "activation" and not (value is None or isinstance(value, str) and value in ACTIVATIONS):
+    if name == "activation" and not (value is None or (isinstance(value, str) and value in ACTIVATIONS)):
         raise ValueError(f"an activation of it is {str(value)[:60]}")
     if name == "dtype" and isinstance(value, str) and value not in _TYPES:
         raise ValueError(f"a number format of it is “{value[:60]}”")
-    if name.endswith("_dtype") and not (value is None or isinstance(value, str) and value in _TYPES):
+    if name.endswith("_dtype") and not (value is None or (isinstance(value, str) and value in _TYPES)):
         raise ValueError(f"a number format of it is {str(value)[:60]}")
     if name in _WORDS and isinstance(value, str) and value not in _WORDS[name]:
         raise ValueError(f"a “{name}” of it is “{value[:60]}”")

@@ -97,7 +97,10 @@ def taken_from(
     over: list[list[Event]] = []
     for text, told in by_name.items():
         name = name_of(text, run)
-        if name is None or text in here:
+        if name is None:
+            continue
+        if text in here:
+            kept += _end_of_ours(told, own, text, now) if text not in seen else ()
             continue
         if text in seen:
             events = list(_of_google(name, told, seen[text], now))
@@ -179,6 +182,21 @@ def _of_google(name: Name, told: Sequence[Event], seen: MachineSeen, now: float)
     yield Event(t + 0.001, "intent-closed", {"id": f"create/{name.text}", "outcome": "accepted"})
     facts = {"name": name.text, "state": seen.state, "created": seen.created, "over": seen.over}
     yield Event(max(t + 0.002, seen.created or 0.0), "cloud", facts)  # it was not ready before: its start is waited for
+
+
+def _end_of_ours(told: Sequence[Event], own: Sequence[Event], text: str, now: float) -> Iterator[Event]:
+    """What another, who drove the run meanwhile, says of the end of a machine that was asked for here and that Google
+    has no more: when it ended, no earlier than it was seen here."""
+    mine = [one for one in own if _about(one) == text]
+    ends = [one for one in told if one.kind == "deleted"]
+    if not ends or any(one.kind == "deleted" for one in mine):
+        return
+    seen_at = max([one.t for one in mine if one.kind == "cloud" and not one.get("over")], default=0.0)
+    begun = min(one.t for one in mine)
+    known = _known(ends[-1], begun, now)
+    billed = {key: value for key, value in known.items() if key.startswith("billed") and isinstance(value, float)}
+    later = {key: max(seen_at, value) for key, value in billed.items()}
+    yield replace(ends[-1], t=max(ends[-1].t, seen_at), fields={"name": text, **known, **later})
 
 
 def _of_others(name: Name, told: Sequence[Event], place: Place, now: float, *, watched: bool) -> Iterator[Event]:

@@ -206,3 +206,26 @@ def test_what_is_taken_in_is_of_known_kinds_and_no_later_than_now(events: list[E
             assert isinstance(value, TYPES.get(key, object)), (one.kind, key, value)
             if key in ("created", "billed_until", "spoke") and value is not None:
                 assert isinstance(value, float) and value <= NOW
+
+
+@pytest.mark.parametrize("tells", [False, True], ids=["Google tells of no end", "Google tells of ends"])
+def test_who_takes_it_back_counts_its_own_machine_as_the_other_saw_it_end(second: Second, tells: bool) -> None:
+    """It counted up to now, moved the stops of the machine that trains to an earlier time, and they ended it."""
+    second.sky.tells_ends = tells
+    second.take_over()
+    second.turns(3)
+    assert second.sky.preempt()
+    begun = second.sky.now
+    while second.sky.now < begun + 3600.0:
+        second.turns(1)
+    (name,) = second.sky.nodes
+    seen = second.driver.state(RUN)
+    back = Second(second.desk.home, second.desk)
+    back.take_over()
+    back.turns(3)
+    found, now = back.driver.state(RUN), second.sky.now
+    assert list(second.sky.nodes) == [name] and found.machine is not None and found.machine.ref.name == name
+    first = found.of(FIRST)
+    assert first is not None and first.billed_s(now) == pytest.approx(seen.machines[0].billed_s(now), abs=120.0)
+    assert found.limited_s(now) < seen.limited_s(now) + 300.0
+    back.journal.disconnect()
