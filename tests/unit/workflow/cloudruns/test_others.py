@@ -72,7 +72,9 @@ def test_of_a_machine_that_was_asked_for_here_others_say_nothing() -> None:
         Event(NOW - 1.0, "deleted", {"name": FIRST, "proof": "404"}),
         closed(f"lease-stops/{FIRST}", "set", NOW - 1.0),
     )
-    assert told(*lies, own=own) == told(own=own)
+    assert told(*lies, own=own, seen=THERE) == told(own=own, seen=THERE)
+    (machine,) = told(*lies, own=own).machines  # but where Google has it no more, when it ended
+    assert machine.gone == NOW - 1.0 and (machine.ref.zone, machine.lease_stops) == ("us-west4-a", False)
 
 
 def test_a_machine_that_is_over_counts_with_what_it_cost_and_no_later_than_now() -> None:
