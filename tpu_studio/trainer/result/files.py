@@ -51,7 +51,7 @@ def read_card(result: Path) -> dict[str, Any]:
     kind = kinds.find(data.get("kind")) if isinstance(data, dict) else None
     if card.get("task") not in tasks.IDS or kind is None:
         raise RunError("result-unreadable", path=str(result / CARD), raw="its task or its data is not known")
-    if not _takes(card.get("input")) or not isinstance(data.get("classes") or [], list):
+    if not _takes(card.get("input")) or not (isinstance(data, dict) and isinstance(data.get("classes") or [], list)):
         raise RunError("result-unreadable", path=str(result / CARD), raw="what its model takes is not known")
     return card
 
