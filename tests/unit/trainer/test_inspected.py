@@ -69,7 +69,24 @@ def test_a_config_that_unpacks_to_gigabytes_is_not_read(tmp_path: Path) -> None:
         check(tmp_path / "m.keras")
 
 
-@pytest.mark.parametrize("name", ["assets/big", "model.weights.h5"])
+@pytest.mark.parametrize("name", ["assets/big", "config.json ", "model.weights.h5/x"])
+def test_what_keras_would_unpack_besides_is_refused(tmp_path: Path, name: str) -> None:
+    file = model(tmp_path / "m.keras", FUNCTIONAL)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr(name, b"x")
+    with pytest.raises(ValueError, match="other files"):
+        check(file)
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    file = model(tmp_path / "m.keras", FUNCTIONAL)
+    with zipfile.ZipFile(file, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("config.json", b"{}")
+    with pytest.raises(ValueError, match="other files"):
+        check(file)
+
+
+@pytest.mark.parametrize("name", ["metadata.json", "model.weights.h5"])
 def test_a_file_that_unpacks_to_far_more_than_it_holds_is_not_unpacked(tmp_path: Path, name: str) -> None:
     files = {"config.json": b"{}", "model.weights.h5": b"", name: bytes(80_000_000)}
     with zipfile.ZipFile(tmp_path / "m.keras", "w", zipfile.ZIP_DEFLATED) as archive:

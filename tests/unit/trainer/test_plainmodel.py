@@ -54,6 +54,25 @@ def changed(change: Callable[[Tree, Tree], object]) -> Tree:
     return tree
 
 
+ZEROS, ONES = (
+    {"module": "keras.initializers", "class_name": one, "config": {}, "registered_name": None}
+    for one in ("Zeros", "Ones")
+)
+
+
+def layers_of(count: int, kind: str) -> list[Tree]:
+    return [layer(f"{kind} {number}", kind, {}) for number in range(count)]
+
+
+def backwards(count: int) -> list[Tree]:
+    return [layer(f"l{number}", "ReLU", {}, f"l{number + 1}") for number in range(count)]
+
+
+def hidden() -> Tree:
+    cut = {"class_name": "__slice__", "config": {"start": tensor("input"), "stop": None, "step": None}}
+    return {"args": [3.0], "kwargs": {"training": cut}}
+
+
 SIDE_DOOR = {"class_name": "function", "module": "keras.layers", "config": "TFSMLayer", "registered_name": "TFSMLayer"}
 HOSTILE: dict[str, Callable[[Tree, Tree], object]] = {
     "a class under the name of a function": lambda m, d: d.update(
@@ -80,13 +99,31 @@ HOSTILE: dict[str, Callable[[Tree, Tree], object]] = {
     "a model of another kind": lambda m, d: m.update(class_name="Sequential"),
     "a model of somebody's package": lambda m, d: m.update(module="theirs"),
     "no description of a layer": lambda m, d: d.update(config="Dense"),
-    "more layers than any network": lambda m, d: d.update(inbound_nodes=d["inbound_nodes"] * 40_001),
+    "more calls than any network": lambda m, d: d.update(inbound_nodes=d["inbound_nodes"] * 8_001),
+    "more layers than any network": lambda m, d: m["config"]["layers"].extend(layers_of(8_001, "Add")),
+    "layers that take what later ones give": lambda m, d: m["config"]["layers"].extend(backwards(70)),
+    "layers that are called again and again": lambda m, d: d.update(inbound_nodes=d["inbound_nodes"] * 20),
+    "two layers of one name": lambda m, d: d.update(name="input"),
+    "a model that is called twice": lambda m, d: d.update(
+        module="keras.src.models.functional", class_name="Functional", inbound_nodes=d["inbound_nodes"] * 2
+    ),
+    "a layer that gets a number beside a tensor": lambda m, d: d["inbound_nodes"][0]["args"].append(3),
+    "a tensor that hides in a slice": lambda m, d: d.update(inbound_nodes=[hidden()]),
+    "a tensor by its name": lambda m, d: d["inbound_nodes"][0]["kwargs"].update(mask=tensor("input")),
+    "a border of a million places": lambda m, d: d.update(class_name="ZeroPadding2D", config={"padding": [10**6] * 2}),
+    "a million pieces": lambda m, d: d.update(
+        module="keras.src.ops.numpy", class_name="Split", config={"indices_or_sections": 10**6, "axis": -1}
+    ),
+    "a model that is to be compiled": lambda m, d: d.update(compile_config={"optimizer": "adam"}),
+    "one object of two kinds": lambda m, d: d["config"].update(
+        kernel_initializer={**ZEROS, "shared_object_id": 7}, bias_initializer={**ONES, "shared_object_id": 7}
+    ),
 }
 
 
 @pytest.mark.parametrize("how", HOSTILE)
 def test_what_no_model_of_ours_has_is_refused(how: str) -> None:
-    with pytest.raises(ValueError, match=r"it|layer|activation|format|initializer"):
+    with pytest.raises(ValueError, match=r"it|layer|activation|format|initializer|slice|object"):
         check(changed(HOSTILE[how]))
 
 

@@ -1,10 +1,11 @@
-"""A network that somebody described is made no larger than it can be in earnest."""
+"""A network that somebody described is made no larger, and works no more, than one can in earnest."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import keras
@@ -27,3 +28,61 @@ def weights_at_most(count: int) -> Iterator[None]:
         yield
     finally:
         keras.Layer.add_weight = add
+
+
+@dataclass
+class Budget:
+    """Of one example. Attributes:
+    each, total: Numbers that one layer gives, and all of them.
+    work: Multiplications.
+    """
+
+    each: int
+    total: int
+    work: int
+
+    def spend(self, operation: Any, tensors: Sequence[Any], taken: Sequence[Any]) -> None:
+        """Raises ValueError: *operation* gives *tensors* of what it has *taken*, and that is too much."""
+        given = sum(map(_numbers, tensors))
+        if given > self.each:
+            raise ValueError(f"a layer of it makes {given:,} numbers of one example")
+        self.total -= given
+        self.work -= given * _each(operation, taken)
+        if self.total < 0 or self.work < 0:
+            raise ValueError("it works far more than a model of its size")
+
+
+@contextmanager
+def within(budget: Budget) -> Iterator[None]:
+    """Raises ValueError as soon as a model that is built inside goes beyond *budget*."""
+    from keras.src.ops.node import Node
+
+    init = Node.__init__
+
+    def counted(node: Any, operation: Any, call_args: Any = None, call_kwargs: Any = None, outputs: Any = None) -> None:
+        init(node, operation, call_args=call_args, call_kwargs=call_kwargs, outputs=outputs)
+        if not isinstance(operation, keras.Model):  # what is in one was counted
+            budget.spend(operation, node.outputs, node.arguments.keras_tensors)
+
+    Node.__init__ = counted
+    try:
+        yield
+    finally:
+        Node.__init__ = init
+
+
+def _each(operation: Any, taken: Sequence[Any]) -> int:
+    """Multiplications for one number that *operation* gives."""
+    kernel = getattr(operation, "kernel", None)
+    if kernel is not None:
+        depthwise = isinstance(operation, keras.layers.DepthwiseConv2D)
+        return math.prod(kernel.shape[:2] if depthwise else kernel.shape[:-1])
+    if (pool := getattr(operation, "pool_size", None)) is not None:
+        return math.prod(pool)
+    if type(operation).__name__ == "Matmul" or isinstance(operation, keras.layers.ReversibleEmbedding):
+        return int(taken[0].shape[-1] or 1) if taken and taken[0].shape else 1
+    return 1
+
+
+def _numbers(tensor: Any) -> int:
+    return math.prod(size or 1 for size in tensor.shape)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from keras import activations, layers, ops
 Tensor = Any
 ROWS = 512  # below it a layer's products are too short for the copy to pay
 OUTPUTS = 32
+PLACES = 121  # of a kernel, each of which becomes an operation of its own
 
 
 def quicken(model: Any) -> None:
@@ -73,6 +75,7 @@ def _dense(layer: Any, kept: Any, inputs: Tensor, training: bool | None = None) 
 
 def _is_plain(layer: Any) -> bool:
     once = layer.depth_multiplier == 1 and set(layer.dilation_rate) == {1} and layer.activation is activations.linear
+    once = once and math.prod(layer.kernel_size) <= PLACES
     return once and layer.data_format == "channels_last" and layer.padding == "same" and not layer.use_bias
 
 

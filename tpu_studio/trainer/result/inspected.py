@@ -14,8 +14,9 @@ from tpu_studio.trainer.result import plainmodel
 from tpu_studio.wire.jsonfile import parse_json
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
+_ENTRIES = {CONFIG, WEIGHTS, "metadata.json"}  # Keras unpacks what else there is, onto the disk
 _CONFIG_BYTES, _SMALL_BYTES = 32_000_000, 64_000_000
-RATIO_AT_MOST = 200  # weights barely get smaller
+RATIO_AT_MOST = 4  # weights barely get smaller
 _SIZES = ("units", "filters", "input_dim", "output_dim", "key_dim", "num_heads", "depth_multiplier")
 
 
@@ -40,6 +41,9 @@ def check(path: Path, *, own: bool = False) -> int:
         REFUSED: It does not, or cannot be read.
     """
     with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if len(names) != len(set(names)) or not set(names) <= _ENTRIES:
+            raise ValueError("it has other files than those of a saved model")
         if archive.getinfo(CONFIG).file_size > _CONFIG_BYTES:
             raise ValueError(f"its {CONFIG} is larger than any model's")
         unpacked = sum(entry.file_size for entry in archive.infolist())

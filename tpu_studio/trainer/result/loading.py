@@ -5,19 +5,21 @@ A model of the user's own is made by the user's own file, after consent to its b
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import keras
 
 from tpu_studio.trainer import leaving
 from tpu_studio.trainer.linkless import linkless
 from tpu_studio.trainer.models import initial
-from tpu_studio.trainer.models.bounded import weights_at_most
+from tpu_studio.trainer.models.bounded import Budget, weights_at_most, within
 from tpu_studio.trainer.models.own import OwnJob
 from tpu_studio.trainer.models.own import build as build_own
 from tpu_studio.trainer.result import inspected
 from tpu_studio.trainer.result.files import MODEL, OWN_MODEL, read_card
+from tpu_studio.wire import tasks
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.secrets import short
 from tpu_studio.wire.sums import damaged_file
@@ -39,7 +41,7 @@ _DAMAGE = (
 )
 """What Keras, h5py and JAX (RuntimeError: more memory than there is) raise of a damaged file."""
 SMALLEST = 2  # bytes of a weight, in float16
-SPARE = 16_000_000  # weights, and numbers of an example inside of a model, of whatever small file
+SPARE = 1_000_000  # weights that a small file has, at most: random states, statistics
 
 
 def load(result: Path, *, consent: str = "") -> keras.Model:
@@ -53,7 +55,8 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
         RunError: ``result-unreadable`` when a file is damaged or holds what safe mode refuses.
     """
     leaving.loaded()
-    own = read_card(result).get("own")
+    card = read_card(result)
+    own = card.get("own")
     if (damaged := damaged_file(result)) is not None:
         raise RunError("result-unreadable", path=str(result / damaged), raw="its sha256 is not the one in model.json")
     try:
@@ -61,12 +64,11 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
         if not own:
             with (
                 linkless(held + SPARE),
-                initial.to_fill(),
+                initial.to_fill(),  # no weight is drawn: all are there
                 weights_at_most(held + SPARE),
-            ):  # none is drawn: all are there
-                loaded = keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
-            _check_outputs(loaded, held)
-            return loaded
+                within(_budget(card, held)),
+            ):
+                return keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
         told = own["job"]
         shapes = {"input_shape": tuple(told["input_shape"]), "class_names": tuple(told["class_names"])}
         job = OwnJob(**{**told, **shapes})
@@ -81,11 +83,11 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     return model
 
 
-def _check_outputs(model: keras.Model, weights: int) -> None:
-    """Raises ValueError: a layer would make more numbers of one example than a model of so many *weights* can want."""
-    most = SPARE * SMALLEST**2 + 8 * weights
-    for inner in (one for one in model._flatten_layers() if isinstance(one, keras.Model)):
-        for node in (node for operation in inner.operations for node in operation._inbound_nodes):
-            for tensor in node.outputs:
-                if (count := math.prod(size or 1 for size in tensor.shape)) > most:
-                    raise ValueError(f"a layer of it makes {count:,} numbers of one example")
+def _budget(card: Mapping[str, Any], weights: int) -> Budget:
+    """For a model of so many *weights*: of pictures and rows many are asked about at once, of a text that is gone on
+    with one."""
+    if tasks.by_id(card["task"]).has_tokens:
+        each, work = 2**26 + 8 * weights, 50_000
+    else:
+        each, work = 2**23 + 4 * weights, 20_000
+    return Budget(each, 32 * each, 10**9 + work * weights)

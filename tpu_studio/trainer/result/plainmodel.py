@@ -45,7 +45,10 @@ _FLOATS = frozenset({"float32", "float16", "bfloat16", "float64", "mixed_float16
 _TYPES = _FLOATS | {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 _WORDS = {"padding": {"valid", "same"}, "data_format": {"channels_last", "channels_first"}, "mode": {"constant"}}
 _NEVER = ("_regularizer", "_constraint", "quantization_config")
-_NODES = 40_000  # of the largest network, 400 blocks of some forty layers and operations
+_LAYERS = 8_000  # and operations: GPT of 96 blocks has some three thousand
+_LATE = 64  # that take what a later one gives: two tables of places, asked in turn
+_AGAIN = 16  # calls of layers that were called before
+_PADDED, _PIECES = 1_000, 64  # places around a picture, and pieces that something is cut into
 
 
 def check(tree: Mapping[str, Any]) -> None:
@@ -56,15 +59,19 @@ def check(tree: Mapping[str, Any]) -> None:
     """
     if tree.get("class_name") != "Functional":
         raise ValueError("it is no model of layers that are known here")
-    left = _NODES
+    left, shared = _LAYERS, dict[object, object]()
     for part in _objects({name: tree.get(name) for name in ("module", "class_name", "registered_name", "config")}):
         if "class_name" in part:
             _check_class(part)
-        for node in _list(part.get("inbound_nodes")):
-            left -= 1
-            _check_node(node)
+            if shared.setdefault(id := part.get("shared_object_id"), name := part["class_name"]) != name and id:
+                raise ValueError("one object of it is of two kinds")
+        if "inbound_nodes" in part:
+            left -= max(1, len(_list(part["inbound_nodes"])))
+            _check_called(part)
         if left < 0:
-            raise ValueError(f"it has more than {_NODES:,} layers")
+            raise ValueError(f"it has more than {_LAYERS:,} layers")
+        if part.get("class_name") == "Functional":
+            _check_order(part["config"])
         for name, value in part.items():
             _check_word(str(name), value)
 
@@ -77,24 +84,57 @@ def _check_class(part: Mapping[str, Any]) -> None:
     config = part.get("config")
     if not isinstance(config, dict):
         raise ValueError(f"a “{name}” of it is not described")
+    if name == "__slice__" and any(one is not None and type(one) is not int for one in config.values()):
+        raise ValueError("a slice of it has no numbers for ends")
     if name == "DTypePolicy":
         _check_word("dtype", str(config.get("name")))
 
 
-def _check_node(node: object) -> None:
-    """What is called without any tensor is worked out at once, whatever it takes."""
-    given = node if isinstance(node, dict) else {}
-    inner = _objects([given.get("args"), given.get("kwargs")])
-    if not any(one.get("class_name") == "__keras_tensor__" for one in inner):
-        raise ValueError("a layer of it is called with something else than what another one gives")
-    if set(given) - {"args", "kwargs"} or any(isinstance(one, str) for one in _arguments(given)):
-        raise ValueError("a layer of it is called with a word")
+def _check_called(part: Mapping[str, Any]) -> None:
+    """What is called without any tensor is worked out at once, whatever it takes: layers and models get tensors alone,
+    operations one at least. A model is called once."""
+    whole = part.get("module") != "keras.layers" and part.get("class_name") != "Functional"
+    nodes = _list(part.get("inbound_nodes"))
+    if part.get("class_name") == "Functional" and len(nodes) > 1:
+        raise ValueError("a model in it is called twice")
+    for node in nodes:
+        given = node if isinstance(node, dict) else {}
+        leaves, more = list(_arguments(given.get("args"))), list(_arguments(given.get("kwargs")))
+        tensors = [one for one in leaves if isinstance(one, dict) and one["class_name"] == "__keras_tensor__"]
+        if not tensors or (not whole and len(tensors) != len(leaves)):
+            raise ValueError("a layer of it is called with something else than what another one gives")
+        if set(given) - {"args", "kwargs"} or any(isinstance(one, str) for one in (*leaves, *more)):
+            raise ValueError("a layer of it is called with a word")
+        if any(isinstance(one, dict) for one in more):
+            raise ValueError("a layer of it is called with a tensor by its name")
+
+
+def _check_order(config: Mapping[str, Any]) -> None:
+    """Each layer takes what one before it gives: in another order Keras goes through all of them again and again."""
+    seen, again, late = set[str](), 0, 0
+    for one in _list(config.get("layers")):
+        layer = one if isinstance(one, dict) else {}
+        nodes = _list(layer.get("inbound_nodes"))
+        again += max(0, len(nodes) - 1)
+        if again > _AGAIN:
+            raise ValueError("its layers are called again and again")
+        for inner in _objects(nodes[:1]):  # a table of tokens is asked once more, behind all blocks
+            history = inner.get("keras_history")
+            late += history is not None and (not isinstance(history, list) or not set(map(str, history[:1])) <= seen)
+            if late > _LATE:
+                raise ValueError("layers of it take what none before them gives")
+        name = layer.get("name")
+        if not isinstance(name, str) or name in seen:
+            raise ValueError("two layers of it have one name")
+        seen.add(name)
 
 
 def _arguments(tree: object) -> Iterator[object]:
-    """What is in *tree* but not within a tensor that another layer gives."""
+    """What is in *tree*, tensors and slices as wholes."""
     if isinstance(tree, dict):
-        if "class_name" not in tree:
+        if "class_name" in tree:
+            yield tree
+        else:
             for one in tree.values():
                 yield from _arguments(one)
     elif isinstance(tree, list):
@@ -105,6 +145,12 @@ def _arguments(tree: object) -> Iterator[object]:
 
 
 def _check_word(name: str, value: object) -> None:
+    if name in ("padding", "pad_width", "cropping") and any(not _is_size(one, _PADDED) for one in _flat(value)):
+        raise ValueError(f"a “{name}” of it is larger than any picture's")
+    if name == "indices_or_sections" and not _is_cut(value):
+        raise ValueError("it is cut into more pieces than any model's")
+    if name == "compile_config" and value:
+        raise ValueError("a model in it is to be compiled")
     if name.endswith(_NEVER) and value is not None:
         raise ValueError(f"a layer of it has a “{name[:60]}”")
     if name == "activation" and not (value is None or (isinstance(value, str) and value in ACTIVATIONS)):
@@ -128,3 +174,19 @@ def _objects(tree: object) -> Iterator[Mapping[str, Any]]:
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
+
+
+def _flat(value: object) -> list[object]:
+    """Numbers of lists in lists; of words, which stand for a way of padding, nothing."""
+    if isinstance(value, list):
+        return [inner for one in value for inner in _flat(one)]
+    return [] if value is None or isinstance(value, str) else [value]
+
+
+def _is_cut(value: object) -> bool:
+    """Into so many pieces, or at so few places."""
+    return _is_size(value) or (isinstance(value, list) and len(value) <= _PIECES)
+
+
+def _is_size(value: object, most: int = _PIECES) -> bool:
+    return type(value) is int and 0 <= value <= most

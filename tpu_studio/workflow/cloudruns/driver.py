@@ -362,6 +362,7 @@ class Driver:
             run.mirror.desk_files()  # also for a take-over that was cut short: what they have rented is looked for
         self._read(run)
         if self._records.is_to_be_taken_in(run):
+            run.mirror.controls.push()  # its machine hears a stop also where Google cannot be asked
             self._acts.find(run)
         if not run.state.opened:
             return

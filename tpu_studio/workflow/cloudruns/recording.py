@@ -7,6 +7,7 @@ both closed. `driver`, `acts` and `closing` share it.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,8 @@ from tpu_studio.workflow.cloudruns.usage import Usage
 from tpu_studio.workflow.ports import Journal
 
 _TIDIED = ("open", "stops", "lease-stops", "create", "delete")
+_OBJECT = re.compile(r"data/\w[\w.-]{0,200}", re.ASCII)  # as `preparing` calls what it brings
+MOST_NAMES = 64  # of machines that are looked for one by one
 SEEN_ENOUGH_S = 120.0  # no machine comes, is charged for and goes with its request between two looks as near as this
 
 
@@ -125,12 +128,20 @@ class Records:
         return not run.foreign and not run.state.taken_in and self.journal.was_taken_over(run.folder.name)
 
     def names(self, run: Watched) -> list[str]:
-        """Of its machines that may be there; also of those that others' records tell of, until they are taken in."""
+        """Of its machines that may be there; of those that others' records tell of all, until they are taken in: who
+        may not list what there is looks for each by its name.
+
+        Raises:
+            CloudRefused: ``permission-missing``: there are more than can be looked for.
+        """
         known = run.state
         if self.is_to_be_taken_in(run):
             theirs, own, now = desk_events(run.folder, but=self.install), self._own(run), run.side.clock.now()
             found = taken_from(theirs, own, run.folder.name, place_of(run.plan), {}, now)
-            known = fold(sorted((*found, *own), key=lambda one: one.t))
+            all_of_them = fold(sorted((*found, *own), key=lambda one: one.t)).machines
+            if len(all_of_them) > MOST_NAMES:
+                raise CloudRefused("permission-missing", raw="there are too many names to look for each")
+            return [one.ref.name for one in all_of_them]
         return [one.ref.name for one in known.there]
 
     def take_in(self, run: Watched, seen: Mapping[str, MachineSeen]) -> None:
@@ -145,7 +156,7 @@ class Records:
 
         def bytes_of(name: str) -> int:
             if name not in sizes:
-                stored = run.side.mailbox.stat(name)
+                stored = run.side.mailbox.stat(name) if _OBJECT.fullmatch(name) else None
                 sizes[name] = 0 if stored is None else stored.size
             return sizes[name]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.fakes.clouddesk import RUN, CloudDesk, trains
 from tests.unit.workflow.cloudruns.test_others import NOW, PLACE, THERE
 from tests.unit.workflow.cloudruns.test_where_it_is import FIRST, Second
-from tpu_studio.wire.errors import CloudUnclear, RunError
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError
 from tpu_studio.wire.events import Event, event
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.others import ATTEMPTS_OF_OTHERS, TAKEN, taken_from
@@ -155,6 +155,69 @@ def test_a_stop_counts_also_where_google_cannot_be_asked_what_there_is(
     second.turns(60)
     assert not second.sky.nodes and not second.sky.tasks and second.sky.created_names == [FIRST, name]
     assert second.driver.state(RUN).settled
+
+
+def test_a_stop_reaches_the_machine_where_google_does_not_list_what_there_is(
+    second: Second, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One zone's list that does not answer kept it from the bucket, and the machine went on to its stops."""
+
+    def unclear(*given: object) -> None:
+        raise CloudUnclear("timeout", raw="")
+
+    monkeypatch.setattr("tpu_studio.workflow.cloudruns.acts.Acts._labelled", unclear)
+    second.take_over()
+    verbs_of(second).stop(folder_of(second), keep=True)
+    with pytest.raises(CloudUnclear):
+        second.driver._turn(second.driver._take_up(folder_of(second)))
+    (word,) = (data for name, (data, *_) in second.sky.objects.items() if "/control/" in name)
+    assert json.loads(word)["verb"] == "stop"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "data/../x", "data/x\n", "runs/x", "data/" + "x" * 5000])
+def test_an_object_that_no_bucket_can_name_keeps_nothing_from_being_taken_in(second: Second, name: str) -> None:
+    stat = second.sky.side().mailbox.__class__.stat
+
+    def strict(self: object, name: str) -> object:
+        assert name.startswith(("data/", "runs/")) and ".." not in name and "\n" not in name
+        return stat(self, name)
+
+    pieces = {"bundle": {}, "data": [{"object": name, "bytes": 5}], "environment": {}}
+    second.lay(event("prepared", t=9e9, pieces=pieces))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(second.sky.side().mailbox.__class__, "stat", strict)
+        second.take_over()
+    assert not second.driver.is_to_be_taken_in(RUN)
+
+
+@pytest.mark.parametrize("others", [0, 100], ids=["one", "hundred"])
+def test_who_may_not_list_looks_for_each_machine_also_for_one_that_is_said_to_be_gone(
+    second: Second, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """Its stops were removed, and another one was rented beside it."""
+
+    def refused(*given: object) -> None:
+        raise CloudRefused("permission-missing", raw="tpu.nodes.list")
+
+    monkeypatch.setattr("tests.fakes.skies._Machines.find", refused)
+    now = second.sky.now
+    more = [(f"ts-{RUN}-a1-t{n}", 1 + n) for n in range(2, 2 + others)]
+    gone = [
+        line
+        for name, number in [(FIRST, 1), *more]
+        for line in (
+            asked(name, now - 500.0, 1, number),
+            event("deleted", t=now, name=name, proof="404", made=True),
+            event("stops-removed", t=now, name=name, left=[]),
+        )
+    ]
+    second.lay(*gone, event("attempt-over", t=now, attempt=1))
+    second.take_over()
+    if others:
+        assert second.driver.is_to_be_taken_in(RUN)
+        return
+    second.turns(40)
+    assert list(second.sky.nodes) == [FIRST] and second.sky.most_at_once == 1 and len(second.sky.tasks) >= 27
 
 
 def test_a_take_over_by_an_earlier_version_is_taken_in_at_the_next_turn(second: Second) -> None:

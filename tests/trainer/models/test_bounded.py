@@ -1,0 +1,19 @@
+"""A model that somebody sent is built no larger, and works no more, than one of its size can in earnest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.in_engine import run_in_engine
+
+pytestmark = pytest.mark.engine
+PROGRAM = Path(__file__).with_name("program_bounded.py")
+
+
+def test_what_makes_or_works_too_much_is_not_built() -> None:
+    found = run_in_engine(PROGRAM, backend="jax")
+    assert found.pop("usual") == ""
+    assert "makes 4,096 numbers" in found.pop("outer")
+    assert set(found.values()) == {"it works far more than a model of its size"} and len(found) == 4
