@@ -17,8 +17,9 @@ import numpy as np
 from tpu_studio.data import images, texts
 from tpu_studio.data.arrays import Array
 from tpu_studio.data.described import FORMAT, SPLITS
-from tpu_studio.data.folders import Listing, list_images
+from tpu_studio.data.folders import Listing
 from tpu_studio.data.imaging import BrokenImage, decode, png_of
+from tpu_studio.data.listed import listing_of, task_of
 from tpu_studio.data.look import look as look_at
 from tpu_studio.data.looked import Broken, Look
 from tpu_studio.data.opened import ArraySource
@@ -121,7 +122,9 @@ def prepare(
 def _images(
     job: Job, destination: Path, shard_bytes: int, watch: Watch, expect: Callable[[int], None], decoded: bool
 ) -> Converting:
-    listing = list_images(data_path(job), watch)
+    listing = listing_of(job, watch)
+    if listing.marks is not None:
+        raise DataError("data-labels-not-convertible", path=str(data_path(job)))
     expect(int(listing.sizes.sum()))
     images.check_enough(listing, job)
     sample = images.sample_headers(listing, job, watch)
@@ -132,7 +135,7 @@ def _images(
         tasks += _file_tasks(destination, split, listing, np.flatnonzero(part), shape, shard_bytes, decoded)
     look = Look(
         kind=job.data.kind,
-        task=images.task_of(job),
+        task=task_of(job, listing),
         train=int((~mask).sum()),
         validation=int(mask.sum()),
         examples=len(mask),

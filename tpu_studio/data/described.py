@@ -97,6 +97,7 @@ def _describe(told: Mapping[str, Any]) -> None:
     shape = told["input_shape"]
     _demand(fits(shape, tuple[int, ...]), "the shape is no shape")
     _sizes(shape, told["outputs"])
+    _demand(not tasks.by_id(told["task"]).has_labels, "labels are not converted")
     if tasks.by_id(told["task"]).has_classes:
         _demand(fits(told["classes"], tuple[str, ...]), "the classes are no names")
     match kinds.by_id(told["kind"]).example:
