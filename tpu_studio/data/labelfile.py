@@ -48,6 +48,7 @@ LISTS = ("labels", "label", "tags", "tag", "classes", "class", "categories", "ca
 
 _YES, _NO = ("1", "1.0", "true", "t", "yes", "y"), ("", "0", "0.0", "-1", "-1.0", "false", "f", "no", "n")
 _MARKS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
+_LOOKED_AT = 200  # names beside a table that was dropped
 _JUDGED = 2_000  # rows that columns are judged by
 _MOSTLY = 0.9  # of a column's cells are yes or no, where it is one of a label
 _HEAD = 4 * 2**20  # bytes that the delimiter is judged by
@@ -83,6 +84,15 @@ def table_in(root: Path) -> Table | None:
     named = [name for name in found if name.lower().rpartition(".")[0] == STEM]
     chosen = named or found
     return Table(root / chosen[0], bool(named)) if len(chosen) == 1 else None
+
+
+def beside_pictures(path: Path) -> bool:
+    """Whether *path* is a table called `labels.csv` with pictures in its folder, or in the folders there: whoever drops
+    it means them."""
+    if path.name.lower() not in [STEM + ending for ending in ENDINGS]:
+        return False
+    below = chain(path.parent.glob("*"), path.parent.glob("*/*"))
+    return any(one.suffix.lower() in SUFFIXES for one in islice(below, _LOOKED_AT))
 
 
 def read(root: Path, table: Path, allowed: float, watch: Watch) -> Listing:

@@ -15,6 +15,8 @@ def _table(f: Facts) -> str:
 def _names(f: Facts, key: str) -> str:
     """`beach, dog and 4 more`"""
     names = [f"“{str(name)[:60]}”" for name in f.raw(key) or ()]
+    if not names:
+        return "some of them"
     shown, count = names[:4], f.raw("count")
     more = (count if isinstance(count, int) else len(names)) - len(shown)
     return ", ".join(shown) + (f" and {figures.count(more)} more" if more > 0 else "")
@@ -57,8 +59,9 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-labels-no-pictures": lambda f: Sentence(
         f"{_table(f)} names none of the pictures",
-        f"No column has the names of the {f.text('pictures', '')} pictures in the folder; the first cell is "
-        f"“{f.text('first', '')}”. {DATA_UNTOUCHED}",
+        f"No column has the names of the {f.count('pictures', 'picture', 'pictures')} in the folder"
+        + (f"; its first line begins with “{f.text('first')}”" if f.raw("first") else "")
+        + f". {DATA_UNTOUCHED}",
         "Give it a column with the files' names, such as beach.jpg.",
     ),
     "data-labels-ambiguous": lambda f: Sentence(
