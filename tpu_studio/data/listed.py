@@ -19,8 +19,8 @@ from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 
-_OTHER = ("data-labels-no-pictures", "data-one-column", "data-empty", "data-not-text")
-"""What a table is called by that is none of labels."""
+_OTHER = ("data-labels-no-pictures", "data-labels-unclear", "data-one-column", "data-empty", "data-not-text")
+"""Why a table is none of labels, but one of something else."""
 
 
 def listing_of(job: Job, watch: Watch) -> Listing:
@@ -53,9 +53,9 @@ def _either(root: Path, table: labelfile.Table, allowed: float, watch: Watch) ->
     try:
         labelled = labelfile.read(root, table.file, allowed, watch)
     except DataError as error:
-        if folders is not None:
+        if folders is not None and error.id in (*_OTHER, "data-labels-ambiguous"):  # numbers of classes, perhaps
             return folders
-        if not table.named and error.id in _OTHER:
+        if error.id in _OTHER and not table.named:
             return list_images(root, watch)  # whose trouble is the one to tell
         raise
     if folders is not None and labelled.marks is not None and np.all(labelled.marks.sum(axis=1) == 1):
