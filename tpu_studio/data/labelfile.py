@@ -53,6 +53,7 @@ _JUDGED = 2_000  # rows that columns are judged by
 _MOSTLY = 0.9  # of a column's cells are yes or no, where it is one of a label
 _HEAD = 4 * 2**20  # bytes that the delimiter is judged by
 _AWAY = re.compile(r"/|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*:/")
+_WIDEST = MOST_LABELS + 20  # columns
 _SHOWN = 200  # letters of a cell that is told
 
 
@@ -214,6 +215,24 @@ class _Made:
             yield Finding("labels-one-each", "info", {})
 
 
+@dataclass(frozen=True)
+class _Way:
+    """How a table may be written.
+
+    Attributes:
+        width: Columns that most rows have; *column*: the one that names most pictures, *named* of them in the rows
+            looked at, beside *away*, those that lead out of the folder.
+        first: The first cell of all.
+    """
+
+    delimiter: str
+    width: int
+    column: int
+    named: int
+    away: tuple[str, ...]
+    first: str
+
+
 class _Reading:
     """One pass through a table."""
 
@@ -254,46 +273,38 @@ class _Reading:
                 text = file.read(_HEAD)
         except OSError as error:
             raise path_error(self._file, error) from error
-        best: tuple[tuple[int, int, bool], str, int, list[list[str]]] | None = None
-        widest = 0
-        for delimiter in csvfile.DELIMITERS:
-            parsed = csvfile.parsed(io.StringIO(text, newline=""), delimiter)
-            rows = [row for row in islice(parsed, _JUDGED) if any(cell.strip() for cell in row)]
-            if not rows:
-                continue
-            width = Counter(map(len, rows)).most_common(1)[0][0]
-            if width > MOST_LABELS + len(LISTS):
-                widest = max(widest, width)
-                continue
-            named: Counter[int] = Counter()
-            away: Counter[int] = Counter()
-            for row in rows:
-                for column, cell in enumerate(row[:width] if width > 1 else ()):
-                    if leads_away(cell):
-                        away[column] += _names_a_picture(cell)
-                    elif cell.strip():
-                        named[column] += self._known.has(cell)
-            column = max(range(width), key=lambda one: (named[one], away[one], -one))
-            score = (named[column], away[column], width > 1)
-            if best is None or score > best[0]:
-                best = (score, delimiter, column, [row for row in rows if len(row) == width])
-        if widest and (best is None or not any(best[0][:2])):
-            raise DataError("data-labels-too-many", path=str(self._file), count=widest - 1, allowed=MOST_LABELS)
-        if best is None:
+        ways = [way for delimiter in csvfile.DELIMITERS if (way := self._under(text, delimiter)) is not None]
+        if not ways:
             raise DataError("data-empty", path=str(self._file))
-        (named_in, away_in, _), delimiter, column, rows = best
-        if len(rows[0]) < 2:
-            raise DataError("data-one-column", path=str(self._file), first=rows[0][0].strip()[:80])
-        if not named_in and away_in:
-            cell = next(row[column] for row in rows if leads_away(row[column]))
-            raise DataError("data-labels-outside", path=str(self._file), item=cell.strip()[:_SHOWN])
-        if not named_in:
-            shown = rows[min(1, len(rows) - 1)][0].strip()[:_SHOWN]
-            raise DataError(
-                "data-labels-no-pictures", path=str(self._file), first=shown, pictures=len(self._known.names)
-            )
-        names = ("",) * len(rows[0])
-        return Dialect(encoding, delimiter, '"', names, header=False), column
+        way = max(ways, key=lambda one: (one.named, len(one.away), one.width > 1))  # of equals the first
+        if not way.named and (widest := max(one.width for one in ways)) > _WIDEST:
+            raise DataError("data-labels-too-many", path=str(self._file), count=widest - 1, allowed=MOST_LABELS)
+        if way.width < 2:
+            raise DataError("data-one-column", path=str(self._file), first=way.first[:80])
+        if not way.named and way.away:
+            raise DataError("data-labels-outside", path=str(self._file), item=way.away[0].strip()[:_SHOWN])
+        if not way.named:
+            known = len(self._known.names)
+            raise DataError("data-labels-no-pictures", path=str(self._file), first=way.first[:_SHOWN], pictures=known)
+        return Dialect(encoding, way.delimiter, '"', ("",) * way.width, header=False), way.column
+
+    def _under(self, text: str, delimiter: str) -> _Way | None:
+        """As it would be written under that delimiter; None where nothing stands in it."""
+        parsed = csvfile.parsed(io.StringIO(text, newline=""), delimiter)
+        rows = [row for row in islice(parsed, _JUDGED) if any(cell.strip() for cell in row)]
+        if not rows:
+            return None
+        width = Counter(map(len, rows)).most_common(1)[0][0]
+        named: Counter[int] = Counter()
+        away: dict[int, list[str]] = {}
+        for row in rows if 1 < width <= _WIDEST else ():
+            for column, cell in enumerate(row[:width]):
+                if leads_away(cell):
+                    away.setdefault(column, []).extend([cell] if _names_a_picture(cell) else [])
+                elif cell.strip():
+                    named[column] += self._known.has(cell)
+        column = max(range(width), key=lambda one: (named[one], len(away.get(one, ())), -one))
+        return _Way(delimiter, width, column, named[column], tuple(away.get(column, ())), rows[0][0].strip())
 
     def _judge(self, names: Sequence[str], rows: Sequence[list[str]], others: Sequence[int]) -> tuple[list[int], bool]:
         """The columns of labels, and whether it is one that lists them."""
