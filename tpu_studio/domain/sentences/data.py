@@ -149,7 +149,8 @@ ERRORS: dict[str, Entry] = {
     "data-no-classes": lambda f: Sentence(
         f"The {_noun(f)} are not sorted into folders",
         f"There are {f.text('pictures', 'some')}, but the folder that one lies in tells its class. {DATA_UNTOUCHED}",
-        f"Make one folder per class and move the {_noun(f)} in.",
+        f"Make one folder per class and move the {_noun(f)} in"
+        + ("; or put a labels.csv beside them, where each may have several labels." if _noun(f) == "pictures" else "."),
     ),
     "data-one-class": lambda f: Sentence(
         f"All {_noun(f)} are of one class: {f.text('name', 'one folder')}",
