@@ -14,7 +14,10 @@ import pytest
 from tests.fakes.labelled import NAMES, mosaics
 from tests.fakes.looks import HANDS, NOW, job
 from tests.fakes.making import make_plan
+from tests.fakes.presets import unpacked
 from tests.trainer.in_engine import run_in_engine
+from tests.trainer.test_pretrained import planned as begun
+from tests.trainer.test_pretrained import train as begun_train
 from tests.trainer.training import Training, curve, planned, put, train
 from tpu_studio.data.looked import Look
 from tpu_studio.trainer import recipe
@@ -103,7 +106,7 @@ def test_loss_and_counts_are_those_of_the_formulas(framework: str) -> None:
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("framework", ["tensorflow", pytest.param("jax", marks=pytest.mark.thorough)])
 def test_it_learns_labels_and_a_kill_changes_nothing(tmp_path: Path, photos: Path, framework: str) -> None:
     made = planned(tree(photos), framework=framework, **RHYTHM)
     assert made.task == LABELLED
@@ -167,3 +170,16 @@ def test_the_best_check_is_kept_with_what_it_found_of_each_label(tmp_path: Path,
         for one in card["trained"]["labels"]
     ]
     assert sum(f1) / len(f1) == pytest.approx(max(checks.values()))
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_a_last_layer_on_a_network_of_ones_own_learns_labels_from_features_and_then_all_of_it(
+    tmp_path: Path, photos: Path
+) -> None:
+    plan = begun(unpacked("vit", tmp_path), photos, "jax")
+    assert (plan.task, plan.job.training.freeze) == (LABELLED, "head-first")
+    run = begun_train(put(tmp_path / "run", plan))
+    assert set(curve(run, name="val_macro_f1")) == {3, 6, 9, 12}
+    card = json.loads((tmp_path / "run" / "result" / "model.json").read_text())
+    assert [one["name"] for one in card["trained"]["labels"]] == card["classes"]
