@@ -89,15 +89,15 @@ class Listing:
             return np.asarray(self.marks[chosen].sum(axis=0, dtype=np.int64))
         return np.bincount(self.labels[chosen], minlength=len(self.classes))
 
-    def answer(self, index: int) -> object:
-        """What is to be said of a picture, to compare it with another's."""
-        return self.marks[index].tobytes() if self.marks is not None else int(self.labels[index])
+    def answer(self, index: int) -> tuple[int, ...]:
+        """The class of a picture, or its labels: places in *classes*."""
+        if self.marks is None:
+            return (int(self.labels[index]),)
+        return tuple(np.flatnonzero(self.marks[index]).tolist())
 
     def words(self, index: int) -> str:
         """The same for people."""
-        if self.marks is None:
-            return self.classes[int(self.labels[index])]
-        return ", ".join(self.classes[label] for label in np.flatnonzero(self.marks[index]).tolist()) or NO_LABEL
+        return ", ".join(self.classes[label] for label in self.answer(index)) or NO_LABEL
 
     def validation(self, seed: int, share: float) -> Bools:
         """True where a picture is kept aside."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import unicodedata
 from collections.abc import Callable
@@ -331,11 +332,40 @@ def test_a_table_of_numbers_has_no_task_of_labels(tmp_path: Path, job_of: JobOf)
     assert (told.value.id, told.value.facts["allowed"]) == ("data-task-unfit", ["classification", "regression"])
 
 
-def test_they_are_not_converted_and_that_is_said(tmp_path: Path, job_of: JobOf) -> None:
+@pytest.mark.parametrize("decoded", [False, True])
+def test_converted_they_keep_their_labels_and_their_split(tmp_path: Path, job_of: JobOf, decoded: bool) -> None:
     mosaics(tmp_path / "photos", 40)
-    with pytest.raises(DataError) as told:
-        convert(job_of("images", tmp_path / "photos"), tmp_path / "new")
-    assert told.value.id == "data-labels-not-convertible"
+    job = job_of("images", tmp_path / "photos")
+    convert(job, tmp_path / "new", decoded=decoded)
+    converted = job_of("tfrecord", tmp_path / "new")
+    was, now = look(job), look(converted)
+    assert (now.task, now.classes, now.outputs) == (LABELLED, was.classes, 4)
+    assert json.loads((tmp_path / "new" / "dataset.json").read_text())["format"] == 3  # which older versions refuse
+    for budget in (2**30, 0):
+        here, there = (open_data(one, memory_budget_bytes=budget) for one in (job, converted))
+        assert there.description == here.description
+        for side in ("train", "validation"):
+            one, other = getattr(here, side), getattr(there, side)
+            numbers = np.arange(len(one))
+            assert len(other) == len(one)
+            assert all((one.batch(numbers)[name] == other.batch(numbers)[name]).all() for name in ("x", "y"))
+    with pytest.raises(DataError, match="data-task-unfit"):
+        look(job_of("tfrecord", tmp_path / "new", task="classification"))
+
+
+def test_a_thousand_labels_of_a_picture_survive_being_converted(tmp_path: Path, job_of: JobOf) -> None:
+    """They are more than the begin of a record that is read for its labels."""
+    for number in range(8):
+        put_picture(tmp_path / "photos" / f"{number}.png", number)
+    names = [f"label {number}" for number in range(1000)]
+    rows = [[(number + label) % 7 != 0 for label in range(1000)] for number in range(8)]
+    lines = [",".join([f"{number}.png", *("01"[mark] for mark in row)]) for number, row in enumerate(rows)]
+    table(tmp_path / "photos", "\n".join([",".join(["file", *names]), *lines]))
+    job = job_of("images", tmp_path / "photos")
+    convert(job, tmp_path / "new")
+    here, there = (open_data(one).train for one in (job, job_of("tfrecord", tmp_path / "new")))
+    numbers = np.arange(len(here))
+    assert (here.batch(numbers)["y"] == there.batch(numbers)["y"]).all()
 
 
 _CELL = st.one_of(

@@ -89,12 +89,6 @@ ERRORS: dict[str, Entry] = {
         f"What all have ({_names(f, 'labels')}) cannot be told from anything. {DATA_UNTOUCHED}",
         "Add pictures without them.",
     ),
-    "data-labels-not-convertible": lambda f: Sentence(
-        "Pictures with a table of labels are not converted",
-        f"{f.file('path', 'They')} can be trained on everywhere as it is, on this computer and a rented TPU. "
-        f"{DATA_UNTOUCHED}",
-        "Train on the folder as it is.",
-    ),
 }
 
 FINDINGS: dict[str, Entry] = {
