@@ -56,7 +56,7 @@ def test_from_a_folder_with_a_table_of_labels_to_answers(tmp_path: Path, home: P
 
     words = command("plan", job, "--no-measure")
     assert words.returncode == 0, words.stderr
-    assert "“labels.csv” gives the pictures 4 labels" in words.stdout
+    assert "“labels.csv” gives the pictures 4 labels: “zero”, “one”, “two”, “three”" in words.stdout
     assert "labels-read" in {check["id"] for check in told("plan", job, "--no-measure")["checks"]}
 
     run = told("run", job)["run"]

@@ -164,7 +164,7 @@ def _as_text(answers: list[dict[str, Any]]) -> str:
             rows.append([str(answer["item"]), figures.datum(answer["value"], 4), "", *_unread(answer)])
         elif "labels" in answer:
             told = [f"in the data: {answer['label']}"] if "label" in answer else []
-            rows.append([str(answer["item"]), *labels_words(answer["labels"]), *told])
+            rows.append([str(answer["item"]), *_labels_words(answer["labels"]), *told])
         else:
             best = answer["classes"][0]
             told = [f"in the data: {answer['label']}"] if "label" in answer else []
@@ -174,7 +174,7 @@ def _as_text(answers: list[dict[str, Any]]) -> str:
     return table([row + [""] * (wide - len(row)) for row in rows]) if rows else ""
 
 
-def labels_words(labels: list[dict[str, Any]]) -> tuple[str, str]:
+def _labels_words(labels: list[dict[str, Any]]) -> tuple[str, str]:
     """The labels that are said, with their probabilities; where none is, the likeliest."""
     from tpu_studio.domain import figures
 

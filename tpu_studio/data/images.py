@@ -328,10 +328,7 @@ def _class_findings(listing: Listing, counts: list[int]) -> list[Finding]:
 
 
 def _label_findings(listing: Listing, counts: list[int], usable: Bools, kept: Bools) -> list[Finding]:
-    found = [
-        Finding("labels-read", "info", {"table": listing.table, "labels": listing.classes[:20], "count": len(counts)})
-    ]
-    found += listing.told
+    found = list(listing.told)
     few = [[name, count] for name, count in zip(listing.classes, counts, strict=True) if count < FEW]
     if few:
         found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))

@@ -136,7 +136,7 @@ def read(root: Path, table: Path, allowed: float, watch: Watch) -> Listing:
         table_sum=digest,
         unnamed=made.tally.broken_count - len(made.tally.broken),
     )
-    listing.told += made.findings(len(walked.pictures))
+    listing.told += made.findings(table.name, len(walked.pictures))
     return listing
 
 
@@ -201,10 +201,15 @@ class _Made:
     labels: list[str]
     marks: Bytes
     tally: RowTally
+    files: str = ""  # the column that names the pictures
+    lists: str = ""  # the one that lists their labels, where not each has its own; *sign* stands between them
+    sign: str = ""
     unused: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
-    def findings(self, pictures: int) -> Iterator[Finding]:
+    def findings(self, table: str, pictures: int) -> Iterator[Finding]:
+        read = {"table": table, "labels": self.labels[:20], "count": len(self.labels)}
+        yield Finding("labels-read", "info", {**read, "files": self.files, "lists": self.lists, "sign": self.sign})
         if self.left_out:
             yield Finding("labels-constant", "warning", {"labels": self.left_out[:20], "count": len(self.left_out)})
         if self.unused:
@@ -256,6 +261,7 @@ class _Reading:
             raise DataError("data-labels-no-header", path=str(self._file))
         every = self._pictures(chain(judged, below), place)
         made = self._by_list(every, columns[0], judged) if lists else self._by_column(every, columns, names)
+        made.files, made.lists = names[place], names[columns[0]] if lists else ""
         made.unused = [names[column] for column in others if column not in columns]
         rows_met = len(made.pictures) + self._tally.broken_count
         check_broken(self._tally.broken_count, rows_met, self._allowed, self._tally.broken)
@@ -394,7 +400,7 @@ class _Reading:
         turned[[numbers[label] for label in labels]] = np.arange(len(labels))
         marks = np.zeros((len(pictures), len(labels)), dtype=np.uint8)
         marks[np.array(of_row, dtype=np.int64), turned[np.array(of_label, dtype=np.int64)]] = 1
-        return _Made(pictures, labels, marks, self._tally)
+        return _Made(pictures, labels, marks, self._tally, sign=sign or "")
 
     def _bound(self, marks: int) -> None:
         if marks > MOST_MARKS:

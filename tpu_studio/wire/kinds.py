@@ -85,7 +85,7 @@ _KINDS = (
     DataKind(
         "images",
         "Images",
-        "In folders, one per class, or with a table of labels",
+        "Folders per class, or a table of labels",
         "images",
         "picture",
         "pictures",

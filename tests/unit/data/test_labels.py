@@ -142,7 +142,17 @@ def test_columns_of_something_else_are_left_out_and_told(photos: Path, job_of: J
     found = {one.id: one.facts for one in seen.findings}
     assert [name for name, _ in seen.classes] == ["beach", "dog"]
     assert found["labels-unused-columns"]["columns"] == ["width", "who"]
-    assert found["labels-read"] == {"table": "labels.csv", "labels": ["beach", "dog"], "count": 2}
+    assert found["labels-read"] == {
+        "table": "labels.csv",
+        "labels": ["beach", "dog"],
+        "count": 2,
+        "files": "file",
+        "lists": "",
+        "sign": "",
+    }
+    table(photos, "image,tags\n" + "".join(f"{n:02d}.png,{'a|b' if n % 2 else ''}\n" for n in range(20)))
+    found = {one.id: one.facts for one in look(job_of("images", photos)).findings}
+    assert [found["labels-read"][name] for name in ("files", "lists", "sign")] == ["image", "tags", "|"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])

@@ -26,6 +26,15 @@ def _line(f: Facts) -> str:
     return f" in line {f.text('line')}" if "line" in f else ""
 
 
+def _read(f: Facts) -> str:
+    files = f"Column “{f.text('files')}” names the pictures, and " if f.raw("files") else ""
+    if not f.raw("lists"):
+        told = f"{files}each label has a column of yes and no"
+    else:
+        told = f"{files}column “{f.text('lists')}” lists their labels, with “{f.raw('sign') or ' '}” between them"
+    return f"{told[0].upper()}{told[1:]}."
+
+
 def _too_large(f: Facts) -> Sentence:
     if "bytes" in f:
         title, why = f"{_table(f)} is too large for a table of labels", f"It has {f.bytes('bytes')}; "
@@ -93,8 +102,8 @@ ERRORS: dict[str, Entry] = {
 
 FINDINGS: dict[str, Entry] = {
     "labels-read": lambda f: Sentence(
-        f"{f.file('table', 'A table')} gives the pictures {f.count('count', 'label', 'labels')}",
-        f"{_names(f, 'labels')}. A picture may have several of them, or none.",
+        f"{f.file('table', 'A table')} gives the pictures {f.count('count', 'label', 'labels')}: {_names(f, 'labels')}",
+        f"{_read(f)} A picture may have several, or none.",
         "",
     ),
     "labels-constant": lambda f: Sentence(
