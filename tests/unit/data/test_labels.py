@@ -261,11 +261,14 @@ def test_a_broken_picture_is_named_like_any_other(photos: Path, job_of: JobOf) -
         ("", "data-empty"),
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, "data-not-text"),
         ("file," + ",".join(f"l{n}" for n in range(100_000)) + "\n00.png" + ",1" * 100_000, "data-labels-too-many"),
-        ("file,tags\n" + "".join(f"{n:02d}.png,{'|'.join(str(n * 100 + m) for m in range(99))}\n" for n in range(20)),
-         "data-labels-too-many"),
+        (
+            "file,tags\n"
+            + "".join(f"{n:02d}.png,{'|'.join(str(n * 100 + m) for m in range(99))}\n" for n in range(20)),
+            "data-labels-too-many",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) and value.startswith("data-") else "",
-)  # fmt: skip
+)
 def test_a_table_that_tells_no_labels_is_refused_by_name(
     photos: Path, job_of: JobOf, text: str | bytes, wanted: str
 ) -> None:
@@ -276,9 +279,18 @@ def test_a_table_that_tells_no_labels_is_refused_by_name(
 
 @pytest.mark.parametrize(
     "name",
-    ["../secret.png", "/etc/secret.png", "C:\\me\\a.png", "\\\\host\\share\\a.png", "a/../../secret.png",
-     "https://host/a.png", "~/a.png", "//host/share/a.png", "file:/etc/a.png"],
-)  # fmt: skip
+    [
+        "../secret.png",
+        "/etc/secret.png",
+        "C:\\me\\a.png",
+        "\\\\host\\share\\a.png",
+        "a/../../secret.png",
+        "https://host/a.png",
+        "~/a.png",
+        "//host/share/a.png",
+        "file:/etc/a.png",
+    ],
+)
 def test_a_name_that_leads_out_of_the_folder_is_refused_and_never_opened(
     photos: Path, job_of: JobOf, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
