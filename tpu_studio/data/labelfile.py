@@ -19,6 +19,7 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -76,7 +77,7 @@ def table_in(root: Path) -> Table | None:
             found = sorted(
                 one.name
                 for one in entries
-                if one.name.lower().endswith(ENDINGS) and not one.name.startswith(".") and one.is_file()
+                if one.name.lower().endswith(ENDINGS) and not one.name.startswith(".") and _is_file(root, one)
             )
     except NotADirectoryError:
         return None
@@ -87,13 +88,24 @@ def table_in(root: Path) -> Table | None:
     return Table(root / chosen[0], bool(named)) if len(chosen) == 1 else None
 
 
+def _is_file(root: Path, entry: os.DirEntry[str]) -> bool:
+    """A link out of the folder counts, and is refused later: to look through it might ask another computer."""
+    return (entry.is_symlink() and leads_outside(root, Path(entry.path))) or entry.is_file()
+
+
 def beside_pictures(path: Path) -> bool:
     """Whether *path* is a table called `labels.csv` with pictures in its folder, or in the folders there: whoever drops
     it means them."""
     if path.name.lower() not in [STEM + ending for ending in ENDINGS]:
         return False
-    below = chain(path.parent.glob("*"), path.parent.glob("*/*"))
-    return any(one.suffix.lower() in SUFFIXES for one in islice(below, _LOOKED_AT))
+    here = list(islice(_entries(path.parent), _LOOKED_AT))
+    inside = (entry for one in here if one.is_dir(follow_symlinks=False) for entry in _entries(Path(one.path)))
+    return any(_names_a_picture(one.name) for one in chain(here, islice(inside, _LOOKED_AT)))
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    with suppress(PermissionError), os.scandir(folder) as entries:  # what is shut holds nothing for us
+        yield from entries
 
 
 def read(root: Path, table: Path, allowed: float, watch: Watch) -> Listing:

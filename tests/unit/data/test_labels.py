@@ -28,6 +28,7 @@ from tpu_studio.data.predicting import decode_outputs
 from tpu_studio.data.readers import reader_of
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.watching import Watch
+from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
@@ -539,6 +540,14 @@ def test_a_table_that_is_dropped_stands_for_its_pictures(tmp_path: Path) -> None
     mosaics(tmp_path / "photos", 10)
     wanted = {"data.kind": "images", "data.path": str(tmp_path / "photos")}
     assert guess(tmp_path / "photos" / "labels.csv") == guess(tmp_path / "photos") == wanted
+    opened = what_is(tmp_path / "photos" / "labels.csv")
+    assert (opened.kind, opened.path, opened.data_kind) == ("data", tmp_path / "photos", "images")
+    put_picture(tmp_path / "deeper" / "pictures" / "1.png", 1)
+    table(tmp_path / "deeper", "file,beach\n1.png,1\n")
+    assert guess(tmp_path / "deeper" / "labels.csv")["data.path"] == str(tmp_path / "deeper")
+    (tmp_path / "numbers").mkdir()
+    table(tmp_path / "numbers", "a,b\n1,2\n2,3\n")  # called so, beside none
+    assert guess(tmp_path / "numbers" / "labels.csv")["data.kind"] == "table"
 
 
 def test_answers_have_a_probability_for_each_label() -> None:
