@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -40,6 +40,7 @@ from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 from tpu_studio.practice.storage.store import ObjectStore
 from tpu_studio.practice.tpu_show import NODE, QR
+from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan, dumps
 
 HERE = Path(__file__).resolve().parent
@@ -74,6 +75,7 @@ class Play:
         self.waiting = [(phase, text) for phase, text in cell.faults if phase != "submit"]
         self.bitten: dict[str, float] = {}
         self.kept: dict[str, Path] = {}
+        self.open: dict[str, BinaryIO] = {}
         self.deadlines: dict[str, float] = {}
         self.empty_at: float | None = None
         self.had_node = False
@@ -130,12 +132,12 @@ class Play:
             told = []
         for path in told:
             if path.name not in self.kept:
-                kept = self.folder / f"vm-{path.name}"
                 try:
-                    os.link(path, kept)  # outlives the machine's disk
+                    self.open[path.name] = open_to_read(path)  # outlives its disk, and is no second name of it
                 except FileNotFoundError:
                     continue
-                self.kept[path.name] = kept
+                self.kept[path.name] = self.folder / f"vm-{path.name}"
+        self._copy()
         for name, _ in self.db.list("task"):
             if f"/tasks/{PROOF}" not in name:  # what tries whether a stop acts is none
                 self.deadlines.setdefault(name, float(name.rpartition("-")[2]))
@@ -153,6 +155,11 @@ class Play:
             self.empty_at = None
         elif self.empty_at is None and self.reached >= 1:
             self.empty_at = self.clock.now()
+
+    def _copy(self) -> None:
+        for name, file in self.open.items():
+            with open(self.kept[name], "ab") as kept:
+                kept.write(file.read())
 
     def _phase(self) -> int:
         words = b"".join(path.read_bytes() for path in self.kept.values())
@@ -239,6 +246,7 @@ class Play:
         self.log.close()
 
     def judge(self) -> Verdict:
+        self._copy()
         seen = Seen(
             cell=self.cell,
             home=self.home,

@@ -73,7 +73,7 @@ class Seen:
     """What the play hands over. Times are the cloud's.
 
     Attributes:
-        kept: The machines' own events files by name, linked so that they outlive the machines' disks.
+        kept: The machines' own events files by name, copied as they grow, so that they outlive the machines' disks.
         deadlines: Of every outside stop that was ever seen, by task.
         empty_at: When the cloud was seen empty; None: it is not.
         settled: Whether the desktop ended of itself, with the run settled.

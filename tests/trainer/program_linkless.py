@@ -75,7 +75,8 @@ def results(root: Path) -> dict[str, Any]:
 def result(folder: Path, own: str, at: str) -> tuple[Path, Path]:
     """A result with a link *at* a place in its weights, and what the link leads to."""
     folder.mkdir(parents=True)
-    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    given = keras.Input((3,))
+    model = keras.Model(given, keras.layers.Dense(2)(given))
     file = folder / "model.keras"
     with without_tensorflow():
         model.save(file)

@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -76,16 +76,24 @@ def write_event(folder: Path, install: str, kind: str, *, t: float, key: bytes =
 
     Raises OSError; FileNotFoundError when there is no such folder: of a run that was moved away nothing is begun anew.
     """
+    write_events(folder, install, [(kind, t, fields)], key=key)
+
+
+def write_events(
+    folder: Path, install: str, events: Iterable[tuple[str, float, Mapping[str, object]]], *, key: bytes = b""
+) -> None:
+    """As `write_event`, of kind, time and fields of each: all of them, or none."""
     path = desk_events_file(folder, install)
     make_folder(path.parent)
     fd = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         size = os.fstat(fd).st_size
-        torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-        line = encode(event(kind, t=t, **fields))
-        line = seals.sealed(key, folder.name, size + torn, line) if key else line
-        append_whole(fd, (b"\n" if torn else b"") + line, size)
+        data = b"\n" if size > 0 and os.pread(fd, 1, size - 1) != b"\n" else b""
+        for kind, t, fields in events:
+            line = encode(event(kind, t=t, **fields))
+            data += seals.sealed(key, folder.name, size + len(data), line) if key else line
+        append_whole(fd, data, size)
         os.fsync(fd)
     finally:
         os.close(fd)

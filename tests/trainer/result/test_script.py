@@ -229,7 +229,8 @@ def test_mixed_pictures_are_refused_by_name(tmp_path: Path) -> None:
     run = put(tmp_path / "run", planned(tree, epochs=1))
     (run / "result").mkdir()
     (run / "result" / "model.keras").write_bytes(b"not opened")
-    card = {"format": 1, "task": "classification", "data": {"kind": "digits"}, "input": {"shape": [None, 8, 8, 1]}}
+    takes = {"shape": [None, 8, 8, 1], "dtype": "uint8"}
+    card = {"format": 1, "task": "classification", "data": {"kind": "digits"}, "input": takes}
     (run / "result" / "model.json").write_text(json.dumps(card))
     with pytest.raises(RunError) as refused:
         formats.write(engine_python(), run, FORM, tmp_path / "mixed.py")

@@ -9,9 +9,16 @@ from typing import Any
 
 import pytest
 
+from tpu_studio.trainer.result.files import read_card
 from tpu_studio.trainer.result.inspected import check
+from tpu_studio.wire.errors import RunError
 
-DENSE = {"class_name": "Dense", "config": {"units": 3, "activation": "relu"}}
+FUNCTIONAL = {
+    "module": "keras.src.models.functional",
+    "class_name": "Functional",
+    "config": {"layers": []},
+    "registered_name": "Functional",
+}
 
 
 def model(path: Path, config: Any, weights: int = 400) -> Path:
@@ -22,7 +29,20 @@ def model(path: Path, config: Any, weights: int = 400) -> Path:
 
 
 def test_a_model_as_keras_saves_it_passes(tmp_path: Path) -> None:
-    check(model(tmp_path / "m.keras", {"class_name": "Sequential", "config": {"layers": [DENSE]}}))
+    assert check(model(tmp_path / "m.keras", FUNCTIONAL)) == 400
+
+
+def test_a_file_of_another_format_is_not_left_to_keras(tmp_path: Path) -> None:
+    (tmp_path / "m.keras").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(400))
+    with pytest.raises(zipfile.BadZipFile):
+        check(tmp_path / "m.keras")
+
+
+def test_of_a_model_of_ones_own_only_the_weights_are_read(tmp_path: Path) -> None:
+    sequential = {"class_name": "Sequential", "config": {"layers": []}}
+    assert check(model(tmp_path / "m.keras", sequential), own=True) == 400
+    with pytest.raises(ValueError, match="layers that are known"):
+        check(model(tmp_path / "m.keras", sequential))
 
 
 @pytest.mark.parametrize(
@@ -57,3 +77,24 @@ def test_a_file_that_unpacks_to_far_more_than_it_holds_is_not_unpacked(tmp_path:
             archive.writestr(one, data)
     with pytest.raises(ValueError, match="unpack"):
         check(tmp_path / "m.keras")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"input": [1]},
+        {"input": {"shape": 3, "dtype": "uint8"}},
+        {"input": {"shape": [None, 3], "dtype": "V2000000000"}},
+        {"input": {"shape": [None, 3], "dtype": {"a": 1}}},
+        {"data": {"kind": "digits", "classes": 7}},
+    ],
+    ids=lambda one: str(one)[:40],
+)
+def test_a_card_that_does_not_say_what_its_model_takes_is_none(tmp_path: Path, change: dict[str, Any]) -> None:
+    takes = {"shape": [None, 8, 8, 1], "dtype": "uint8"}
+    card = {"format": 1, "task": "classification", "data": {"kind": "digits", "classes": ["0", "1"]}, "input": takes}
+    (tmp_path / "model.json").write_text(json.dumps(card))
+    assert read_card(tmp_path) == card
+    (tmp_path / "model.json").write_text(json.dumps({**card, **change}))
+    with pytest.raises(RunError, match="result-unreadable"):
+        read_card(tmp_path)

@@ -29,6 +29,9 @@ def folder_of(run: Path) -> Path:
     raise RunError("result-missing", path=str(run))
 
 
+_FORMATS = ("uint8", "int32", "float32")
+
+
 def read_card(result: Path) -> dict[str, Any]:
     """``model.json``.
 
@@ -48,7 +51,16 @@ def read_card(result: Path) -> dict[str, Any]:
     kind = kinds.find(data.get("kind")) if isinstance(data, dict) else None
     if card.get("task") not in tasks.IDS or kind is None:
         raise RunError("result-unreadable", path=str(result / CARD), raw="its task or its data is not known")
+    if not _takes(card.get("input")) or not (isinstance(data, dict) and isinstance(data.get("classes") or [], list)):
+        raise RunError("result-unreadable", path=str(result / CARD), raw="what its model takes is not known")
     return card
+
+
+def _takes(given: object) -> bool:
+    """Whether *given* is a shape and a number format of examples, as far as a card says what its model takes."""
+    if given is None:
+        return True
+    return isinstance(given, dict) and isinstance(given.get("shape"), list) and given.get("dtype") in _FORMATS
 
 
 def own_sha256(card: dict[str, Any]) -> str:

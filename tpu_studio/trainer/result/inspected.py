@@ -1,6 +1,6 @@
 """Looks into a `.keras` file before Keras builds what it describes: a few bytes may ask for a terabyte, or for ever.
 
-Standard library only. What safe mode refuses is Keras's own business (``loading``).
+Standard library only. What it may be made of: ``plainmodel``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from tpu_studio.trainer.result import plainmodel
 from tpu_studio.wire.jsonfile import parse_json
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
@@ -32,21 +33,25 @@ REFUSED = (
 """What comes of a file that is damaged, or asks for what it cannot hold."""
 
 
-def check(path: Path) -> None:
-    """Do nothing for a file that describes a model whose weights it can hold; one of another format is left to Keras.
+def check(path: Path, *, own: bool = False) -> int:
+    """Do nothing for a file that describes a model of ours (*own*: any) whose weights it can hold; their bytes.
 
     Raises:
         REFUSED: It does not, or cannot be read.
     """
-    if not zipfile.is_zipfile(path):
-        return
     with zipfile.ZipFile(path) as archive:
         if archive.getinfo(CONFIG).file_size > _CONFIG_BYTES:
             raise ValueError(f"its {CONFIG} is larger than any model's")
         unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > max(_SMALL_BYTES, RATIO_AT_MOST * path.stat().st_size):
             raise ValueError(f"it would unpack to {unpacked:,} bytes, far more than it can hold")
-        _walk(parse_json(archive.read(CONFIG), CONFIG), archive.getinfo(WEIGHTS).file_size)
+        weights, tree = archive.getinfo(WEIGHTS).file_size, parse_json(archive.read(CONFIG), CONFIG)
+        _walk(tree, weights)
+        if not own:
+            if not isinstance(tree, dict):
+                raise ValueError(f"its {CONFIG} is no description")
+            plainmodel.check(tree)
+        return weights
 
 
 def _walk(tree: object, weights: int) -> None:

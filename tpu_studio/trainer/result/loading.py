@@ -5,6 +5,7 @@ A model of the user's own is made by the user's own file, after consent to its b
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import keras
@@ -12,6 +13,7 @@ import keras
 from tpu_studio.trainer import leaving
 from tpu_studio.trainer.linkless import linkless
 from tpu_studio.trainer.models import initial
+from tpu_studio.trainer.models.bounded import weights_at_most
 from tpu_studio.trainer.models.own import OwnJob
 from tpu_studio.trainer.models.own import build as build_own
 from tpu_studio.trainer.result import inspected
@@ -36,6 +38,8 @@ _DAMAGE = (
     *inspected.REFUSED,
 )
 """What Keras, h5py and JAX (RuntimeError: more memory than there is) raise of a damaged file."""
+SMALLEST = 2  # bytes of a weight, in float16
+SPARE = 16_000_000  # weights, and numbers of an example inside of a model, of whatever small file
 
 
 def load(result: Path, *, consent: str = "") -> keras.Model:
@@ -53,10 +57,16 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     if (damaged := damaged_file(result)) is not None:
         raise RunError("result-unreadable", path=str(result / damaged), raw="its sha256 is not the one in model.json")
     try:
-        inspected.check(result / MODEL)
+        held = inspected.check(result / MODEL, own=bool(own)) // SMALLEST
         if not own:
-            with linkless(), initial.to_fill():  # no weight is drawn: each is in the file
-                return keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
+            with (
+                linkless(held + SPARE),
+                initial.to_fill(),
+                weights_at_most(held + SPARE),
+            ):  # none is drawn: all are there
+                loaded = keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
+            _check_outputs(loaded, held)
+            return loaded
         told = own["job"]
         shapes = {"input_shape": tuple(told["input_shape"]), "class_names": tuple(told["class_names"])}
         job = OwnJob(**{**told, **shapes})
@@ -64,8 +74,18 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
         raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     model = build_own(result / OWN_MODEL, consent, job)
     try:
-        with linkless():
+        with linkless(held + SPARE):
             model.load_weights(result / MODEL)
     except _DAMAGE as error:
         raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     return model
+
+
+def _check_outputs(model: keras.Model, weights: int) -> None:
+    """Raises ValueError: a layer would make more numbers of one example than a model of so many *weights* can want."""
+    most = SPARE * SMALLEST**2 + 8 * weights
+    for inner in (one for one in model._flatten_layers() if isinstance(one, keras.Model)):
+        for node in (node for operation in inner.operations for node in operation._inbound_nodes):
+            for tensor in node.outputs:
+                if (count := math.prod(size or 1 for size in tensor.shape)) > most:
+                    raise ValueError(f"a layer of it makes {count:,} numbers of one example")

@@ -25,11 +25,10 @@ from tpu_studio.workflow.cloudruns.gating import OF_EVERYBODY, Gating
 from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.offer import is_priced, listed
-from tpu_studio.workflow.cloudruns.others import name_of
+from tpu_studio.workflow.cloudruns.others import TAKEN, asked_here, name_of
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Progress, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import fold
 
 STOPS_TRIES = 4
 RENEW_S = 86_400.0
@@ -184,8 +183,7 @@ class Acts:
 
     def _asked_here(self, run: Watched, name: str) -> bool:
         """Whether this computer's own records say that it has asked for that machine."""
-        own = fold(desk_events(run.folder, self._records.install)).of(name)
-        return own is not None and own.asked is not None
+        return name in asked_here(desk_events(run.folder, self._records.install))
 
     def _is_ours(self, run: Watched) -> bool:
         """Whether the bucket says so; one that names nobody is told."""
@@ -217,8 +215,8 @@ class Acts:
         """Whether a desktop from which this run was taken over has prepared it: it, or whoever writes in its name."""
         if not self._records.journal.was_taken_over(run.folder.name):
             return False
-        ours = desk_events(run.folder, self._records.install)
-        return run.state.pieces not in [event.get("pieces") for event in ours if event.kind == "prepared"]
+        ours = (one for one in desk_events(run.folder, self._records.install) if one.kind == "prepared")
+        return run.state.pieces not in [one.get("pieces") for one in ours if not one.get(TAKEN)]
 
     def _bring_code(self, run: Watched) -> float:
         """What a new machine runs comes from this computer; its data is in the bucket already."""
@@ -458,42 +456,44 @@ class Acts:
         )
 
     def find(self, run: Watched) -> None:
-        """Ask Google by the run's label where its machines are, and since when: after a take-over others' records
-        count, too, and whoever writes to the bucket can write some.
+        """After a take-over: ask Google by the run's label where its machines are, and since when, and take in what
+        others' records say, once: whoever writes to the bucket can write some.
 
-        Raises CloudRefused, CloudUnclear: That cannot be known.
+        Raises:
+            CloudRefused, CloudUnclear: That cannot be known.
+            OSError: Of the disk.
         """
-        if run.whose == self._records.install:
+        if not self._records.journal.was_taken_over(run.folder.name) or run.foreign:
             return
+        there = {one.ref.name: one for one in self._labelled(run) if name_of(one.ref.name, run.folder.name)}
+        run.there = there
+        if self._records.is_to_be_taken_in(run):
+            self._records.take_in(run, there)
+        self._records.adopt(run, there)
+
+    def _labelled(self, run: Watched) -> list[MachineSeen]:
         rules, found = asking.rules_of(run.plan, limits_of(run.plan)), list[MachineSeen]()
         for id, machines in run.side.machines.items():
             try:
                 found += machines.find({"run-id": run.folder.name})
             except CloudRefused as error:
+                if error.id == "project-deleted":  # which takes its machines with it
+                    return []
                 if error.id not in ("service-disabled", "permission-missing"):
                     raise
                 if id == rules.backend:  # who may not list may look by name, in each zone of the plan
-                    names = [one.ref.name for one in run.state.machines]
+                    names = self._records.names(run)
                     refs = [Ref(name, zone, id, alpha=rules.alpha) for name in names for zone in rules.zones]
                     found += filter(None, map(machines.look, refs))
-        now_there = {one.ref.name: one for one in found if name_of(one.ref.name, run.folder.name)}
-        run.labelled, run.there = {**run.labelled, **now_there}, frozenset(now_there)
-        self._records.put_right(run)
+        return found
 
     def _is_there_after_all(self, run: Watched) -> bool:
         """Whether the cloud has a machine of the run's that is said to be gone, stops and all: it is one of the run's
         again then. Raises as `find`."""
-        if run.whose == self._records.install:
-            return False
-        try:
-            self.find(run)
-        except CloudRefused as error:
-            if error.id != "project-deleted":  # which takes its machines with it
-                raise
-            return False
+        self.find(run)
         back = [one for one in run.state.machines if one.gone is not None and one.ref.name in run.there]
         for machine in back:
-            self._say_seen(run, machine, run.labelled[machine.ref.name])
+            self._say_seen(run, machine, run.there[machine.ref.name])
         return bool(back)
 
     def _remove_stops(self, run: Watched, machine: Machine) -> float:

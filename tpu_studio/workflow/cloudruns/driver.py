@@ -34,11 +34,8 @@ from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, attempts, desk_e
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.cloudruns.recording import (
-    Outlook,
     Records,
     Watched,
-    is_anothers,
-    place_of,
     state_of,
     whose,
 )
@@ -166,17 +163,17 @@ class Driver:
         """What the records on this disk say; the cloud is not asked."""
         folder = self.home / "runs" / run
         install = self._records.install
-        counts, known = whose(folder, install, self._journal), self._runs.get(run)
-        outlook = None
-        if counts != install and not is_anothers(folder, install):
-            with suppress(OSError, RunError):  # a plan that cannot be read
-                outlook = Outlook(
-                    place_of(known.plan if known is not None else plans.read(folder)),
-                    {} if known is None else known.labelled,
-                    time.time() if known is None else known.side.clock.now(),
-                )
-        state = state_of(folder, counts, install, self._journal, outlook=outlook)
+        state = state_of(folder, whose(folder, install), install, self._journal)
         return with_guard(state, Words(folder, READING_S).guard(state.attempt))
+
+    def is_to_be_taken_in(self, run: str) -> bool:
+        """Whether it was taken over, and what others' records say of it is not this computer's own record yet."""
+        return self._journal.was_taken_over(run) and not self._mine.own(self.home / "runs" / run).taken_in
+
+    def take_in(self, run: str) -> None:
+        """Make it that, once Google was asked. Raises as `Acts.find`, and what keeps the run from being connected."""
+        if self.is_to_be_taken_in(run):
+            self._acts.find(self._take_up(self.home / "runs" / run))
 
     def own(self, folder: Path) -> State:
         """What this computer's own records alone say of the run."""
@@ -253,7 +250,7 @@ class Driver:
             frozen = plans.frozen(folder)
             plan = loads(frozen)
             side = self.side_of(folder.name, plan)
-            usage = usage_of(desk_events(folder, whose(folder, self._records.install, self._journal)))
+            usage = usage_of(desk_events(folder, whose(folder, self._records.install)))
             side = replace(side, mailbox=CountedMailbox(side.mailbox, usage))
             mirror = Mirror(folder, self._records.install, side.mailbox, self._records.key)
             known = Watched(folder, plan, frozen, side, mirror, Words(folder, READING_S), usage)
@@ -268,7 +265,7 @@ class Driver:
         return known
 
     def _read(self, run: Watched) -> None:
-        run.whose = whose(run.folder, self._records.install, self._journal, foreign=run.foreign)
+        run.whose = whose(run.folder, self._records.install, foreign=run.foreign)
         self._records.refresh(run)
 
     def _put_plan_back(self, folder: Path) -> None:
@@ -321,6 +318,8 @@ class Driver:
             run.mirror.controls.push()  # asked for here before that was known
         if run.foreign or run.stays:  # another desktop drives it, or says that it is over: here it is only watched
             return POLL_S[0]
+        if self._records.is_to_be_taken_in(run):  # before anything is done; its bucket may be gone
+            self._acts.find(run)
         self._try_exchange(run)
         limits = self._limits(run)
         rules = self._rules(run, limits)
@@ -359,9 +358,11 @@ class Driver:
         if not run.foreign:
             run.mirror.restore()
         self._look_who_drives(run, 0.0)
-        if run.holder and (run.foreign or self._journal.was_taken_over(run.folder.name)):
+        if run.holder and (run.foreign or self._records.is_to_be_taken_in(run)):
             run.mirror.desk_files()  # also for a take-over that was cut short: what they have rented is looked for
         self._read(run)
+        if self._records.is_to_be_taken_in(run):
+            self._acts.find(run)
         if not run.state.opened:
             return
         if run.foreign:
@@ -369,9 +370,8 @@ class Driver:
         for attempt in attempts(run.state.attempt):
             run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
         run.mirror.controls.pull()
-        if not run.foreign:
-            with suppress(CloudRefused, CloudUnclear):  # then by name, where the plan lets it be; asked again in need
-                self._acts.find(run)
+        with suppress(CloudRefused, CloudUnclear):  # where it cannot be asked now, it is in need
+            self._acts.find(run)
         run.caught_up = not run.foreign
 
     def _look_who_drives(self, run: Watched, every_s: float) -> bool:

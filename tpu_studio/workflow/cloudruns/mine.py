@@ -51,9 +51,8 @@ class Mine:
         if self._journal.plan_of(folder.name) is None or is_imported(folder):
             return "*"
         install = desk.install_id(self._home)
-        counts = whose(folder, install, self._journal)
-        taken = counts == "*" and self._journal.was_taken_over(folder.name)
-        return install if counts == "*" and not taken and self.own(folder).there else counts
+        counts = whose(folder, install)
+        return install if counts == "*" and self.own(folder).there else counts
 
     def own(self, folder: Path) -> State:
         """What this computer's own records say of the run: nobody else's word is in it."""
@@ -85,7 +84,7 @@ class Mine:
             if not places.by_id(plan.place).rents:
                 continue
             taken = any(one.kind == TAKEN_OVER for one in mine)
-            state = fold(desk_events(folder) if taken else mine)
+            state = fold(mine)
             begun = {"project": state.project, "bucket": state.bucket} if state.opened else {}
             facts = {"plan": plan.to_json(), **begun}
             action = "take-over" if taken else "launch"
@@ -123,7 +122,7 @@ class Mine:
         if is_imported(folder):
             return True
         try:
-            counts = whose(folder, desk.install_id(self._home), self._journal)
+            counts = whose(folder, desk.install_id(self._home))
             sizes = desk_sizes(folder, counts)
             if self._settled.get(folder.name, (None, False))[0] != sizes:
                 self._settled[folder.name] = sizes, self._is_settled(folder, counts)

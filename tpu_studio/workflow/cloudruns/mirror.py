@@ -53,7 +53,8 @@ WATCHING_EVERY_S = 30.0
 HEARD_BEFORE_S = 60.0  # no warning is written down later than that
 EVENTS_AT_MOST = 2 << 30  # bytes of one machine's events; a run of weeks writes some hundred megabytes
 RESULT_AT_MOST, RESULT_FILES = 40_000_000_000, 50_000  # as of a zip
-DESK_AT_MOST = 64 << 20  # bytes of other desktops' events; a run writes some kilobytes
+DESK_AT_MOST = 64 << 20  # bytes of this desktop's events
+DESKS_AT_MOST = 4 << 20  # of all others'; a run writes some kilobytes
 DESKS_FROM_BUCKET = 20  # other desktops
 _DIGITS = 12
 _ATTEMPTS = 50  # first and last
@@ -265,7 +266,7 @@ class Mirror:
 
     def desk_files(self) -> None:
         """The other desktops' events, for whoever takes the run over: of those that are here and then of those that
-        began first, DESKS_FROM_BUCKET, and DESK_AT_MOST bytes in all."""
+        began first, DESKS_FROM_BUCKET, and DESKS_AT_MOST bytes in all."""
         began: dict[str, float] = {}
         for one in self._box.list(f"{self.prefix}events/desk-"):
             name = PurePosixPath(one.name).parent.name
@@ -274,7 +275,7 @@ class Mirror:
         files = {name: inside(self.folder, f"events/{name}.jsonl") for name in began}
         sizes = {name: path.stat().st_size if path.exists() else 0 for name, path in files.items()}
         wanted = sorted(began, key=lambda name: (not sizes[name], began[name], name))
-        left = DESK_AT_MOST - sum(sizes.values())
+        left = DESKS_AT_MOST - sum(sizes.values())
         for name in wanted[:DESKS_FROM_BUCKET]:
             before = sizes[name]
             self._pull_file(name, files[name], True, before + max(0, left))

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
-from tpu_studio.wire.events import event, from_record
+from tpu_studio.wire.events import Event, event, from_record
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking
 from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
-from tpu_studio.workflow.cloudruns.others import Place, believed
+from tpu_studio.workflow.cloudruns.others import Place, adopted, taken_from
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen
 from tpu_studio.workflow.cloudruns.recovering import STOPS_LEFT
 from tpu_studio.workflow.cloudruns.rhythm import Rhythm
-from tpu_studio.workflow.cloudruns.state import State, apply, fold
+from tpu_studio.workflow.cloudruns.state import TAKEN_IN, State, apply, fold
 from tpu_studio.workflow.cloudruns.usage import Usage
 from tpu_studio.workflow.ports import Journal
 
@@ -39,8 +39,7 @@ class Watched:
 
     Attributes:
         foreign: Another desktop drives it, the one that *holder* names: here it is only followed.
-        labelled: The run's machines by name, as Google told them by its label when it was asked; *there*: when it was
-            asked last. What others' records say of them does not count.
+        there: The run's machines by name, as Google told them by its label when it was asked last.
         stays: It is said to be over, and a machine that this computer has asked for is there.
         holder_at: When that was asked last, by the cloud's clock.
         looked_at, alive_at: When that name was looked for last, and when a look found the machine itself.
@@ -81,8 +80,7 @@ class Watched:
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
     unlookable: set[str] = field(default_factory=set)
-    labelled: dict[str, MachineSeen] = field(default_factory=dict)
-    there: frozenset[str] = frozenset()
+    there: Mapping[str, MachineSeen] = field(default_factory=dict)
     asked_why: tuple[str, ...] = ()
     sent: dict[int, float] = field(default_factory=dict)
 
@@ -119,19 +117,53 @@ class Records:
         sizes = desk_sizes(run.folder, run.whose)
         if sizes != run.sizes:
             waiting = (from_record(event(kind, t=t, **fields)) for kind, t, fields in run.unsaved)
-            known = state_of(run.folder, run.whose, self.install, self.journal, outlook=self._outlook(run))
+            known = state_of(run.folder, run.whose, self.install, self.journal)
             run.state, run.sizes = fold((one for one in waiting if one is not None), known), sizes
 
-    def put_right(self, run: Watched) -> None:
-        """By what Google has told of its machines since (`Watched.labelled`)."""
-        run.sizes = {}
-        self.refresh(run)
+    def is_to_be_taken_in(self, run: Watched) -> bool:
+        """Whether it was taken over, and what others' records say of it is not this computer's own record yet."""
+        return not run.foreign and not run.state.taken_in and self.journal.was_taken_over(run.folder.name)
 
-    def _outlook(self, run: Watched) -> Outlook | None:
-        """None of a run that another drives: nothing is done by its state."""
-        if run.whose == self.install or run.foreign:
-            return None
-        return Outlook(place_of(run.plan), run.labelled, run.side.clock.now())
+    def names(self, run: Watched) -> list[str]:
+        """Of its machines that may be there; also of those that others' records tell of, until they are taken in."""
+        known = run.state
+        if self.is_to_be_taken_in(run):
+            theirs, own, now = desk_events(run.folder, but=self.install), self._own(run), run.side.clock.now()
+            found = taken_from(theirs, own, run.folder.name, place_of(run.plan), {}, now)
+            known = fold(sorted((*found, *own), key=lambda one: one.t))
+        return [one.ref.name for one in known.there]
+
+    def take_in(self, run: Watched, seen: Mapping[str, MachineSeen]) -> None:
+        """What others' records say, as far as it counts (`others.taken_from`): once for each take-over.
+
+        Raises:
+            CloudRefused, CloudUnclear: What is in the bucket cannot be asked.
+            OSError: Of the disk; nothing is taken in then.
+        """
+        theirs, own, now = desk_events(run.folder, but=self.install), self._own(run), run.side.clock.now()
+        sizes: dict[str, int] = {}
+
+        def bytes_of(name: str) -> int:
+            if name not in sizes:
+                stored = run.side.mailbox.stat(name)
+                sizes[name] = 0 if stored is None else stored.size
+            return sizes[name]
+
+        found = taken_from(theirs, own, run.folder.name, place_of(run.plan), seen, now, bytes_of)
+        self._put(run, [*found, Event(max([now, *(one.t for one in own)]), TAKEN_IN, {"events": len(found)})])
+
+    def adopt(self, run: Watched, seen: Mapping[str, MachineSeen]) -> None:
+        """Machines of the run's that Google has, and that no record tells of. Raises OSError."""
+        unknown = {name: one for name, one in seen.items() if run.state.of(name) is None}
+        self._put(run, adopted(unknown, run.folder.name, run.side.clock.now()))
+
+    def _own(self, run: Watched) -> list[Event]:
+        return list(desk_events(run.folder, self.install))
+
+    def _put(self, run: Watched, events: Sequence[Event]) -> None:
+        if events:
+            desk.write_events(run.folder, self.install, [(one.kind, one.t, one.fields) for one in events], key=self.key)
+            self.refresh(run)
 
     def save(self, run: Watched) -> None:
         """Write what the disk had refused, in its order."""
@@ -252,27 +284,12 @@ class Records:
         self.say(run, "waiting", zones=asked, since=run.state.since, why=why or "no-capacity", tries=len(tried))
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """By what others' records are believed (`others.believed`)."""
-
-    place: Place
-    seen: Mapping[str, MachineSeen]
-    now: float
-
-
-def state_of(folder: Path, counts: str, install: str, journal: Journal, *, outlook: Outlook | None = None) -> State:
-    """What the records of *counts* (`whose`) say of a run. Of a run that was taken over, what another computer was
-    shown of the stops from outside counts for nothing here, and the rest as far as *outlook* goes, where there is one.
-    """
-    own = list(desk_events(folder, install))
-    if counts == install:
-        state = fold(own)
-    elif outlook is None:
-        state = replace(fold(desk_events(folder, counts)), gates=fold(own).gates)
-    else:
-        theirs = desk_events(folder, counts, but=install)
-        state = fold(believed(theirs, own, folder.name, outlook.place, outlook.seen, outlook.now))
+def state_of(folder: Path, counts: str, install: str, journal: Journal) -> State:
+    """What the records of *counts* (`whose`) say of a run. What another computer was shown of the stops from outside
+    counts for nothing here."""
+    state = fold(desk_events(folder, counts))
+    if counts != install:
+        state = replace(state, gates=fold(desk_events(folder, install)).gates)
     return replace(state, waiver_over=state.waiver_over or journal.was_taken_over(folder.name))
 
 
@@ -292,15 +309,12 @@ def place_of(plan: Plan) -> Place:
     return Place(rules.zones, rules.backend, rules.alpha)
 
 
-def whose(folder: Path, install: str, journal: Journal, *, foreign: bool | None = None) -> str:
-    """Whose records of a run count, for `desk_events`: this computer's alone, unless it has taken the run over from
-    another, only follows another that drives it now, or looks at a copy. Where another was for a moment said to drive
-    it, what came down in that moment counts for nothing.
+def whose(folder: Path, install: str, *, foreign: bool | None = None) -> str:
+    """Whose records of a run count, for `desk_events`: this computer's alone, unless it only follows another that
+    drives it now, or looks at a copy. What others had said when it was taken over is in its own (`Records.take_in`).
 
     Args:
         install: This desktop's.
         foreign: Whether another drives it; None: as the run's folder tells.
     """
-    if foreign is None:
-        foreign = is_anothers(folder, install)
-    return "*" if foreign or journal.was_taken_over(folder.name) else install
+    return "*" if (is_anothers(folder, install) if foreign is None else foreign) else install

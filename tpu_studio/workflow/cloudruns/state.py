@@ -29,7 +29,7 @@ from tpu_studio.workflow.cloudruns.ports import Ref
 
 ATTEMPTS_AT_MOST = 9998
 LONGEST_LOAN_S = 30 * 86_400.0  # no stop from outside is set later
-TAKEN_OVER = "taken-over"
+TAKEN_OVER, TAKEN_IN = "taken-over", "taken-in"
 """This computer's own event: from here on the records of those before count, also where the journal is lost."""
 
 
@@ -61,6 +61,7 @@ class State:
     preempted_over: int = 0
     gates: Mapping[str, Shown] = field(default_factory=dict)
     waiver_over: bool = False
+    taken_in: bool = False
     extensions: frozenset[int] = frozenset()
 
     def waived(self, limits: PlanLimits) -> bool:
@@ -329,7 +330,11 @@ def _gate(state: State, event: Event, grown: _Grown) -> State:
 
 
 def _taken_over(state: State, event: Event, grown: _Grown) -> State:
-    return replace(state, waiver_over=True)
+    return replace(state, waiver_over=True, taken_in=False)
+
+
+def _taken_in(state: State, event: Event, grown: _Grown) -> State:
+    return replace(state, taken_in=True)
 
 
 def _again(state: State, event: Event, grown: _Grown) -> State:
@@ -376,6 +381,7 @@ _FOLDS = {
     "end": _end,
     "phase": _phase,
     TAKEN_OVER: _taken_over,
+    TAKEN_IN: _taken_in,
 }
 AHEAD_S = 3600.0  # what a machine's clock may be ahead of this computer's
 OF_DESKTOPS = frozenset(_FOLDS) - {"end", "phase"}

@@ -65,11 +65,12 @@ class CloudVerbs:
         owner = _known_owner(folder)
         if self._is_others(owner):
             owner = self._owner_now(folder)
+        known = self._is_others(owner) or self._take_in(folder.name)
         state = self.driver.state(folder.name) if owner else self.driver.own(folder)
         if state.end is not None and (state.settled or not (state.there or self.driver.own(folder).there)):
             raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
         self._refuse_taken_over(folder, owner)
-        record = {"verb": "stop", "keep": keep, "attempt": state.attempt}
+        record = {"verb": "stop", "keep": keep, **({"attempt": state.attempt} if known else {})}  # else of whichever
         try:
             believed.ask(folder, record)
         except OSError as error:  # no disk keeps a machine from being stopped
@@ -98,6 +99,8 @@ class CloudVerbs:
         """
         self._refuse_taken_over(folder, _known_owner(folder))
         run = folder.name
+        if not self._take_in(run):
+            raise RunError("stops-not-moved", run=run, raw="what became of its machines cannot be asked now")
         state, plan = self.driver.state(run), plans.read(folder)
         records = [one.record for one in action]
         machine = state.machine
@@ -124,6 +127,7 @@ class CloudVerbs:
         except CloudRefused as error:
             if error.id != "not-found":  # its bucket is gone, and with it whoever might drive it
                 raise
+        self.driver.take_in(folder.name)
         state = self.driver.state(folder.name)
         if state.end is not None:
             now = max(now, state.end.t + 0.01)
@@ -208,7 +212,15 @@ class CloudVerbs:
             self._journal.close(number, "failed", side.clock.now())
             raise
         self._journal.close(number, "taken", side.clock.now())
+        self._take_in(run)
         return folder
+
+    def _take_in(self, run: str) -> bool:
+        """What others had said of a run that was taken over; whether it is this computer's own record now. Where Google
+        cannot be asked, its next turn does it before anything else."""
+        with suppress(StudioError, OSError):
+            self.driver.take_in(run)
+        return not self.driver.is_to_be_taken_in(run)
 
     def offer(self, plan: Plan, run: str, *, bucket: str = "") -> Offer:
         """What `take_over` would go by. Changes nothing; raises the same."""

@@ -49,7 +49,7 @@ def test_of_desktops_without_end_those_come_that_began_first(tmp_path: Path, box
 def test_so_many_bytes_of_all_of_them_come_and_no_more(
     tmp_path: Path, box: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mirror, "DESK_AT_MOST", 3 * len(LINE))
+    monkeypatch.setattr(mirror, "DESKS_AT_MOST", 3 * len(LINE))
     (tmp_path / RUN).mkdir()
     one = mirror.Mirror(tmp_path / RUN, "aaaaaaaa", box)
     for _ in range(2):

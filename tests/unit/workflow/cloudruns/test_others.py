@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_studio.wire.events import Event
-from tpu_studio.workflow.cloudruns.others import MOST_STRANGE, Place, believed, name_of
+from tpu_studio.workflow.cloudruns.others import MOST_STRANGE, Place, name_of, taken_from
 from tpu_studio.workflow.cloudruns.ports import MachineSeen, Ref
 from tpu_studio.workflow.cloudruns.state import State, fold
 
@@ -29,7 +29,8 @@ def closed(what: str, outcome: str = "accepted", t: float = NOW - 590.0, **facts
 
 
 def told(*events: Event, own: tuple[Event, ...] = (), seen: dict[str, MachineSeen] | None = None) -> State:
-    return fold(believed(events, own, RUN, PLACE, seen or {}, NOW))
+    found = taken_from(events, own, RUN, PLACE, seen or {}, NOW)
+    return fold(sorted((*found, *own), key=lambda one: one.t))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,9 @@ def test_of_a_machine_that_was_asked_for_here_others_say_nothing() -> None:
         Event(NOW - 1.0, "deleted", {"name": FIRST, "proof": "404"}),
         closed(f"lease-stops/{FIRST}", "set", NOW - 1.0),
     )
-    assert told(*lies, own=own) == told(own=own)
+    assert told(*lies, own=own, seen=THERE) == told(own=own, seen=THERE)
+    (machine,) = told(*lies, own=own).machines  # but where Google has it no more, when it ended
+    assert machine.gone == NOW - 1.0 and (machine.ref.zone, machine.lease_stops) == ("us-west4-a", False)
 
 
 def test_a_machine_that_is_over_counts_with_what_it_cost_and_no_later_than_now() -> None:
@@ -94,7 +97,7 @@ def test_an_attempt_that_no_run_reaches_is_none() -> None:
 
 def test_names_are_those_of_the_run() -> None:
     assert name_of(FIRST, RUN) is not None
-    for bad in (f"ts-{RUN}-a0-t1", f"ts-{RUN}-a5000-t1", f"ts-{RUN}-a1-t1x", "ts-other-a1-t1", f"ts-{RUN}-a٣-t1"):
+    for bad in (f"ts-{RUN}-a0-t1", f"ts-{RUN}-a50000-t1", f"ts-{RUN}-a1-t1x", "ts-other-a1-t1", f"ts-{RUN}-a٣-t1"):
         assert name_of(bad, RUN) is None, bad
 
 

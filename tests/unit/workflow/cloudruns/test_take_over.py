@@ -397,6 +397,8 @@ def test_a_new_machine_runs_what_the_computer_brings_that_took_the_run_over(
     data = [{"object": "data/of-the-first", "bytes": 7}]
     theirs = {"bundle": {"object": "evil"}, "data": data, "environment": {}}
     told = {**theirs, "endpoints": {"storage": "https://x.example"}, "outside_stops": None, "lease_s": 1e9}
+    told["data"] = [{**data[0], "bytes": 10**18}]  # how large it is the bucket says
+    sky._put(data[0]["object"], bytes(7))
     line = encode(event("prepared", t=sky.now + 1.0, pieces=told))
     sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", line)
     verbs, driver, journal = second(tmp_path, sky)
