@@ -128,11 +128,17 @@ def decode_outputs(
 
     Args:
         outputs: [B, classes] probabilities (scores with *logits*), or [B] or [B, 1] scaled targets.
+
+    Raises:
+        RunError: result-unreadable: the description, which anybody may have written, names fewer than there are.
     """
     values = np.asarray(outputs, dtype=np.float64)
     if tasks.by_id(description["task"]).has_number:
         numbers = untransform(values.reshape(len(values)), description)
         return [{"value": float(number), "target": description["target"]} for number in numbers]
+    if values.ndim != 2 or values.shape[1] != len(description["classes"]):
+        told = f"its model answers with {values.shape[1:]} numbers, and it names {len(description['classes'])}"
+        raise RunError("result-unreadable", path=str(description.get("folder", "")), raw=told)
     if tasks.by_id(description["task"]).has_labels:
         return [
             {"labels": _by_likelihood(description["classes"], row)} for row in (_sigmoid(values) if logits else values)

@@ -29,7 +29,7 @@ from tpu_studio.data.readers import reader_of
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.watching import Watch
 from tpu_studio.viewmodels.opening import what_is
-from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.errors import DataError, RunError
 from tpu_studio.wire.job import Job
 
 JobOf = Callable[..., Job]
@@ -556,3 +556,5 @@ def test_answers_have_a_probability_for_each_label() -> None:
     told = {str(name): share for name, share in answer["labels"]}  # type: ignore[attr-defined]
     assert list(told) == ["b", "a", "c"]
     assert told == pytest.approx({"a": 0.5, "b": 1.0, "c": 1 / (1 + np.exp(2.0))})
+    with pytest.raises(RunError, match="result-unreadable"):  # a card that somebody wrote
+        decode_outputs(description, np.zeros((1, 4)), logits=True)
