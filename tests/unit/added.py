@@ -86,7 +86,7 @@ def metric(home: Path) -> dict[str, Any]:
         fetch_evaluation=lambda handle: {"loss": 1.0, "total": 4.0, "right": 2.0},
     )
     source = open_data(_job()).validation
-    values = evaluation.evaluate(steps, source, plan.task, 4, lambda value: value, limit=1)
+    values = evaluation.evaluate(steps, source, plan.task, 4, lambda value: value, limit=1).values
     return {"more": number.more, "hover": number.hover, "measured": values["val_error"]}
 
 
@@ -165,7 +165,7 @@ def framework(home: Path) -> dict[str, Any]:
     everything = opened.train.batch(np.arange(len(opened.train)))
     stack = {name: np.stack([values] * 40) for name, values in everything.items()}
     told = steps.fetch(steps.train(stack, np.full(40, 1.0), 0, 40))
-    values = evaluation.evaluate(steps, opened.validation, plan.task, 64, lambda value: value)
+    values = evaluation.evaluate(steps, opened.validation, plan.task, 64, lambda value: value).values
     rented = _plan(_job(model={"name": "mlp"}, training={"framework": "plain"}, where={"place": "cloud"}))
     return {
         "planned": plan.framework,

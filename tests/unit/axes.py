@@ -80,7 +80,7 @@ AXES = (
     ),
     Axis(
         "task",
-        frozenset({"classification", "regression", "language-model", "text-classification"}),
+        frozenset({"classification", "multi-label", "regression", "language-model", "text-classification"}),
         ("wire/tasks.py", "wire/kinds.py", "wire/families.py", "wire/metrics.py"),
         ("task",),
     ),
@@ -110,6 +110,7 @@ AXES = (
                 "accuracy",
                 "val_loss",
                 "val_accuracy",
+                "val_macro_f1",
                 "val_r2",
                 "val_mae",
                 "val_nats_per_token",

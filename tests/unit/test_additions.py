@@ -134,8 +134,8 @@ def open_marks(job, *_):
     return Opened("classification", *sides, description)
 
 
-def fingerprint(path):
-    return str(path.stat().st_size)
+def fingerprint(job):
+    return str(data_path(job).stat().st_size)
 """
         ),
         "data/readers.py": Put(

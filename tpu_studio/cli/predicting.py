@@ -162,6 +162,9 @@ def _as_text(answers: list[dict[str, Any]]) -> str:
             )
         elif "value" in answer:
             rows.append([str(answer["item"]), figures.datum(answer["value"], 4), "", *_unread(answer)])
+        elif "labels" in answer:
+            told = [f"in the data: {answer['label']}"] if "label" in answer else []
+            rows.append([str(answer["item"]), *_labels_words(answer["labels"]), *told])
         else:
             best = answer["classes"][0]
             told = [f"in the data: {answer['label']}"] if "label" in answer else []
@@ -169,6 +172,16 @@ def _as_text(answers: list[dict[str, Any]]) -> str:
             rows.append([str(answer["item"]), str(best["name"]), figures.share(best["probability"]), *told])
     wide = max(map(len, rows), default=0)
     return table([row + [""] * (wide - len(row)) for row in rows]) if rows else ""
+
+
+def _labels_words(labels: list[dict[str, Any]]) -> tuple[str, str]:
+    """The labels that are said, with their probabilities; where none is, the likeliest."""
+    from tpu_studio.domain import figures
+
+    said = [one for one in labels if one["yes"]]
+    if said:
+        return ", ".join(str(one["name"]) for one in said), ", ".join(figures.share(one["probability"]) for one in said)
+    return "none", ", ".join(f"{one['name']} {figures.share(one['probability'])}" for one in labels[:1])
 
 
 def _unread(answer: dict[str, Any]) -> list[str]:

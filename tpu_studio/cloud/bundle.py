@@ -217,7 +217,7 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     if kinds.by_id(job.data.kind).is_built_in:
         return []
     path = data_path(job)
-    files = _files(path, reader_of(job).files(path))
+    files = _files(path, reader_of(job).files(job))
     if path.is_file() and len(files) == 1 and files[0].path == path:
         if _AS.fullmatch(path.name):
             return [Piece(files, folder=path.name, single=True)]

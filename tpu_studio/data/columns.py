@@ -18,7 +18,7 @@ import numpy as np
 
 from tpu_studio.data import cells
 from tpu_studio.data.looked import ColumnLook
-from tpu_studio.wire import tasks
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
@@ -322,8 +322,8 @@ def _task(target: Column, lane: Sequence[str], job: Job, path: str) -> tuple[str
     if not present:
         raise DataError("data-target-empty", **where)
     wanted = None if task == "auto" else tasks.by_id(task)
-    if wanted and wanted.has_tokens:
-        allowed = [one.id for one in tasks.all_tasks() if not one.has_tokens]
+    if wanted and (wanted.has_tokens or wanted.has_labels):
+        allowed = list(kinds.first(lambda kind: kind.has_rows).tasks)
         raise DataError("data-task-unfit", task=task, kind=job.data.kind, allowed=allowed)
     if target.kind == "date":
         raise DataError("data-target-unfit", **where, kind="date")

@@ -17,8 +17,9 @@ import numpy as np
 from tpu_studio.data import images, texts
 from tpu_studio.data.arrays import Array
 from tpu_studio.data.described import FORMAT, SPLITS
-from tpu_studio.data.folders import Listing, list_images
+from tpu_studio.data.folders import Listing
 from tpu_studio.data.imaging import BrokenImage, decode, png_of
+from tpu_studio.data.listed import listing_of, task_of
 from tpu_studio.data.look import look as look_at
 from tpu_studio.data.looked import Broken, Look
 from tpu_studio.data.opened import ArraySource
@@ -57,7 +58,9 @@ class Converting:
     @property
     def format(self) -> int:
         """Of `dataset.json`: the oldest whose readers understand the records."""
-        return FORMAT if self.settings.get("decoded") else 1
+        if tasks.by_id(self.look.task).has_labels:
+            return FORMAT
+        return 2 if self.settings.get("decoded") else 1
 
     @property
     def weight(self) -> int:
@@ -121,7 +124,7 @@ def prepare(
 def _images(
     job: Job, destination: Path, shard_bytes: int, watch: Watch, expect: Callable[[int], None], decoded: bool
 ) -> Converting:
-    listing = list_images(data_path(job), watch)
+    listing = listing_of(job, watch)
     expect(int(listing.sizes.sum()))
     images.check_enough(listing, job)
     sample = images.sample_headers(listing, job, watch)
@@ -132,7 +135,7 @@ def _images(
         tasks += _file_tasks(destination, split, listing, np.flatnonzero(part), shape, shard_bytes, decoded)
     look = Look(
         kind=job.data.kind,
-        task=images.task_of(job),
+        task=task_of(job, listing),
         train=int((~mask).sum()),
         validation=int(mask.sum()),
         examples=len(mask),
@@ -187,8 +190,7 @@ def _file_tasks(
     tasks = []
     for number, (start, end) in enumerate(runs):
         rows = chosen[start:end].tolist()
-        labels = listing.labels[chosen[start:end]].tolist()
-        files = tuple((listing.path(row), listing.names[row], label) for row, label in zip(rows, labels, strict=True))
+        files = tuple((listing.path(row), listing.names[row], listing.answer(row)) for row in rows)
         tasks.append(
             ShardTask(
                 str(destination),
@@ -253,9 +255,12 @@ def _features(kind: str, look: Look) -> dict[str, Any]:
         return {"text": {"dtype": "bytes", "shape": [1]}}
     texts = ("image/encoded", "image/format", "image/class/text", "image/filename")
     numbers = ("image/height", "image/width", "image/class/label")
-    return {name: {"dtype": "bytes", "shape": [1]} for name in texts} | {
-        name: {"dtype": "int64", "shape": [1]} for name in numbers
-    }
+    features = {name: {"dtype": "bytes", "shape": [1]} for name in texts}
+    features |= {name: {"dtype": "int64", "shape": [1]} for name in numbers}
+    if tasks.by_id(look.task).has_labels:  # as many as a picture has
+        for name in ("image/class/label", "image/class/text"):
+            features[name] = {**features[name], "shape": [-1]}
+    return features
 
 
 def _settings(job: Job, look: Look) -> dict[str, object]:

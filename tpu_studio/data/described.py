@@ -21,7 +21,9 @@ from tpu_studio.wire.schema import BY_PATH
 from tpu_studio.wire.shapes import LARGEST, fits
 from tpu_studio.wire.sizes import DATASET_BYTES
 
-FORMAT = 2  # 1 where pictures are stored as files are (`converting.Converting.format`)
+FORMAT = (
+    3  # 2 where pictures have one class each, 1 where they are stored as files are (`converting.Converting.format`)
+)
 NAME = "dataset.json"
 SPLITS = ("train", "validation")
 _WIDEST = 10_000_000  # numbers of one example
@@ -97,8 +99,11 @@ def _describe(told: Mapping[str, Any]) -> None:
     shape = told["input_shape"]
     _demand(fits(shape, tuple[int, ...]), "the shape is no shape")
     _sizes(shape, told["outputs"])
-    if tasks.by_id(told["task"]).has_classes:
+    learns = tasks.by_id(told["task"])
+    _demand(not learns.has_labels or kinds.by_id(told["kind"]).has_picture_files, "labels of no pictures")
+    if learns.has_names:
         _demand(fits(told["classes"], tuple[str, ...]), "the classes are no names")
+        _demand(not learns.has_labels or len(told["classes"]) == told["outputs"], "labels of another number")
     match kinds.by_id(told["kind"]).example:
         case "picture":
             _within("data.image_size", told["image_size"])

@@ -27,7 +27,7 @@ def check_unchanged(job: Job, look: Look) -> None:
 
 def fingerprint_of(job: Job) -> str:
     """The fingerprint that a look at *job*'s data would take now; "" for the data that comes with the program."""
-    return "" if kinds.by_id(job.data.kind).is_built_in else reader_of(job).fingerprint(data_path(job))
+    return "" if kinds.by_id(job.data.kind).is_built_in else reader_of(job).fingerprint(job)
 
 
 def stamp_of(job: Job) -> str:
@@ -38,7 +38,7 @@ def stamp_of(job: Job) -> str:
         DataError: As a look.
     """
     digest = hashlib.sha256()
-    for path, name in [] if kinds.by_id(job.data.kind).is_built_in else reader_of(job).files(data_path(job)):
+    for path, name in [] if kinds.by_id(job.data.kind).is_built_in else reader_of(job).files(job):
         try:
             seen = path.stat()
         except OSError as error:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data.arrays import Bools, Ints
+from tpu_studio.data.arrays import Bools, Bytes, Ints
 from tpu_studio.data.imaging import SUFFIXES
 from tpu_studio.data.links import OUTSIDE
-from tpu_studio.data.looked import Broken
+from tpu_studio.data.looked import Broken, Finding
 from tpu_studio.data.paths import leads_outside
 from tpu_studio.data.split import keys_of_names, validation_mask
 from tpu_studio.data.watching import Watch
@@ -30,6 +30,7 @@ from tpu_studio.wire.errors import DataError
 
 TRAIN_NAMES = ("train", "training")
 VALIDATION_NAMES = ("validation", "valid", "val", "test", "testing")
+NO_LABEL = "no label"
 _MOST_DEPTH = 12
 _BOTH, _TRAIN, _VALIDATION = -1, 0, 1
 
@@ -46,6 +47,11 @@ class Listing:
         others: Files that are no pictures by their name; loose: pictures beside the class folders.
         unused: Folders left aside (a test folder when there is also a validation folder).
         empty: Classes whose folder holds no picture; not those whose folder could not be read.
+        marks: Where a table tells the labels (`data.labelfile`): pictures times *classes*, which are then the labels,
+            1 where a picture has one; *labels* only groups the pictures for the split. None: folders tell the class.
+        table, table_sum: That table's name in the folder, and the sha256 of what stands in it.
+        unnamed: Broken rows of it beyond those in *problems*.
+        told: What else was met in it.
     """
 
     root: Path
@@ -59,6 +65,11 @@ class Listing:
     loose: int = 0
     unused: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
+    marks: Bytes | None = None
+    table: str = ""
+    table_sum: str = ""
+    unnamed: int = 0
+    told: list[Finding] = field(default_factory=list)
 
     @property
     def closed(self) -> list[str]:
@@ -72,6 +83,22 @@ class Listing:
     def path(self, index: int) -> str:
         return os.path.join(self.root, self.names[index])
 
+    def counts(self, chosen: Bools) -> Ints:
+        """Of each class, or label, among the *chosen* pictures."""
+        if self.marks is not None:
+            return np.asarray(self.marks[chosen].sum(axis=0, dtype=np.int64))
+        return np.bincount(self.labels[chosen], minlength=len(self.classes))
+
+    def answer(self, index: int) -> tuple[int, ...]:
+        """The class of a picture, or its labels: places in *classes*."""
+        if self.marks is None:
+            return (int(self.labels[index]),)
+        return tuple(np.flatnonzero(self.marks[index]).tolist())
+
+    def words(self, index: int) -> str:
+        """The same for people."""
+        return ", ".join(self.classes[label] for label in self.answer(index)) or NO_LABEL
+
     def validation(self, seed: int, share: float) -> Bools:
         """True where a picture is kept aside."""
         if self.fixed_split:
@@ -82,6 +109,7 @@ class Listing:
         digest = hashlib.sha256()
         for name, size in zip(self.names, self.sizes.tolist(), strict=True):
             digest.update(os.fsencode(name) + b"\0" + str(size).encode() + b"\n")
+        digest.update(self.table_sum.encode())
         return digest.hexdigest()
 
 
@@ -136,6 +164,23 @@ def list_images(root: Path, watch: Watch, suffixes: Sequence[str] = tuple(SUFFIX
     )
 
 
+@dataclass(frozen=True)
+class Walked:
+    """All pictures below a folder, wherever they lie, as (name, size) sorted by name; and what could not be read."""
+
+    pictures: list[tuple[str, int]]
+    problems: list[Broken]
+
+
+def list_all(root: Path, watch: Watch) -> Walked:
+    """Raises DataError: data-missing, data-not-a-folder, data-unreadable, data-loop, data-empty."""
+    walker = _Walker(root, watch, frozenset(SUFFIXES))
+    pictures = walker.all_pictures()
+    if not pictures:
+        raise DataError("data-empty", path=str(root), others=walker.others, weights=presets.lies_in(root))
+    return Walked(sorted(pictures), walker.problems)
+
+
 def natural_key(name: str) -> tuple[int, int, str]:
     """Sorts 2 before 10, and numbers before words."""
     return (0, int(name), name) if name.isdecimal() and len(name) < 18 else (1, 0, name)
@@ -178,7 +223,16 @@ class _Walker:
             groups = [(label, _BOTH, found) for label, _, found in groups]
         return groups, pictures
 
+    def all_pictures(self) -> list[tuple[str, int]]:
+        folders, pictures = self._beginning()
+        return [*pictures, *(found for folder in folders for found in self._files(folder))]
+
     def _top(self) -> tuple[list[str], int]:
+        folders, pictures = self._beginning()
+        return folders, len(pictures)
+
+    def _beginning(self) -> tuple[list[str], list[tuple[str, int]]]:
+        """Folders and pictures of the root. Raises DataError where it is none, or cannot be read."""
         try:
             if not self.root.is_dir():
                 raise DataError("data-not-a-folder" if self.root.exists() else "data-missing", path=str(self.root))
@@ -189,8 +243,7 @@ class _Walker:
             raise DataError("data-loop" if loop else "data-unreadable", path=str(self.root), raw=str(error)) from error
         except RuntimeError as error:
             raise DataError("data-loop", path=str(self.root), raw=str(error)) from error
-        folders, pictures = self._folder("")
-        return folders, len(pictures)
+        return self._folder("")
 
     def _files(self, folder: str) -> Iterator[tuple[str, int]]:
         """Pictures at any depth below a class folder; a folder that links lead to again is read once."""

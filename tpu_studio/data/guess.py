@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import encodings, textlayout
+from tpu_studio.data import encodings, labelfile, textlayout
 from tpu_studio.data.described import NAME
 from tpu_studio.data.labelled import has_only_text
 from tpu_studio.data.paths import check_ordinary, path_error
@@ -35,6 +35,8 @@ def guess(path: Path) -> dict[str, Any]:
     if path.is_dir():
         return _folder(path)
     kind = textlayout.kind_of(path.name)
+    if labelfile.beside_pictures(path):
+        return _is(kinds.first(lambda kind: kind.has_picture_files), path.parent)
     if path.name == NAME:
         return _is(kinds.first(lambda kind: kind.is_converted), path.parent)
     if kind is not None and kind.has_picture_files:

@@ -18,11 +18,11 @@ import numpy as np
 from tpu_studio.data.arrays import Array, Bools, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import Decoder, DecodingSource, check_headers, decode_all
-from tpu_studio.data.folders import Listing, list_images
+from tpu_studio.data.folders import Listing
 from tpu_studio.data.imaging import GRAY_MODES, BrokenImage, Header, contents, decode, probe
+from tpu_studio.data.listed import listing_of, task_of
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, ImageSizes, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened, Source
-from tpu_studio.data.paths import data_path, only_task
 from tpu_studio.data.shown import to_show
 from tpu_studio.data.split import keys_of_names
 from tpu_studio.data.watching import Watch
@@ -57,7 +57,7 @@ class Sampled:
 
 
 def look(job: Job, watch: Watch) -> Look:
-    listing = list_images(data_path(job), watch)
+    listing = listing_of(job, watch)
     check_enough(listing, job)
     sample = sample_headers(listing, job, watch)
     broken = dict(sample.broken)
@@ -73,18 +73,22 @@ def look(job: Job, watch: Watch) -> Look:
     usable = np.ones(len(listing.names), dtype=np.bool_)
     usable[list(broken)] = False
     groups, across, conflicts, all_hashed = find_duplicates(listing, mask, watch)
-    counts = np.bincount(listing.labels[usable], minlength=len(listing.classes)).tolist()
+    counts = listing.counts(usable).tolist()
     items = listing.problems + broken_list(listing, broken)
     told = [item for item in items if item.why != "unreadable-folder"]  # those have a finding of their own
     findings = [
-        *_class_findings(listing, counts),
+        *(
+            _label_findings(listing, counts, usable, mask)
+            if listing.marks is not None
+            else _class_findings(listing, counts)
+        ),
         *_size_findings(listing, sample),
         *_duplicate_findings(groups, across, conflicts),
-        *([broken_finding(len(told), told)] if told else []),
+        *([broken_finding(len(told) + listing.unnamed, told)] if told else []),
     ]
     return Look(
         kind=job.data.kind,
-        task=task_of(job),
+        task=task_of(job, listing),
         examples=int(usable.sum()),
         train=int((usable & ~mask).sum()),
         validation=int((usable & mask).sum()),
@@ -92,7 +96,7 @@ def look(job: Job, watch: Watch) -> Look:
         classes=tuple(zip(listing.classes, counts, strict=True)),
         image_sizes=sizes_of(sample.headers),
         broken=tuple(items[:NAMED_BROKEN]),
-        broken_count=len(items),
+        broken_count=len(items) + listing.unnamed,
         duplicates=sum(len(group) - 1 for group in groups),
         duplicate_examples=tuple(tuple(group[:4]) for group in groups[:10]),
         findings=tuple(findings),
@@ -107,15 +111,15 @@ def look(job: Job, watch: Watch) -> Look:
 
 
 def open_images(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
-    listing = list_images(data_path(job), watch)
+    listing = listing_of(job, watch)
     check_enough(listing, job)
     sample = sample_headers(listing, job, watch)
     mask = listing.validation(job.training.seed, job.data.validation)
     shape = (sample.image_size, sample.image_size, sample.channels)
-    labels = listing.labels.astype(np.int32)
+    labels = listing.labels.astype(np.int32) if listing.marks is None else listing.marks
     count = len(listing.names)
     one = PictureFiles.of(listing, sample.image_size, sample.channels)
-    opened = Opened(task_of(job), _NOTHING, _NOTHING, describe(job, listing, shape))
+    opened = Opened(task_of(job, listing), _NOTHING, _NOTHING, describe(job, listing, shape))
     opened.broken += listing.problems[:NAMED_BROKEN]
     in_memory = count * int(np.prod(shape)) <= budget
 
@@ -126,7 +130,7 @@ def open_images(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
     items = broken_list(listing, broken)
     check_broken(len(broken), count, job.data.max_broken_share, items)
     opened.broken += items[: NAMED_BROKEN - len(opened.broken)]
-    opened.broken_count = len(listing.problems) + len(broken)
+    opened.broken_count = len(listing.problems) + listing.unnamed + len(broken)
     usable = np.ones(count, dtype=np.bool_)
     usable[list(broken)] = False
     sides: list[Source] = []
@@ -170,7 +174,7 @@ class PictureFiles:
 def describe(job: Job, listing: Listing, shape: tuple[int, ...]) -> dict[str, object]:
     return {
         "kind": "images",
-        "task": task_of(job),
+        "task": task_of(job, listing),
         "image_size": shape[0],
         "channels": shape[2],
         "value_max": 255,
@@ -180,12 +184,8 @@ def describe(job: Job, listing: Listing, shape: tuple[int, ...]) -> dict[str, ob
     }
 
 
-def task_of(job: Job) -> str:
-    return only_task(job)
-
-
 def check_enough(listing: Listing, job: Job) -> None:
-    needed = max(4, 2 * len(listing.classes))
+    needed = max(4, 2 * len(listing.classes)) if listing.marks is None else 4
     if len(listing.names) < needed:
         raise DataError(
             "data-too-few",
@@ -252,7 +252,7 @@ def find_duplicates(listing: Listing, mask: Array, watch: Watch) -> tuple[list[l
         by_content.setdefault((len(content), digest), []).append(index)
     groups = sorted(group for group in by_content.values() if len(group) > 1)
     across = [listing.names[group[0]] for group in groups if len({bool(mask[index]) for index in group}) == 2]
-    conflicts = [listing.names[group[0]] for group in groups if len({int(listing.labels[item]) for item in group}) > 1]
+    conflicts = [listing.names[group[0]] for group in groups if len({listing.answer(item) for item in group}) > 1]
     named = [[listing.names[index] for index in group] for group in groups]
     return named, across, conflicts, len(chosen) == len(candidates)
 
@@ -327,6 +327,27 @@ def _class_findings(listing: Listing, counts: list[int]) -> list[Finding]:
     return found
 
 
+def _label_findings(listing: Listing, counts: list[int], usable: Bools, kept: Bools) -> list[Finding]:
+    found = list(listing.told)
+    few = [[name, count] for name, count in zip(listing.classes, counts, strict=True) if count < FEW]
+    if few:
+        found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))
+    for side, name in ((usable & ~kept, "labels-not-learned"), (usable & kept, "labels-not-tested")):
+        missing = [
+            label for label, count in zip(listing.classes, listing.counts(side).tolist(), strict=True) if not count
+        ]
+        if missing:
+            found.append(Finding(name, "warning", {"labels": missing[:20], "count": len(missing)}))
+    found += alike_findings(listing.classes)
+    if (pictures := int(usable.sum())) < 100:
+        found.append(Finding("tiny-data", "warning", {"examples": pictures}))
+    if listing.closed:
+        found.append(
+            Finding("unreadable-folder", "warning", {"folders": listing.closed[:20], "count": len(listing.closed)})
+        )
+    return found
+
+
 def _size_findings(listing: Listing, sample: Sampled) -> list[Finding]:
     found = []
     headers = sample.headers.values()
@@ -365,7 +386,7 @@ def _duplicate_findings(groups: list[list[str]], across: list[str], conflicts: l
 def pictures_of(listing: Listing, broken: dict[int, str], kept: Bools) -> list[dict[str, Any]]:
     """Pictures to show and to try, each with its class and whether it is kept aside."""
     return [
-        {"path": listing.path(index), "class": listing.classes[listing.labels[index]], "kept": bool(kept[index])}
+        {"path": listing.path(index), "class": listing.words(index), "kept": bool(kept[index])}
         for index in to_show(listing.labels, kept, broken)
     ]
 

@@ -98,18 +98,18 @@ class Look:
 
     Attributes:
         kind: As in the job.
-        task: classification, regression or language-model: the job's, or our proposal for "auto".
+        task: An id of `wire.tasks`: the job's, or our proposal for "auto".
         target: Resolved target column of a table, else "".
         examples: Usable examples (windows for text); train and validation after the split.
         sampled: True when counts beyond *examples* rest on a sample, because all would take too long.
-        classes: (name, count) in the order of the class index.
+        classes: (name, count) in the order of the class index; of labels, how many examples have each.
         numbers: For text: ``characters``, ``bytes``, ``tokens``, ``lines``; for tables ``rows``, ``comments``.
         broken: At most `NAMED_BROKEN`; *broken_count* counts all that were met.
         duplicates: Files (or rows) whose content was seen before, with groups of names as examples.
         preview: {"pictures": [{"path", "class", "kept"?}]}, {"columns": […], "rows": [[…]]} or {"text": "…"}.
         fingerprint: sha256 over names and sizes: another one means other data.
         input_shape: Of one example as the model gets it.
-        outputs: Numbers the model gives: classes, 1 for regression, or the vocabulary.
+        outputs: Numbers the model gives: classes, labels, 1 for regression, or the vocabulary.
         image_size, sequence_length: The job's, or what "auto" becomes; None where they mean nothing.
         rows_file: Where the rows of a Parquet or Arrow file were written to: what is trained on instead of it; else "".
     """

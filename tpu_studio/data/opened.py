@@ -85,7 +85,7 @@ class Opened:
     """An opened data set.
 
     Attributes:
-        task: classification, regression or language-model.
+        task: An id of `wire.tasks`.
         description: JSON: all that predict needs later; see ``data.predicting``.
         files: What is kept beside the model, by name: how its text is cut up.
         broken: What was left out; a source that decodes on the fly adds to it while training.

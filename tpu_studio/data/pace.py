@@ -9,9 +9,9 @@ import numpy as np
 
 from tpu_studio.data import shards
 from tpu_studio.data.arrays import Array
-from tpu_studio.data.folders import list_images
 from tpu_studio.data.images import PictureFiles
 from tpu_studio.data.imaging import BrokenImage
+from tpu_studio.data.listed import listing_of
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import kinds
@@ -52,5 +52,5 @@ def _reader(job: Job, side: int, channels: int, watch: Watch) -> tuple[Callable[
     if kinds.by_id(job.data.kind).is_converted:
         records = shards.some_records(data_path(job), (side, side, channels))
         return records, len(records)
-    listing = list_images(data_path(job), watch)
+    listing = listing_of(job, watch)
     return PictureFiles.of(listing, side, channels), len(listing.names)

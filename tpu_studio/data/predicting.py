@@ -15,7 +15,7 @@ import numpy as np
 
 from tpu_studio.data import cells, continuing, labelled, links, sorting, tablefile
 from tpu_studio.data import table_encoding as encoding
-from tpu_studio.data.arrays import Array, Bytes
+from tpu_studio.data.arrays import Array, Bytes, Doubles
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.imaging import SUFFIXES, BrokenImage, decode
 from tpu_studio.data.paths import check_ordinary
@@ -123,25 +123,43 @@ def decode_outputs(
 ) -> list[dict[str, object]]:
     """The model's numbers as answers, one dict for each row.
 
-    Classification: {"class", "probability", "top": [[class, probability], …]}. Regression: {"value", "target"}.
+    Classification: {"class", "probability", "top": [[class, probability], …]}. Multi-label: {"labels": [[label,
+    probability], …]}, all of them, the likeliest first. Regression: {"value", "target"}.
 
     Args:
         outputs: [B, classes] probabilities (scores with *logits*), or [B] or [B, 1] scaled targets.
+
+    Raises:
+        RunError: result-unreadable: the description, which anybody may have written, names fewer than there are.
     """
     values = np.asarray(outputs, dtype=np.float64)
     if tasks.by_id(description["task"]).has_number:
         numbers = untransform(values.reshape(len(values)), description)
         return [{"value": float(number), "target": description["target"]} for number in numbers]
+    if values.ndim != 2 or values.shape[1] != len(description["classes"]):
+        told = f"its model answers with {values.shape[1:]} numbers, and it names {len(description['classes'])}"
+        raise RunError("result-unreadable", path=str(description.get("folder", "")), raw=told)
+    if tasks.by_id(description["task"]).has_labels:
+        return [
+            {"labels": _by_likelihood(description["classes"], row)} for row in (_sigmoid(values) if logits else values)
+        ]
     if logits:
         values = np.exp(values - values.max(axis=-1, keepdims=True))
         values /= values.sum(axis=-1, keepdims=True)
     classes = description["classes"]
     answers = []
     for row in values:
-        order = np.argsort(-row, kind="stable")[:top]
-        best = [[classes[index], float(row[index])] for index in order.tolist()]
+        best = _by_likelihood(classes, row)[:top]
         answers.append({"class": best[0][0], "probability": best[0][1], "top": best})
     return answers
+
+
+def _by_likelihood(names: Sequence[str], row: Doubles) -> list[list[Any]]:
+    return [[names[index], float(row[index])] for index in np.argsort(-row, kind="stable").tolist()]
+
+
+def _sigmoid(values: Doubles) -> Doubles:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)))  # which no score is too large for
 
 
 def _picture(description: Description, item: object) -> Bytes:

@@ -6,7 +6,8 @@ Written by ``data.convert``. The split, the class order and the encoders are the
 another picture size or sequence length. Records are tf.train.Examples:
 
     pictures, digits   image/encoded  image/format  image/height  image/width  image/class/label  image/class/text
-                       image/filename; format raw: pixels as they are trained with, H x W x C bytes
+                       image/filename; format raw: pixels as they are trained with, H x W x C bytes;
+                       image/class has one value, or of several labels as many as a picture has
     tables             x (floats, encoded)  y (a class index, or a float: the scaled target)
     text               text (a piece of the UTF-8 text; all pieces of a split in their order are its text)
 """
@@ -22,7 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tpu_studio.data import continuing, example, texts
-from tpu_studio.data.arrays import Array, Ints, Ints32
+from tpu_studio.data.arrays import Array, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import Decoder, DecodingSource, decode_all
 from tpu_studio.data.described import SPLITS, read_dataset
@@ -205,7 +206,8 @@ def _open_images(
     shape = (side, side, int(description["channels"]))
     description |= {"image_size": side, "input_shape": list(shape)}
     opened = Opened(tree["task"], _EMPTY, _EMPTY, description)
-    parts = {split: Records.of(files[split], shape, outputs) for split in SPLITS}
+    several = tasks.by_id(tree["task"]).has_labels
+    parts = {split: Records.of(files[split], shape, outputs, several) for split in SPLITS}
     total = sum(map(len, parts.values()))
     in_memory = total * int(np.prod(shape)) <= budget
     allowed = job.data.max_broken_share
@@ -242,7 +244,7 @@ def some_records(path: Path, shape: tuple[int, ...]) -> Records:
 
 @dataclass(frozen=True)
 class Records:
-    """Pixels by number, out of the records of one split. Goes to other processes."""
+    """Pixels by number, out of the records of one split. Goes to other processes. *several*: each has its labels."""
 
     files: list[Path]
     at_file: Ints
@@ -250,13 +252,14 @@ class Records:
     lengths: Ints
     shape: tuple[int, ...]
     outputs: int
+    several: bool = False
 
     @classmethod
-    def of(cls, files: list[Path], shape: tuple[int, ...], outputs: int) -> Records:
+    def of(cls, files: list[Path], shape: tuple[int, ...], outputs: int, several: bool = False) -> Records:
         places = [(number, *place) for number, file in enumerate(files) for place in index_records(file)]
         columns = np.array(places, dtype=np.int64).reshape(-1, 3)
         at_file, offsets, lengths = columns.T.copy()
-        return cls(files, at_file, offsets, lengths, shape, outputs)
+        return cls(files, at_file, offsets, lengths, shape, outputs, several)
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -272,31 +275,35 @@ class Records:
             return stored_pixels(encoded[0], height, width, self.shape)
         return decode(encoded[0], self.shape[0], self.shape[2])
 
-    def labels(self, watch: Watch) -> Ints32:
-        """Of all; only the beginnings of the records are read."""
-        found = np.empty(len(self), dtype=np.int32)
+    def labels(self, watch: Watch) -> Array:
+        """The class of each; or for each, of every label 1 or 0. Only the beginnings of the records are read."""
+        found = np.zeros((len(self), self.outputs), np.uint8) if self.several else np.empty(len(self), np.int32)
         for number, file in enumerate(self.files):
             watch.check()
             with open(file, "rb") as opened:
                 for index in np.flatnonzero(self.at_file == number).tolist():
-                    found[index] = self._label(opened, file, int(self.offsets[index]), int(self.lengths[index]))
+                    labels = self._labels(opened, file, int(self.offsets[index]), int(self.lengths[index]))
+                    if self.several:
+                        found[index, labels] = 1
+                    else:
+                        found[index] = labels[0]
         return found
 
     def name(self, index: int) -> str:
         return f"{self.files[self.at_file[index]].name} at byte {self.offsets[index]}"
 
-    def _label(self, opened: BinaryIO, file: Path, offset: int, length: int) -> int:
+    def _labels(self, opened: BinaryIO, file: Path, offset: int, length: int) -> list[int]:
         opened.seek(offset)
         features = example.decode_start(opened.read(min(length, _HEAD)))
         if "image/class/label" not in features:  # another writer's order
             features = _features(read_record(file, offset, length), file)
         try:
-            label = int(features["image/class/label"][0])
-            if not 0 <= label < self.outputs:
-                raise ValueError(f"class {label} of {self.outputs}")
+            labels = [int(label) for label in features["image/class/label"]]
+            if not all(0 <= label < self.outputs for label in labels) or not (labels or self.several):
+                raise ValueError(f"classes {labels[:5]} of {self.outputs}")
         except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
             raise DataError("data-shard-damaged", path=str(file), offset=offset, why="features") from error
-        return label
+        return labels
 
 
 def _features(record: bytes, file: Path) -> dict[str, Any]:

@@ -356,6 +356,8 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
             rule.label_smoothing,
             f"With {facts.answers} classes, a little doubt makes the model more careful.",
         )
+    elif tasks.by_id(facts.task).has_labels:
+        r.put("training.label_smoothing", 0.0, "Probabilities of labels are to be taken as they are.")
     else:
         r.put("training.label_smoothing", 0.0, "Not useful for this kind of answer.")
     r.put("training.class_weights", *_class_weights(facts))
@@ -363,6 +365,11 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
 
 def _class_weights(facts: DataFacts) -> tuple[str, str]:
     """And why."""
+    if tasks.by_id(facts.task).has_labels:
+        return (
+            "none",
+            "A label is a yes or no by itself; with weights the probabilities of rare ones would be too high.",
+        )
     if not tasks.by_id(facts.task).has_classes or not facts.class_most:
         return "none", "It tells no classes apart."
     times = facts.class_most / max(1, facts.class_least)

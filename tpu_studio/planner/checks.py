@@ -188,10 +188,10 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
         yield Check(
             "bfloat16-on-processor", "info", "bfloat16 does not speed up a processor", {"training.precision": "float32"}
         )
-    if job.training.class_weights == "balanced" and not tasks.by_id(facts.task).has_classes:
+    if job.training.class_weights == "balanced" and not tasks.by_id(facts.task).has_names:
         title = say_finding("class-weights-unused", {}).title
         yield Check("class-weights-unused", "warning", title, {"training.class_weights": AUTO})
-    mixes = facts.has_pictures and tasks.by_id(facts.task).has_classes and job.training.freeze != "backbone"
+    mixes = facts.has_pictures and tasks.by_id(facts.task).has_names and job.training.freeze != "backbone"
     if job.training.mix != "none" and not mixes:
         title = say_finding("mix-unused", {}).title
         yield Check("mix-unused", "warning", title, {"training.mix": "none"})

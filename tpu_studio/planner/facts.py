@@ -18,10 +18,10 @@ from tpu_studio.wire.plan import Check
 class DataFacts:
     """Attributes:
     kind: images, digits, table or text; for converted data, what it was converted from.
-    task: classification, regression or language-model.
+    task: An id of `wire.tasks`.
     train, validation: Examples to learn from and to check on; of text, tokens.
     inputs: Numbers that describe one row of a table, categories spread out; 0 for others.
-    answers: Classes, or 1 for a number, or tokens of the vocabulary.
+    answers: Classes, or labels, or 1 for a number, or tokens of the vocabulary.
     side: Pixels of the shorter side of a typical picture; 0 for others.
     channels: Colours of a picture.
     class_least, class_most: Examples of the rarest class, and of the most frequent; 0 when there are no classes.

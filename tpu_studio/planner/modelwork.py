@@ -114,7 +114,7 @@ def _guess(counted: Mapping[str, Any], params: int) -> work.Work:
 
 
 def _answers(resolved: Resolved, facts: DataFacts) -> int:
-    return facts.answers if tasks.by_id(resolved.job.data.task).has_classes else 1
+    return facts.answers if tasks.by_id(resolved.job.data.task).has_names else 1
 
 
 def _pixels(resolved: Resolved) -> int:

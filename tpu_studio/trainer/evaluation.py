@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,22 +22,35 @@ from tpu_studio.wire import tasks
 Units = Callable[[object], object]
 
 
-def evaluate(
-    steps: Steps, source: Source, task: str, batch: int, in_units: Units, limit: int | None = None
-) -> dict[str, float]:
-    """`val_…` metrics of the steps' present state on *source* (its first *limit* batches, for timing)."""
+@dataclass(frozen=True)
+class Checked:
+    """Attributes:
+    values: The `val_…` metrics.
+    labels: Where examples have labels, for each the numbers of examples that are said to have it and do, that are said
+        to, and that do.
+    """
+
+    values: dict[str, float]
+    labels: list[list[int]]
+
+
+def evaluate(steps: Steps, source: Source, task: str, batch: int, in_units: Units, limit: int | None = None) -> Checked:
+    """Measure the steps' present state on *source* (its first *limit* batches, for timing)."""
     loss = total = right = 0.0
     predicted, wanted = [], []
+    labels: Any = 0
     under_way: list[tuple[Any, Any]] = []
     share = steps.share(batch)
 
     def take(handle: object, weight: Any) -> None:
-        nonlocal loss, total, right
+        nonlocal loss, total, right, labels
         told = steps.fetch_evaluation(handle)
         loss, total = loss + float(told["loss"]), total + float(told["total"])
         if tasks.by_id(task).has_number:
             predicted.append(told["predicted"][weight > 0])
             wanted.append(told["wanted"][weight > 0])
+        elif tasks.by_id(task).has_labels:
+            labels = labels + np.stack([told[name] for name in ("hits", "said", "has")], axis=1).astype(np.int64)
         else:
             right += float(told["right"])
 
@@ -50,12 +64,14 @@ def evaluate(
         take(handle, weight)
     values = {"val_loss": loss / total if total else math.nan}
     if tasks.by_id(task).has_number:
-        return values | regression(in_units(np.concatenate(predicted)), in_units(np.concatenate(wanted)))
+        return Checked(values | regression(in_units(np.concatenate(predicted)), in_units(np.concatenate(wanted))), [])
+    if tasks.by_id(task).has_labels:
+        return Checked(values | {"val_macro_f1": macro_f1(labels)}, labels.tolist())
     values["val_accuracy"] = right / total if total else math.nan
     if tasks.by_id(task).has_tokens:
         values["val_nats_per_token"] = values["val_loss"]
         values["val_bits_per_byte"] = values["val_loss"] * source.tokens_a_byte / math.log(2.0)
-    return values
+    return Checked(values, [])
 
 
 def padded_batch(source: Source, indices: Any, weight: Any, share: Share | None) -> Batch:
@@ -75,10 +91,25 @@ def regression(predicted: object, wanted: object) -> dict[str, float]:
     return {"val_r2": r2, "val_mae": float(np.mean(np.abs(wanted - predicted)))}
 
 
+def macro_f1(labels: object) -> float:
+    """The mean F1 over the labels that any example has; NaN where none has one.
+
+    Args:
+        labels: As `Checked.labels`. F1 of a label is 2·hits / (said + has), the harmonic mean of precision,
+            hits / said, and recall, hits / has (van Rijsbergen 1979, Information Retrieval, chapter 7).
+    """
+    hits, said, has = np.asarray(labels, np.float64).reshape(-1, 3).T
+    there = has > 0
+    return float(np.mean(2.0 * hits[there] / (said + has)[there])) if there.any() else math.nan
+
+
 def better(task: str, new: dict[str, float], old: dict[str, float] | None) -> bool:
-    """Whether *new* beats *old*: by accuracy, then loss, for a classification; else by loss."""
+    """Whether *new* beats *old*: by accuracy, or macro F1, then loss, for a classification; else by loss."""
     if old is None:
         return math.isfinite(new["val_loss"])
-    if tasks.by_id(task).has_classes and new["val_accuracy"] != old["val_accuracy"]:
-        return new["val_accuracy"] > old["val_accuracy"]
+    learns = tasks.by_id(task)
+    if learns.has_names:
+        mine, best = new[learns.metric], old[learns.metric]
+        if math.isfinite(mine) and math.isfinite(best) and mine != best:
+            return mine > best
     return new["val_loss"] < old["val_loss"]

@@ -43,6 +43,7 @@ class Progress:
 
     *base*: sha256 of the starter weights, which are not in the checkpoint as long as they stay as they are; they learn
     after the step *unfreeze_at*. *tokenizer*: sha256 of the one that cuts the text up; "" where none was learned.
+    *labels*, *best_labels*: of the last check and of the best, as `evaluation.Checked` has them.
     """
 
     step: int = 0
@@ -55,6 +56,8 @@ class Progress:
     unfreeze_at: int = 0
     tokenizer: str = ""
     history: list[dict[str, float]] = field(default_factory=list)
+    labels: list[list[int]] = field(default_factory=list)
+    best_labels: list[list[int]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -398,7 +401,7 @@ class Loop:
             return
         self.report()
         progress, settings = self.progress, self.settings
-        values = evaluate(
+        checked = evaluate(
             self.steps,
             self.stage.unseen,
             settings.task,
@@ -406,10 +409,13 @@ class Loop:
             self._in_units,
             settings.check_batches,
         )
+        values = checked.values
+        progress.labels = checked.labels
         self.reports.point(progress.step, values)
         progress.history.append({"step": progress.step, **values})
         if better(settings.task, values, progress.best):
             progress.best, progress.best_step, progress.checks_without_better = values, progress.step, 0
+            progress.best_labels = checked.labels
             if settings.early_stopping:
                 self._save(must=True)
         else:

@@ -1,7 +1,8 @@
 """Loss, metrics and optimizer of a training step, once, for every framework.
 
 Pure functions over lists of tensors, written with `keras.ops`; `step_jax` and `step_tf` only add differentiation, the
-loop over steps and the devices. Nothing here keeps state. Shapes: B examples, C classes, T tokens, V vocabulary.
+loop over steps and the devices. Nothing here keeps state. Shapes: B examples, C classes, L labels, T tokens,
+V vocabulary.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ def loss_terms(
     training: bool,
     mix: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Sum of the losses, sum of the weights, and sum of right answers (0 for regression), all float32 scalars.
+    """Sum of the losses, sum of the weights, and sum of right answers (0 for regression and labels), all float32.
 
     Args:
-        outputs: BxC or BxTxV logits, or Bx1 standardised numbers, in any float type.
-        y: B or BxT whole labels, or B standardised numbers.
-        weight: B or the shape of *y*; None counts every element once.
+        outputs: BxC, BxL or BxTxV logits, or Bx1 standardised numbers, in any float type.
+        y: B or BxT whole labels, BxL of 1 and 0, or B standardised numbers.
+        weight: B or the shape of *y*; None counts every element once. Of labels each example counts once.
         mix: How pictures were mixed (`augment.mixes`): the loss is that of both classes, each by its share, and right
             is who names the larger one.
     """
@@ -41,16 +42,19 @@ def loss_terms(
         loss = ops.square(ops.reshape(outputs, ops.shape(y)) - ops.cast(y, "float32"))
         right = None
     else:
-        loss = _cross_entropy(recipe, outputs, y, training=training)
+        entropy = _binary_cross_entropy if recipe.learns.has_labels else _cross_entropy
+        loss = entropy(recipe, outputs, y, training=training)
         if mix is not None:
             share = own_share(mix)
-            loss = share * loss + (1.0 - share) * _cross_entropy(recipe, outputs, before(y), training=training)
+            loss = share * loss + (1.0 - share) * entropy(recipe, outputs, before(y), training=training)
+        right = None
+    if recipe.learns.has_classes or recipe.learns.has_tokens:
         right = ops.cast(ops.equal(ops.argmax(outputs, axis=-1), ops.cast(y, "int32")), "float32")
     if weight is None:
-        count = ops.cast(ops.prod(ops.array(y.shape, dtype="int32")), "float32")
+        count = ops.cast(ops.prod(ops.array(loss.shape, dtype="int32")), "float32")
         return ops.sum(loss), count, ops.sum(right) if right is not None else ops.zeros(())
     weight = ops.cast(weight, "float32")
-    while len(weight.shape) < len(y.shape):
+    while len(weight.shape) < len(loss.shape):
         weight = ops.expand_dims(weight, -1)
     weight = weight * ops.ones_like(loss)
     return ops.sum(loss * weight), ops.sum(weight), ops.sum(right * weight) if right is not None else ops.zeros(())
@@ -70,13 +74,34 @@ def _cross_entropy(recipe: Recipe, outputs: Tensor, y: Tensor, *, training: bool
     return loss
 
 
+def _binary_cross_entropy(recipe: Recipe, outputs: Tensor, y: Tensor, *, training: bool) -> Tensor:
+    """Of each example, the mean over its labels, each of which is a yes or no by itself. Smoothed as Keras does it: for
+    1 and 0 the model is asked for 1 − s/2 and s/2."""
+    has = ops.cast(y, "float32")
+    smoothing = recipe.label_smoothing if training else 0.0
+    asked = has * (1.0 - smoothing) + 0.5 * smoothing if smoothing else has
+    loss = ops.softplus(outputs) - outputs * asked
+    if training and recipe.class_weights:
+        present, absent = (ops.array(one, dtype="float32") for one in (recipe.class_weights, recipe.absent_weights))
+        loss = loss * (has * present + (1.0 - has) * absent)
+    return ops.mean(loss, axis=-1)
+
+
 def evaluation(recipe: Recipe, outputs: object, batch: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Sums over a padded batch; for regression each prediction, so that the host measures in real units."""
+    """Sums over a padded batch; for regression each prediction, so that the host measures in real units; for labels how
+    many examples are said to have each and do, are said to, and do (L; said from a probability of a half on)."""
     loss, total, right = loss_terms(recipe, outputs, batch["y"], batch["weight"], training=False)
     told = {"loss": loss, "total": total}
     if recipe.learns.has_number:
         told["predicted"] = ops.reshape(ops.cast(outputs, "float32"), (-1,))
         told["wanted"] = ops.reshape(ops.cast(batch["y"], "float32"), (-1,))  # of several machines' examples, all
+    elif recipe.learns.has_labels:
+        counted = ops.cast(ops.reshape(batch["weight"], (-1, 1)), "float32")
+        has = ops.cast(batch["y"], "float32")
+        said = ops.cast(ops.greater_equal(ops.cast(outputs, "float32"), 0.0), "float32")
+        told |= {
+            name: ops.sum(one * counted, axis=0) for name, one in (("hits", has * said), ("said", said), ("has", has))
+        }
     else:
         told["right"] = right
     return told

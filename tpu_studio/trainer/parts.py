@@ -166,11 +166,11 @@ class Parts:
         """Put the final weights, of *arrays*, or the best into the model and hand it to ``result``, with *tell*."""
         from tpu_studio.trainer import result
 
-        step = loop.progress.step
+        step, labels = loop.progress.step, loop.progress.labels
         if loop.takes_best and loop.progress.best_step is not None:
             best = checkpoints.read(run, loop.progress.best_step)
             if isinstance(best, checkpoints.Loaded):
-                arrays, step = best.arrays, best.step
+                arrays, step, labels = best.arrays, best.step, loop.progress.best_labels
             else:
                 loop.tell_damaged(best)
         if not self.stage.holds(step):
@@ -186,6 +186,7 @@ class Parts:
             step=step,
             tell=tell,
             kept=self.opened.files,
+            labels=labels,
         )
 
     @property

@@ -21,13 +21,15 @@ class Recipe:
     """The constants of a step; a change of one of them means compiling anew.
 
     Attributes:
-        task: classification (logits, whole labels), regression (one standardised number) or language-model.
+        task: classification (logits, whole labels), multi-label (logits, 1 or 0 for each label), regression (one
+            standardised number) or language-model.
         weight_decay: Decoupled (Loshchilov and Hutter 2019): multiplied by the learning rate of the step.
         clip_norm: Largest global norm of the gradient; 0 leaves it alone.
         accumulate: Parts into which a step's examples are cut; their gradients are summed before the update.
         beta2: 0.99 for small language models, whose gradients change faster than 0.999 remembers (nanoGPT's for
             characters); 0.95 from GPT-2's width on (Brown et al. 2020, appendix B; nanoGPT's GPT-2); else 0.999.
         class_weights: What an example of each class counts while it is learned from, 1 in the mean of all; (): each 1.
+            Of labels: what an example counts that has each, and *absent_weights* one that has it not.
         scored_at_once: Tokens of one chip whose scores over the vocabulary are in memory at a time; 0: all of them.
     """
 
@@ -43,6 +45,7 @@ class Recipe:
     momentum: float = 0.9
     scored_at_once: int = 0
     class_weights: tuple[float, ...] = ()
+    absent_weights: tuple[float, ...] = ()
 
     @property
     def learns(self) -> tasks.Task:
@@ -56,6 +59,7 @@ class Recipe:
 
 def from_plan(plan: Plan) -> Recipe:
     job = plan.job
+    present, absent = _class_weights(plan)
     return Recipe(
         task=plan.task,
         optimizer=job.training.optimizer,
@@ -65,21 +69,29 @@ def from_plan(plan: Plan) -> Recipe:
         accumulate=job.training.accumulate,
         beta2=_beta2(plan),
         scored_at_once=plan.scored_at_once,
-        class_weights=_class_weights(plan),
+        class_weights=present,
+        absent_weights=absent,
     )
 
 
 def is_mixed(plan: Plan) -> bool:
     """Whether pictures, where it learns of such, are mixed with one another (`data.augment.mixes`)."""
-    return plan.job.training.mix != "none" and tasks.by_id(plan.task).has_classes
+    return plan.job.training.mix != "none" and tasks.by_id(plan.task).has_names
 
 
-def _class_weights(plan: Plan) -> tuple[float, ...]:
-    """In proportion to how rare each class is (King and Zeng 2001; scikit-learn's "balanced")."""
-    if plan.job.training.class_weights != "balanced" or not tasks.by_id(plan.task).has_classes:
-        return ()
-    counts = [max(1, count) for _, count in Look.from_json(plan.data).classes]
-    return tuple(sum(counts) / (len(counts) * count) for count in counts)
+def _class_weights(plan: Plan) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """In proportion to how rare each class is (King and Zeng 2001; scikit-learn's "balanced"); of a label, which each
+    example has or has not, as of two classes: those that have it, and the others."""
+    learns = tasks.by_id(plan.task)
+    if plan.job.training.class_weights != "balanced" or not learns.has_names:
+        return (), ()
+    look = Look.from_json(plan.data)
+    counts = [max(1, count) for _, count in look.classes]
+    if learns.has_labels:
+        examples = [max(look.examples, count + 1) for count in counts]
+        pairs = list(zip(examples, counts, strict=True))
+        return tuple(n / (2 * has) for n, has in pairs), tuple(n / (2 * (n - has)) for n, has in pairs)
+    return tuple(sum(counts) / (len(counts) * count) for count in counts), ()
 
 
 def _beta2(plan: Plan) -> float:

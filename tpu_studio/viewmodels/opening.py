@@ -66,6 +66,8 @@ def what_is(path: Path) -> Opened:
             if path.name == DATA_SET:
                 return Opened("data", path.parent, kinds.first(lambda kind: kind.is_converted).id)
             kind = textlayout.kind_of(path.name)
+            if kind is not None and kind.has_rows and _labels_pictures(path):
+                return Opened("data", path.parent, kinds.first(lambda kind: kind.has_picture_files).id)
             if kind is not None and kind.has_rows and _has_only_text(path):
                 kind = kinds.first(lambda kind: kind.has_text)
             if kind is not None and not kind.has_picture_files:
@@ -80,6 +82,12 @@ def what_is(path: Path) -> Opened:
         return Opened("data", path, _folder_kind(path))
     except OSError:
         return Opened("missing", path)
+
+
+def _labels_pictures(path: Path) -> bool:
+    from tpu_studio.data.labelfile import beside_pictures  # numpy, which the window begins without
+
+    return beside_pictures(path)
 
 
 def _has_only_text(path: Path) -> bool:

@@ -115,8 +115,9 @@ def data_title(job: Job, look: Look | None) -> str:
     name = os.path.basename((job.data.path or "").rstrip("/\\"))
     for suffix in kind.suffixes:
         name = name.removesuffix(suffix)
-    if look and tasks.by_id(look.task).has_classes and look.classes:
-        return f"{name}, {len(look.classes)} classes"
+    if look and tasks.by_id(look.task).has_names and look.classes:
+        noun = "labels" if tasks.by_id(look.task).has_labels else "classes"
+        return f"{name}, {len(look.classes)} {noun}"
     if look and look.target:
         return f"{name}: {look.target}"
     return name
@@ -136,6 +137,8 @@ def learned(look: Look) -> str:
     if tasks.by_id(look.task).has_classes and look.classes:
         classes = f"{len(look.classes)} classes"
         return f"Predicts “{look.target}” ({classes})." if look.target else f"Predicts one of {classes}."
+    if tasks.by_id(look.task).has_labels:
+        return f"Predicts which of {figures.count(len(look.classes))} labels a picture has, perhaps several."
     if tasks.by_id(look.task).has_number:
         return f"Predicts “{look.target}” (a number)."
     return "Predicts the next token: it writes on in the way of your text."

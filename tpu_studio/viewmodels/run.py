@@ -359,7 +359,9 @@ class RunViewModel:
                 )
             )
             return
-        classes = tuple((str(row["name"]), float(row["probability"])) for row in answer.get("classes", ()))
+        labels = answer.get("labels", ())
+        named = labels or answer.get("classes", ())
+        classes = tuple((str(row["name"]), float(row["probability"])) for row in named)
         text = trial.text + str(answer.get("text", ""))
         value = answer.get("value")
         self._change(
@@ -367,6 +369,7 @@ class RunViewModel:
                 trial,
                 asking=not answer.get("done", True),
                 classes=classes or trial.classes,
+                several=bool(labels),
                 text=text,
                 value=float(value) if value is not None else trial.value,
                 unread=unread_words(answer["unread"]) if answer.get("unread") else "",

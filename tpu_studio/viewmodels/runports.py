@@ -53,12 +53,14 @@ class Trial:
 
     Attributes:
         question: ``image`` path, ``row`` mapping, or ``prompt`` text, as sent; empty before the first.
-        classes: (name, probability), best first. ``value``: a measured target. ``text``: what was written so far.
+        classes: (name, probability), best first; of *several* labels, each a yes or no by itself.
+        value: A measured target. text: What was written so far.
     """
 
     question: Mapping[str, object] | None = None
     asking: bool = False
     classes: tuple[tuple[str, float], ...] = ()
+    several: bool = False
     value: float | None = None
     text: str = ""
     problem: Sentence | None = None

@@ -67,6 +67,8 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
     if task.has_classes:
         steps = figures.count(view.step)
         return f"{verb} {figures.share(value)} of unseen {facts.noun} right, after {steps} steps in {took}."
+    if task.has_labels:
+        return f"{verb} a macro F1 of {figures.figure(value)} on unseen {facts.noun} (1 is perfect) after {took}."
     if task.has_number:
         what = facts.target or "the target"
         error = last_metric(view, task.others[0])

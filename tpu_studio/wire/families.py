@@ -190,7 +190,7 @@ _FAMILIES = (
                 "Small CNN",
                 "cnn",
                 ("picture",),
-                ("classification",),
+                ("classification", "multi-label"),
                 "A small network for pictures: looks for shapes, small ones first. A few hundred pictures are enough.",
                 (
                     Option("blocks", 4, 1, 6, "Convolution blocks; each halves the picture."),
@@ -227,7 +227,7 @@ _FAMILIES = (
                 "EfficientNet Lite0",
                 "efficientnet",
                 ("picture",),
-                ("classification",),
+                ("classification", "multi-label"),
                 "Has seen 1.3 million photographs before yours, and learns new kinds from a few dozen. 224 pixels.",
                 (Option("dropout", 0.2, 0.0, 0.9, "Share of features switched off before the answer."),),
                 starter=Starter(
@@ -273,7 +273,7 @@ _FAMILIES = (
                 "Pretrained network of yours",
                 "kerashub",
                 ("picture",),
-                ("classification",),
+                ("classification", "multi-label"),
                 "Begins from a KerasHub folder on your disk: ResNet, EfficientNet, MobileNet, ViT or DINOv2. Name the "
                 "folder under More settings, Pretrained weights.",
                 (Option("dropout", 0.2, 0.0, 0.9, "Share of features switched off before the answer."),),

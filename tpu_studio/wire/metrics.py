@@ -86,6 +86,18 @@ _METRICS = (
         report="Validation accuracy",
     ),
     Metric(
+        "val_macro_f1",
+        "Macro F1",
+        "macro F1",
+        "Macro F1 (validation)",
+        "score",
+        "higher",
+        unseen=True,
+        headline=True,
+        context="1 is perfect: the mean over the labels, each said from 50 % on",
+        report="Validation macro F1",
+    ),
+    Metric(
         "val_r2",
         "R²",
         "R²",

@@ -13,7 +13,8 @@ class Task:
     """One task, as ``data.task`` names it.
 
     Attributes:
-        answers: ``classes`` (one of a few), a ``number``, or the next ``tokens`` of a text.
+        answers: ``classes`` (one of a few), ``labels`` (each by itself there or not), a ``number``, or the next
+            ``tokens`` of a text.
         title: The field's term for it; *doing*: the same within a sentence.
         why: The plan's reason for choosing it.
         learned: The report's sentence; fields ``classes`` (how many) and ``target``.
@@ -25,7 +26,7 @@ class Task:
     """
 
     id: str
-    answers: Literal["classes", "number", "tokens"]
+    answers: Literal["classes", "labels", "number", "tokens"]
     title: str
     doing: str
     why: str
@@ -39,6 +40,15 @@ class Task:
     @property
     def has_classes(self) -> bool:
         return self.answers == "classes"
+
+    @property
+    def has_labels(self) -> bool:
+        return self.answers == "labels"
+
+    @property
+    def has_names(self) -> bool:
+        """Whether each number of an answer stands for something that has a name: a class, or a label."""
+        return self.answers in ("classes", "labels")
 
     @property
     def has_number(self) -> bool:
@@ -102,6 +112,16 @@ _TASKS = (
         ("val_accuracy", "accuracy", "val_loss", "loss"),
         ("accuracy", "val_accuracy"),
         items="texts",
+    ),
+    Task(
+        "multi-label",
+        "labels",
+        "Multi-label classification",
+        "multi-label classification",
+        "A table gives each picture its labels, of which it may have several, so each is learned as a yes or no.",
+        "Learned to tell which of {classes} labels a picture has.",
+        ("val_macro_f1", "val_loss", "loss"),
+        ("val_macro_f1",),
     ),
 )
 _BY_ID = {task.id: task for task in _TASKS}

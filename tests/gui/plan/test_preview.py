@@ -3,9 +3,10 @@
 import pytest
 from PySide6.QtGui import QColor
 
-from tpu_studio.data.looked import ColumnLook
-from tpu_studio.gui.plan.preview import Pictures, values_of
+from tpu_studio.data.looked import ColumnLook, Look
+from tpu_studio.gui.plan.preview import Pictures, Preview, values_of
 from tpu_studio.viewmodels.thumbnails import Thumbnail
+from tpu_studio.wire import tasks
 
 
 def test_years_and_codes_are_told_as_they_stand_in_the_data():
@@ -40,3 +41,14 @@ def test_ten_classes_have_ten_pictures_each_with_its_name(qapp, qtbot):
     assert len(set(under)) > 2  # words stand there
     row.resize(120, row.height())  # as many as fit, and not smaller than can be seen
     assert row.side == 36
+
+
+def test_of_labels_how_many_pictures_have_each_is_shown_as_of_classes(qapp, qtbot):
+    preview = Preview()
+    qtbot.addWidget(preview)
+    preview.show()
+    labels = tuple((f"label {number}", 10 * number) for number in range(12))
+    task = next(one.id for one in tasks.all_tasks() if one.has_labels)
+    preview.draw(Look("images", task, classes=labels, outputs=12), ())
+    assert preview.balance.isVisible()
+    assert preview.balance.accessibleName().startswith("Labels: label 0 0, label 1 10")

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pytestqt.qtbot import QtBot
 
 from tpu_studio.gui.kit import theme
-from tpu_studio.gui.run.trying import MOST_LETTERS, PassagePanel, TextPanel, Written, panel_for
+from tpu_studio.gui.run.trying import MOST_LETTERS, Answers, PassagePanel, TextPanel, Written, panel_for
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.wire import kinds, tasks
@@ -55,6 +55,18 @@ def test_a_text_is_asked_about_and_one_of_the_data_tells_what_it_is_there(qtbot:
     panel.prompt.setPlainText("My own words")
     panel.button.click()
     assert asked[-1] == {"prompt": "My own words"} and panel.label.text() == ""
+
+
+def test_of_a_picture_with_several_labels_all_that_are_likely_are_said(qtbot: QtBot) -> None:
+    answers = Answers("The answer appears here")
+    qtbot.addWidget(answers)
+    answers.show()
+    shares = {"beach": 0.98, "dog": 0.5, "cat": 0.49, "car": 0.2, "tree": 0.1, "sea": 0.05}
+    told = []
+    for said in (shares, {"beach": 0.98, "dog": 0.1}, {"cat": 0.49}, dict.fromkeys("abcdefg", 0.9)):
+        answers.show_answer(Trial({"image": "a.jpg"}, classes=tuple(said.items()), several=True), "This is ")
+        told.append(answers.head.text())
+    assert told == ["beach and dog", "beach", "None of the labels", "a, b, c, d, e and 2 more"]
 
 
 def test_of_a_line_without_end_the_end_is_laid_out(qtbot: QtBot) -> None:

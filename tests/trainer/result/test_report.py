@@ -73,6 +73,19 @@ def test_what_comes_from_outside_is_shown_as_it_is_and_never_run() -> None:
     assert parsed.words.count(EVIL) >= 4  # title, heading, classes, reason, notice
 
 
+def test_each_label_has_its_line_and_what_was_never_said_has_no_precision() -> None:
+    told = [
+        {"name": EVIL, "precision": 0.875, "recall": 0.5, "examples": 1400},
+        {"name": "dog", "precision": None, "recall": 0.0, "examples": 3},
+    ]
+    words = report._labels(told)
+    assert "&lt;script&gt;" in words and "<script>" not in words
+    assert "<td>87.5 %</td><td>50 %</td><td>1,400</td>" in words
+    assert "<th>dog</th><td>–</td><td>0 %</td><td>3</td>" in words
+    assert report._labels(None) == report._labels([]) == ""
+    assert "Labels on unseen data" not in page().words
+
+
 def test_nothing_is_fetched_from_anywhere() -> None:
     parsed = page()
     assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in parsed.tags}

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.fakes.labelled import mosaics
 from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.in_engine import engine_python, run_in_engine
 from tests.trainer.results_of import OWN
@@ -234,6 +235,19 @@ def test_mixed_pictures_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(RunError) as refused:
         formats.write(engine_python(), run, FORM, tmp_path / "mixed.py")
     assert (refused.value.id, refused.value.facts["why"]) == ("export-no-script", "mixed-pictures")
+
+
+def test_pictures_with_a_table_of_labels_are_refused_by_name(tmp_path: Path) -> None:
+    mosaics(tmp_path / "photos", 20)
+    data = {"kind": "images", "path": str(tmp_path / "photos")}
+    run = put(tmp_path / "run", planned({"name": "mosaics", "model": {"name": "small-cnn"}, "data": data}, epochs=1))
+    (run / "result").mkdir()
+    (run / "result" / "model.keras").write_bytes(b"not opened")
+    card = {"format": 1, "task": "multi-label", "data": {"kind": "images"}, "input": {"shape": [None, 16, 16, 1]}}
+    (run / "result" / "model.json").write_text(json.dumps(card))
+    with pytest.raises(RunError) as refused:
+        formats.write(engine_python(), run, FORM, tmp_path / "labels.py")
+    assert (refused.value.id, refused.value.facts["why"]) == ("export-no-script", "table-of-labels")
 
 
 def test_a_model_of_ones_own_is_refused_without_being_run(tmp_path: Path) -> None:

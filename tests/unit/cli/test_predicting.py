@@ -30,6 +30,17 @@ def test_what_was_not_understood_stands_beside_its_answer_only() -> None:
     assert _as_text(sorts).endswith("75%  Not understood, so left out: plan “gold”.")
 
 
+def test_of_several_labels_all_that_are_said_are_told_and_of_none_the_likeliest() -> None:
+    def of(item: str, **shares: float) -> dict[str, object]:
+        labels = [{"name": name, "probability": share, "yes": share >= 0.5} for name, share in shares.items()]
+        return {"item": item, "labels": labels}
+
+    told = _as_text([of("a.jpg", beach=0.9, dog=0.51, cat=0.1) | {"label": "beach"}, of("b.jpg", dog=0.4, cat=0.1)])
+    first, second = (line.split("  ") for line in told.splitlines())
+    assert [cell.strip() for cell in first if cell] == ["a.jpg", "beach, dog", "90%, 51%", "in the data: beach"]
+    assert [cell.strip() for cell in second if cell.strip()] == ["b.jpg", "none", "dog 40%"]
+
+
 def test_a_parquet_file_is_asked_about_as_its_rows_and_answered_under_its_own_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

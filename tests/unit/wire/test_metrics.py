@@ -15,7 +15,7 @@ def test_a_task_leads_with_metrics_that_are_declared(task: tasks.Task) -> None:
     assert {*task.metrics, *task.quality, *task.others, task.loss} <= set(declared)
     assert declared[task.metric].unseen and declared[task.loss].unseen
     assert declared[task.metric].report and all(declared[name].report for name in task.others)
-    assert sum((task.has_classes, task.has_number, task.has_tokens)) == 1
+    assert sum((task.has_classes, task.has_labels, task.has_number, task.has_tokens)) == 1
 
 
 def test_which_way_is_better_and_how_a_metric_is_read() -> None:

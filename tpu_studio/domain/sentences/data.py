@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.sentences import labels
 from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, HUB_FOLDER, Entry, Facts, Sentence
 from tpu_studio.wire import kinds, tasks
 
@@ -148,7 +149,8 @@ ERRORS: dict[str, Entry] = {
     "data-no-classes": lambda f: Sentence(
         f"The {_noun(f)} are not sorted into folders",
         f"There are {f.text('pictures', 'some')}, but the folder that one lies in tells its class. {DATA_UNTOUCHED}",
-        f"Make one folder per class and move the {_noun(f)} in.",
+        f"Make one folder per class and move the {_noun(f)} in"
+        + ("; or put a labels.csv beside them, where each may have several labels." if _noun(f) == "pictures" else "."),
     ),
     "data-one-class": lambda f: Sentence(
         f"All {_noun(f)} are of one class: {f.text('name', 'one folder')}",
@@ -231,6 +233,7 @@ ERRORS: dict[str, Entry] = {
         f"{f.text('path', 'the temporary folder')}. {DATA_UNTOUCHED}",
         "Free some space and try again.",
     ),
+    **labels.ERRORS,
     "data-unpacks-large": lambda f: Sentence(
         f"{_path(f)} unpacks to far more than such a table",
         f"Its rows as text take more than {f.bytes('allowed_bytes')}, the most that is written for it. {DATA_UNTOUCHED}",
@@ -356,6 +359,7 @@ FINDINGS: dict[str, Entry] = {
         "The model is told two answers for the same picture.",
         "Decide which one is right.",
     ),
+    **labels.FINDINGS,
     "leak-id": lambda f: Sentence(
         f"{_column(f)} looks like a number of the row",
         "It is different in each row and tells nothing about new ones, so it is not learned from.",
@@ -407,6 +411,7 @@ FINDINGS: dict[str, Entry] = {
 }
 
 WHY_BROKEN: dict[str, str] = {
+    **labels.WHY_BROKEN,
     "empty-file": "it is empty",
     "truncated": "it is cut short",
     "not-an-image": "it is not an image, or it is damaged",

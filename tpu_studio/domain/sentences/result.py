@@ -100,6 +100,10 @@ _SCRIPT_WHY = {
         "It was trained longer afterwards, so its learning rate went up and down in pieces",
         "Plan it again with as many epochs from the start, and export that run.",
     ),
+    "table-of-labels": (
+        "Its pictures have several labels each, from a table, which a plain script does not read yet",
+        "Export the model itself: it opens in Keras without TPU Studio, or as ONNX; model.json says how it is asked.",
+    ),
     "no-plan": (
         "How it was trained stands in the run's plan, which is not here",
         "Export it where the run is.",

@@ -87,19 +87,22 @@ class Pictures(Themed, QWidget):
 
 
 class Balance(Themed, QWidget):
-    """How many of each class: a small bar each, at most ten, the rest counted in words."""
+    """How many of each class, or with each label: a small bar each, at most ten, the rest counted in words."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._classes: tuple[tuple[str, int], ...] = ()
+        self._noun = "classes"
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.follow_theme()
 
-    def set_classes(self, classes: tuple[tuple[str, int], ...]) -> None:
-        if classes == self._classes:
+    def set_classes(self, classes: tuple[tuple[str, int], ...], noun: str = "classes") -> None:
+        if (classes, noun) == (self._classes, self._noun):
             return
-        self._classes = classes
-        self.setAccessibleName("Classes: " + ", ".join(f"{name} {count:,}" for name, count in classes[:30]))
+        self._classes, self._noun = classes, noun
+        self.setAccessibleName(
+            f"{noun.capitalize()}: " + ", ".join(f"{name} {count:,}" for name, count in classes[:30])
+        )
         self.setToolTip(plain("\n".join(f"{name}: {count:,}" for name, count in classes[:40])))
         self.restyle()
         self.update()
@@ -130,7 +133,7 @@ class Balance(Themed, QWidget):
         if len(self._classes) > BARS_AT_MOST:
             rest = len(self._classes) - BARS_AT_MOST
             room = QRectF(0, ((len(shown) + 1) // 2) * high, self.width(), high)
-            paint.draw_text(painter, room, f"and {rest:,} more classes", font, ink("text_2"))
+            paint.draw_text(painter, room, f"and {rest:,} more {self._noun}", font, ink("text_2"))
 
 
 class TablePreview(QWidget):
@@ -229,8 +232,9 @@ class Preview(QWidget):
         shown = tuple(thumbnails)
         self.pictures.set_pictures(shown)
         self.pictures.setVisible(bool(shown))
-        self.balance.setVisible(tasks.by_id(look.task).has_classes and bool(look.classes))
-        self.balance.set_classes(look.classes)
+        learns = tasks.by_id(look.task)
+        self.balance.setVisible(learns.has_names and bool(look.classes))
+        self.balance.set_classes(look.classes, "labels" if learns.has_labels else "classes")
         self.table.setVisible(bool(look.columns))
         self.table.set_columns(look.columns)
         text = str(look.preview.get("text") or "")

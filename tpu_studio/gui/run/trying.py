@@ -104,7 +104,7 @@ class TryPanel(Card):
 
 
 class Answers(QWidget):
-    """The likeliest classes with their bars, or one measured value."""
+    """The likeliest classes or labels with their bars, or one measured value."""
 
     def __init__(self, waiting_for: str) -> None:
         super().__init__()
@@ -144,6 +144,9 @@ class Answers(QWidget):
             self.head.setText("Thinking…")
         elif trial.value is not None:
             self.head.setText(figures.datum(trial.value, 4))
+        elif trial.several:
+            said = [name for name, likely in trial.classes if likely >= PROBABLE_FROM]
+            self.head.setText(_several(said) if said else "None of the labels")
         elif trial.classes:
             best, likely = trial.classes[0]
             guess = "Probably " if likely >= PROBABLE_FROM else "Not sure, perhaps "
@@ -163,8 +166,18 @@ class Answers(QWidget):
                 told, likely = trial.classes[index]
                 name.setText(told)
                 bar.set_share(likely, figures.share(likely))
-                bar.set_tone("accent" if index == 0 else "text_3")
+                strong = likely >= PROBABLE_FROM if trial.several else index == 0
+                bar.set_tone("accent" if strong else "text_3")
                 share.setText(figures.share(likely))
+
+
+def _several(names: Sequence[str]) -> str:
+    """`beach and dog`; of many the likeliest."""
+    if len(names) == 1:
+        return names[0]
+    if len(names) > BEST_SHOWN:
+        return f"{', '.join(names[:BEST_SHOWN])} and {len(names) - BEST_SHOWN} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 class Picture(Themed, QAbstractButton):

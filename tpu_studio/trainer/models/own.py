@@ -42,11 +42,12 @@ class OwnJob:
     """What ``build_model(job)`` is told.
 
     Attributes:
-        task: "classification", "regression", "language-model" or "text-classification".
+        task: "classification", "multi-label", "regression", "language-model" or "text-classification".
         input_shape: Shape of one example without the batch: (64, 64, 3), (26,) or (128,).
         input_dtype: "uint8" (pictures, 0 to ``input_max``), "float32" (rows, standardised) or "int32" (tokens).
-        outputs: How many numbers the model answers with for an example (or for each token): classes, tokens, or 1.
-        classes: How many classes; 0 unless it is a classification.
+        outputs: How many numbers the model answers with for an example (or for each token): classes, tokens, or 1;
+            for "multi-label" a logit for each label, of which a sigmoid makes its probability.
+        classes: How many classes, or labels; 0 unless it is a classification.
         class_names: Their names, in the order of the answers.
         image_size: Pixels on each side, or None.
         sequence_length: Tokens the model sees at once, or None.

@@ -28,9 +28,9 @@ class Shapes:
         input: Shape without the batch: (H, W, C) of a picture, (F,) of a row, (T,) of a text.
         dtype: uint8 for pictures (0…white), float32 for rows (already standardised), int32 for tokens.
         white: The largest value of a picture: 255, and 16 for scikit-learn's digits where they stay as they are.
-        outputs: Logits for each example or token: classes, or tokens; 1 for a regression.
+        outputs: Logits for each example or token: classes, labels, or tokens; 1 for a regression.
         vocabulary: Of a text to be told apart: its different tokens, 0 for the one that stands for nothing.
-        classes: Names of the classes in the order of the logits; empty unless it is a classification.
+        classes: Names of the classes, or labels, in the order of the logits; empty unless it is a classification.
     """
 
     kind: str
@@ -49,8 +49,11 @@ class Shapes:
 
 
 def example_of(sizes: Shapes) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Shape and number format of what the data hands over for one example: whole labels, one a token, or a number."""
+    """Shape and number format of what the data hands over for one example: whole labels, one a token, or a number; 1 or
+    0 for each where it may have several."""
     learns = tasks.by_id(sizes.task)
+    if learns.has_labels:
+        return {"x": (sizes.input, np.dtype(sizes.dtype)), "y": ((sizes.outputs,), np.dtype(np.uint8))}
     labels = np.dtype(np.float32 if learns.has_number else np.int32)
     return {"x": (sizes.input, np.dtype(sizes.dtype)), "y": (sizes.input if learns.has_tokens else (), labels)}
 
@@ -74,10 +77,10 @@ def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:
     if kinds.by_id(kind).has_text:
         shape, dtype, vocabulary = (plan.job.data.sequence_length,), "int32", whole(description.get("vocabulary"), 1)
     outputs = 1 if task.has_number else len(classes)
-    if task.has_classes and outputs < 2:
+    if task.has_names and outputs < (2 if task.has_classes else 1):
         raise ModelError("model-data-unknown", kind=kind)
     white = float(description.get("value_max") or 255.0)
-    return Shapes(kind, plan.task, shape, dtype, outputs, white, classes if task.has_classes else (), vocabulary)
+    return Shapes(kind, plan.task, shape, dtype, outputs, white, classes if task.has_names else (), vocabulary)
 
 
 def _vocabulary(plan: Plan, description: Mapping[str, Any]) -> int:

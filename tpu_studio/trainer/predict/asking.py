@@ -20,6 +20,7 @@ from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
 
 TOP = 10
+SAID_FROM = 0.5  # the probability from which on an example is said to have a label
 
 Answer = dict[str, object]
 
@@ -116,4 +117,10 @@ def _plain(told: dict[str, Any]) -> Answer:
         if not math.isfinite(told["value"]):
             raise RunError("predict-not-finite")
         return {"value": told["value"], "target": told["target"]}
+    if "labels" in told:
+        return {
+            "labels": [
+                {"name": str(name), "probability": share, "yes": share >= SAID_FROM} for name, share in told["labels"]
+            ]
+        }
     return {"classes": [{"name": str(name), "probability": share} for name, share in told["top"]]}

@@ -117,6 +117,13 @@ def _show(rows: Sequence[dict[str, Any]], asked: argparse.Namespace) -> None:
             writer.writerow([cell(row["item"]), "", "", row["error"]["id"]])
         elif "value" in row:
             writer.writerow([cell(row["item"]), repr(row["value"]), "", ""])
+        elif "labels" in row:
+            said = [one for one in row["labels"] if one["yes"]]
+            names, shares = (
+                "; ".join(one["name"] for one in said),
+                "; ".join(f"{one['probability']:.4f}" for one in said),
+            )
+            writer.writerow([cell(row["item"]), cell(names), shares, ""])
         else:
             best = row["classes"][0]
             writer.writerow([cell(row["item"]), cell(best["name"]), f"{best['probability']:.4f}", ""])

@@ -24,6 +24,7 @@ def write(
     step: int | None = None,
     tell: Callable[[str, Mapping[str, object]], None] = lambda id, facts: None,
     kept: Mapping[str, bytes] | None = None,
+    labels: Sequence[Sequence[int]] = (),
 ) -> dict[str, object]:
     """Write ``run/result`` and return its card (`model.json`); the result before it stays until this one is whole.
 
@@ -36,6 +37,7 @@ def write(
         reason: Why training ended, an id of `wire.reasons`.
         step: The step whose weights these are; the last one unless given.
         kept: Files that predicting needs as well, by name: how text is cut up.
+        labels: How the model does on each label, as `evaluation.Checked` has it.
         tell: Called with the id of a notice and its facts: ``savedmodel-failed`` (``why``, ``raw``).
 
     Raises:
@@ -44,4 +46,6 @@ def write(
     """
     from tpu_studio.trainer.result import writing
 
-    return writing.write(run, plan, description, model, history, reason=reason, step=step, tell=tell, kept=kept or {})
+    return writing.write(
+        run, plan, description, model, history, reason=reason, step=step, tell=tell, kept=kept or {}, labels=labels
+    )

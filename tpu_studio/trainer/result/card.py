@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,9 @@ def card(
     *,
     step: int,
     reason: str,
+    labels: Sequence[Sequence[int]] = (),
 ) -> dict[str, Any]:
+    """*labels*: as `evaluation.Checked` has it."""
     sizes = shapes(plan, description)
     own = None
     if plan.job.model.is_own:
@@ -60,6 +62,7 @@ def card(
             "steps": step,
             "ended": reason,
             "final": {name: _plain(value) for name, value in final.items()},
+            **({"labels": _by_label(sizes.classes, labels)} if labels else {}),
         },
         "versions": {"python": platform.python_version()} | _versions(),
         "own": own,
@@ -72,12 +75,27 @@ def write_card(path: Path, tree: Mapping[str, object]) -> None:
     path.write_text(json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8")
 
 
+def _by_label(names: Sequence[str], labels: Sequence[Sequence[int]]) -> list[dict[str, object]]:
+    """Of unseen examples; precision where the model says a label of any, recall where any has it."""
+    return [
+        {
+            "name": name,
+            "precision": hits / said if said else None,
+            "recall": hits / has if has else None,
+            "examples": has,
+        }
+        for name, (hits, said, has) in zip(names, labels, strict=True)
+    ]
+
+
 def _meaning(task: str, description: Mapping[str, object]) -> str:
     if tasks.by_id(task).has_number:
         return "one standardised number; undo it with data.target_transform"
     if tasks.by_id(task).has_tokens:
         are = f"those of {TOKENIZER}" if description.get("tokenizer_sha256") else "the bytes of UTF-8 text"
         return f"a logit for each next token at each place; tokens are {are}"
+    if tasks.by_id(task).has_labels:
+        return "a logit for each label by itself; a sigmoid makes it a probability"
     return "a logit for each class; a softmax makes them probabilities"
 
 

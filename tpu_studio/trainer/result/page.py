@@ -80,7 +80,7 @@ footer {{ color: var(--text-3); font-size: 12px; margin-top: 20px; }}
 <p class="lead">{lead}</p>
 <div class="numbers">{numbers}</div>
 <div class="curves">{curves}</div>
-<div class="two">
+{labels}<div class="two">
 <section><h2>What was trained</h2><table>{about}</table></section>
 <section><h2>What happened</h2><ul>{happened}</ul></section>
 </div>

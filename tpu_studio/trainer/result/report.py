@@ -54,6 +54,13 @@ _SHARES = {
     "host": "waiting for the program",
     "compile": "waiting for a compiler",
 }
+_LABELS = """<section><h2>Labels on unseen data</h2><table>
+<tr><th>Label<small>said from a probability of 50 % on</small></th>\
+<th>Precision<small>of the pictures said to have it, how many do</small></th>\
+<th>Recall<small>of the pictures that have it, how many are found</small></th>\
+<th>Examples<small>unseen pictures that have it</small></th></tr>
+{rows}</table></section>
+"""
 _PHASES = {
     "queued": "waiting",
     "setting-up": "setting up",
@@ -75,6 +82,7 @@ def page(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happenin
         when=_e(_clock(happened.began)),
         numbers="".join(_number(*each) for each in _numbers(plan, card, points, happened)),
         curves="".join(_curves(plan, points)),
+        labels=_labels(card["trained"].get("labels")),
         about=_rows(_about(plan, card, happened)),
         settings=_settings(plan),
         happened="".join(
@@ -149,6 +157,20 @@ def _curves(plan: Plan, points: Points) -> list[str]:
     return [each for each in pictures if each]
 
 
+def _labels(told: object) -> str:
+    """The table that tells of each label how well the model finds it; "" where there are none."""
+    rows = [
+        f"<tr><th>{_e(one['name'])}</th><td>{_found(one['precision'])}</td><td>{_found(one['recall'])}</td>"
+        f"<td>{one['examples']:,}</td></tr>"
+        for one in (told if isinstance(told, list) else ())
+    ]
+    return _LABELS.format(rows="".join(rows)) if rows else ""
+
+
+def _found(value: float | None) -> str:
+    return "–" if value is None else _percent(value)
+
+
 def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tuple[str, str]]:
     look = plan.data
     rows = [
@@ -168,7 +190,10 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
     if card["classes"]:
         shown = ", ".join(card["classes"][:12])
         rows.append(
-            ("Classes", f"{shown} and {len(card['classes']) - 12} more" if len(card["classes"]) > 12 else shown)
+            (
+                "Labels" if tasks.by_id(plan.task).has_labels else "Classes",
+                f"{shown} and {len(card['classes']) - 12} more" if len(card["classes"]) > 12 else shown,
+            )
         )
     rows.append(("Run", plan.run or "–"))
     return rows

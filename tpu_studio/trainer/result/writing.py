@@ -42,6 +42,7 @@ def write(
     step: int | None,
     tell: Callable[[str, Mapping[str, object]], None],
     kept: Mapping[str, bytes],
+    labels: Sequence[Sequence[int]],
 ) -> dict[str, object]:
     """See `tpu_studio.trainer.result.write`."""
     _wait_for_events(run)
@@ -53,7 +54,7 @@ def write(
             beside.mkdir()
             seen, happened = points.read(run), happenings.read(run)
             values, last = _final(seen, history, step)
-            tree = cards.card(plan, description, model, values, step=last, reason=reason)
+            tree = cards.card(plan, description, model, values, step=last, reason=reason, labels=labels)
             for name, content in kept.items():
                 (beside / name).write_bytes(content)
             if tree["own"] is not None:

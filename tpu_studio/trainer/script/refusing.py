@@ -16,6 +16,7 @@ WHY = (
     "mixed-encodings",  # texts in files of different encodings
     "extended",  # trained longer afterwards: a schedule in pieces
     "mixed-pictures",  # Mixup, CutMix
+    "table-of-labels",  # pictures with several labels each
     "no-plan",  # an exported result, of which nobody knows how it was trained
 )
 

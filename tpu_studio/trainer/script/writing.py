@@ -53,6 +53,8 @@ def written(run: Path, result: Path, plan: Plan, card: Mapping[str, Any]) -> str
     """
     if is_mixed(plan) and len(card["input"]["shape"]) == 4:
         raise refusal("mixed-pictures")
+    if tasks.by_id(plan.task).has_labels:
+        raise refusal("table-of-labels")
     model = network(plan, card)
     if controls.extensions(run):
         raise refusal("extended")
