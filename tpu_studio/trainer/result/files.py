@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire import kinds, tasks
+from tpu_studio.wire import frameworks, kinds, tasks
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.sizes import PLAN_BYTES
@@ -29,6 +29,7 @@ def folder_of(run: Path) -> Path:
     raise RunError("result-missing", path=str(run))
 
 
+_FRAMEWORKS = (None, *frameworks.IDS)
 _FORMATS = ("uint8", "int32", "float32")
 
 
@@ -53,6 +54,9 @@ def read_card(result: Path) -> dict[str, Any]:
         raise RunError("result-unreadable", path=str(result / CARD), raw="its task or its data is not known")
     if not _takes(card.get("input")) or not (isinstance(data, dict) and isinstance(data.get("classes") or [], list)):
         raise RunError("result-unreadable", path=str(result / CARD), raw="what its model takes is not known")
+    trained = card.get("trained")
+    if trained is not None and (not isinstance(trained, dict) or trained.get("framework") not in _FRAMEWORKS):
+        raise RunError("result-unreadable", path=str(result / CARD), raw="what it was trained with is not known")
     return card
 
 
