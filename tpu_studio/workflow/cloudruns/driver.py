@@ -171,9 +171,19 @@ class Driver:
         return self._journal.was_taken_over(run) and not self._mine.own(self.home / "runs" / run).taken_in
 
     def take_in(self, run: str) -> None:
-        """Make it that, once Google was asked. Raises as `Acts.find`, and what keeps the run from being connected."""
-        if self.is_to_be_taken_in(run):
-            self._acts.find(self._take_up(self.home / "runs" / run))
+        """Make it that, once Google was asked; of a run that is over what it has left comes, too.
+
+        Raises as `Acts.find`, and what keeps the run from being connected.
+        """
+        if not self.is_to_be_taken_in(run):
+            return
+        known = self._take_up(self.home / "runs" / run)
+        self._acts.find(known)
+        if known.state.settled:  # no turn comes for it any more
+            for attempt in attempts(known.state.attempt):
+                known.mirror.pull(attempt, asking.workers_of(known.plan), catch_up=True)
+                known.mirror.records(attempt)
+            known.mirror.result()
 
     def own(self, folder: Path) -> State:
         """What this computer's own records alone say of the run."""
@@ -361,13 +371,12 @@ class Driver:
         if run.holder and (run.foreign or self._records.is_to_be_taken_in(run)):
             run.mirror.desk_files()  # also for a take-over that was cut short: what they have rented is looked for
         self._read(run)
+        if run.foreign or run.state.opened or self._records.is_to_be_taken_in(run):
+            run.mirror.controls.push()  # asked for here; a machine hears a stop also where Google cannot be asked
         if self._records.is_to_be_taken_in(run):
-            run.mirror.controls.push()  # its machine hears a stop also where Google cannot be asked
             self._acts.find(run)
         if not run.state.opened:
             return
-        if run.foreign:
-            run.mirror.controls.push()  # asked for here before that was known
         for attempt in attempts(run.state.attempt):
             run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
         run.mirror.controls.pull()

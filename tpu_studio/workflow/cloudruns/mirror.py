@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import compiled
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.events import LINE_BYTES, Event, complete_lines, decode
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import (
@@ -193,7 +194,7 @@ class Mirror:
         came = False
         size = path.stat().st_size if path.exists() else 0
         while size < at_most:
-            data = self._box.read(f"{self.prefix}events/{name}/{size:0{_DIGITS}d}.jsonl")
+            data = self._read(f"{self.prefix}events/{name}/{size:0{_DIGITS}d}.jsonl")
             if not data and catch_up:
                 data = self._rest(name, size)
             if not data:
@@ -216,6 +217,17 @@ class Mirror:
                 return came
         self._leave_out(f"events/{name}")
         return came
+
+    def _read(self, name: str, start: int = 0) -> bytes | None:
+        """As the mailbox; nothing of an object that is there and that Google gives to nobody without a key of whoever
+        laid it there: it holds up nothing."""
+        try:
+            return self._box.read(name, start=start)
+        except CloudRefused as error:
+            if error.id != "bad-request":
+                raise
+            self._leave_out(name.removeprefix(self.prefix))
+            return None
 
     def _own(self, path: Path, size: int, data: bytes) -> bytes:
         """What of *data*, which is to stand behind *size* bytes at *path*, this computer has written."""
@@ -248,11 +260,11 @@ class Mirror:
             offset = _offset(stored.name)
             if offset is not None and offset <= size:
                 if size < offset + stored.size:
-                    return self._box.read(stored.name, start=size - offset)
+                    return self._read(stored.name, start=size - offset)
                 break
         whole = self._box.stat(f"{self.prefix}events/{name}.jsonl")
         if whole is not None and whole.size > size:
-            return self._box.read(whole.name, start=size)
+            return self._read(whole.name, start=size)
         return None
 
     def heartbeat(self, attempt: int, worker: int = 0) -> None:
@@ -327,7 +339,7 @@ class Mirror:
         return count
 
     def _fetch(self, path: Path) -> None:
-        data = self._box.read(self.prefix + path.relative_to(self.folder).as_posix())
+        data = self._read(self.prefix + path.relative_to(self.folder).as_posix())
         if data is not None and _kept(path) != data:
             write_inside(self.folder, path, data)
 

@@ -68,6 +68,7 @@ def taken_from(
     seen: Mapping[str, MachineSeen],
     now: float,
     bytes_of: Callable[[str], int] = lambda name: 0,
+    since: float = 0.0,
 ) -> list[Event]:
     """What counts of them, in the order of its times, each field of it a kind that is known.
 
@@ -76,12 +77,13 @@ def taken_from(
         seen: Machines of the run's that Google tells of now by its label.
         now: Seconds since 1970.
         bytes_of: An object of the bucket → its size, as the bucket says.
+        since: When the run was planned: nothing is earlier.
     """
     begun = max((name.attempt for one in seen if (name := name_of(one, run))), default=0)
     of_run: dict[tuple[object, ...], Event] = {}
     by_name: dict[str, list[Event]] = {name: [] for name in seen}
     for event in others:
-        event = replace(event, t=min(event.t, now))
+        event = replace(event, t=max(since, min(event.t, now)))
         if event.kind in _OF_MACHINES:
             by_name.setdefault(_about(event), []).append(event)
         elif event.kind in _COUNTED:
@@ -122,8 +124,11 @@ def taken_from(
 
 def adopted(seen: Mapping[str, MachineSeen], run: str, now: float) -> list[Event]:
     """Of machines that Google has and no record here tells of: that they were asked for, and what Google says."""
-    named = ((name_of(text, run), one) for text, one in seen.items())
-    told = [event for name, one in named if name for event in _of_google(name, (), one, now)]
+    named = [(name, one) for text, one in seen.items() if (name := name_of(text, run))]
+    told = [event for name, one in named for event in _of_google(name, (), one, now)]
+    for name, one in named:  # those before it are over
+        facts = {"attempt": name.attempt - 1, "reason": ""}
+        told += [Event(min(now, one.created or now) - 0.001, "attempt-over", facts)] if name.attempt > 1 else []
     return [replace(one, fields={**one.fields, TAKEN: True}) for one in told]
 
 

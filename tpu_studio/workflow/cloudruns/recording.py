@@ -160,7 +160,7 @@ class Records:
                 sizes[name] = 0 if stored is None else stored.size
             return sizes[name]
 
-        found = taken_from(theirs, own, run.folder.name, place_of(run.plan), seen, now, bytes_of)
+        found = taken_from(theirs, own, run.folder.name, place_of(run.plan), seen, now, bytes_of, run.plan.created)
         self._put(run, [*found, Event(max([now, *(one.t for one in own)]), TAKEN_IN, {"events": len(found)})])
 
     def adopt(self, run: Watched, seen: Mapping[str, MachineSeen]) -> None:

@@ -193,6 +193,7 @@ class CloudVerbs:
         try:
             if not _holds(folder, frozen) and not put(folder, frozen):
                 raise RunError("run-busy", run=run)
+            believed.take(folder, offer.changes)  # what was agreed to on the other computer, before this one drives it
             mirror, owner = self._mirror_at(folder, side), desk.owner_record(install, t=now)
             if not mirror.open(owner, take_over=True):
                 raise RunError("run-busy", run=run)
@@ -203,7 +204,6 @@ class CloudVerbs:
             if not self.driver.state(run).opened:  # taken before the other had told of anything
                 # else a run that is stopped now would end here only, and go on for ever there
                 self._say(folder, "opened", now, bucket=side.mailbox.bucket, project=side.project)
-            believed.take(folder, offer.changes)  # what was agreed to on the other computer
             mirror.controls.pull()
         except OSError as error:
             self._journal.close(number, "failed", side.clock.now())

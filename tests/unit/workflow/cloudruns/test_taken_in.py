@@ -16,6 +16,7 @@ from tests.unit.workflow.cloudruns.test_others import NOW, PLACE, THERE
 from tests.unit.workflow.cloudruns.test_where_it_is import FIRST, Second
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError
 from tpu_studio.wire.events import Event, event
+from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.others import ATTEMPTS_OF_OTHERS, TAKEN, taken_from
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
@@ -218,6 +219,92 @@ def test_who_may_not_list_looks_for_each_machine_also_for_one_that_is_said_to_be
         return
     second.turns(40)
     assert list(second.sky.nodes) == [FIRST] and second.sky.most_at_once == 1 and len(second.sky.tasks) >= 27
+
+
+def test_limits_that_were_agreed_to_count_from_the_first_moment_on(
+    second: Second, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call of the bucket that failed behind the change of owner left the run driven by the plan's limits."""
+    desk = second.desk
+    CloudVerbs(desk.home, desk.driver, desk.journal).extend(
+        desk.folder, (SendControl({"verb": "limits", "hours": 9.0, "money_usd": 5.0}),)
+    )
+    desk.turn()
+
+    def unclear(*given: object) -> None:
+        raise CloudUnclear("timeout", raw="")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tpu_studio.workflow.cloudruns.mirror.Mirror.desk_files", unclear)
+        with pytest.raises(CloudUnclear):
+            second.take_over()
+    found = believed.limits(folder_of(second), second.desk.plan)
+    assert (found.hours, found.money_usd) == (9.0, 5.0)
+
+
+@pytest.mark.parametrize("what", ["events/a0001-w000/", "claims/a0001", "events/desk-zzzzzzzz/"])
+def test_an_object_that_google_gives_nobody_holds_up_no_stop(
+    second: Second, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Somebody laid it there under a key of his own: each turn ended with it, and the machine went on to its stops."""
+    box = second.sky.side().mailbox.__class__
+    read = box.read
+
+    def keyed(self: Any, name: str, **more: Any) -> bytes | None:
+        if what in name:
+            raise CloudRefused("bad-request", raw="the object is encrypted by a customer-supplied key")
+        found: bytes | None = read(self, name, **more)
+        return found
+
+    second.lay(event("notice", t=second.sky.now, id="x"))
+    monkeypatch.setattr(box, "read", keyed)
+    second.take_over()
+    second.turns(3)
+    verbs_of(second).stop(folder_of(second), keep=True)
+    second.start()
+    begun = second.sky.now
+    while second.sky.nodes and second.sky.now < begun + 1500.0:
+        second.turns(1)
+    assert not second.sky.nodes
+
+
+def test_a_run_that_is_over_brings_its_model_its_curve_and_its_receipt(desk: CloudDesk, tmp_path: Path) -> None:
+    """It was “done” after no step, without a cost, and its model stayed in the bucket until that forgot it."""
+    desk.until()
+    second = Second(tmp_path / "two", desk)
+    second.take_over()
+    folder = folder_of(second)
+    assert sorted(path.name for path in (folder / "result").iterdir()) == sorted(
+        path.name for path in (desk.folder / "result").iterdir()
+    )
+    assert (folder / "events" / "a0001-w000.jsonl").read_bytes() == (
+        desk.folder / "events" / "a0001-w000.jsonl"
+    ).read_bytes()
+    state = second.driver.state(RUN)
+    assert state.settled and state.end is not None and state.end.get("reason") == "completed"
+    second.journal.disconnect()
+
+
+def test_a_machine_of_a_later_attempt_that_google_alone_tells_of_is_the_one_of_now(second: Second) -> None:
+    second.take_over()
+    second.turns(2)
+    assert second.sky.preempt()
+    second.turns(40)
+    (name,) = second.sky.nodes
+    own = next((folder_of(second) / "events").glob(f"desk-{second.driver._records.install}.jsonl"))
+    lines = own.read_bytes().splitlines(True)
+    own.write_bytes(b"".join(lines[: 1 + max(n for n, line in enumerate(lines) if b'"taken-in"' in line)]))
+    for stored in [one for one in second.sky.objects if f"desk-{second.driver._records.install}/" in one]:
+        del second.sky.objects[stored]
+    second.start()
+    second.turns(20)
+    assert list(second.sky.nodes) == [name] and second.sky.most_at_once == 1
+    assert second.driver.state(RUN).attempt == 2
+
+
+def test_nothing_is_earlier_than_the_plan() -> None:
+    told = [Event(t, "attempt-over", {"attempt": 1}) for t in (0.0, NOW - 5.0)]
+    assert [one.t for one in taken_from(told, (), RUN, PLACE, {}, NOW, since=NOW - 100.0)] == [NOW - 100.0]
 
 
 def test_a_take_over_by_an_earlier_version_is_taken_in_at_the_next_turn(second: Second) -> None:
