@@ -31,6 +31,8 @@ class Linkless(saving_lib.H5IOStore):  # type: ignore[misc]  # Keras is not type
             raise ValueError(f"{table.name} has {count:,} numbers, of which at most {self.most:,} belong there")
         if kind.kind not in "fViub" or kind.hasobject or kind.itemsize > 8:
             raise ValueError(f"{table.name} holds {kind}")
+        if "dtype" in table.attrs and table.attrs.get_id("dtype").shape != ():  # Keras reads it, whatever it takes
+            raise ValueError(f"{table.name} has a list where a word belongs")
         if table.chunks is not None or table.id.get_storage_size() < count * kind.itemsize:
             raise ValueError(f"{table.name} is packed, or not there as a whole")
         return super().__getitem__(key)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import h5py
 import keras
+import numpy as np
 from keras import layers, ops
 
+from tpu_studio.trainer.linkless import Linkless
 from tpu_studio.trainer.models.bounded import Budget, within
 
 
@@ -52,4 +57,42 @@ def built(make: Callable[[Any], Any]) -> str:
     return ""
 
 
-print(json.dumps({make.__name__: built(make) for make in (outer, many, products, kernels, pools, usual)}))
+def table(path: Path, change: Callable[[Any], None]) -> str:
+    """Why a table of weights is not read; "" where it is."""
+    with h5py.File(path, "w") as file:
+        group = file.create_group("layers/dense/vars")
+        group.create_dataset("0", data=np.zeros((4, 4), np.float32))
+        change(group)
+    store = type("Bounded", (Linkless,), {"most": 100})(path, mode="r")
+    try:
+        store.get("layers/dense")["0"]
+    except ValueError as error:
+        return str(error)
+    finally:
+        store.close()
+    return ""
+
+
+def words(group: Any) -> None:
+    group["0"].attrs.create("dtype", ["x"] * 3000, dtype=h5py.string_dtype())
+
+
+def packed(group: Any) -> None:
+    del group["0"]
+    group.create_dataset("0", shape=(10, 10), dtype="f4", chunks=(5, 5))
+
+
+def large(group: Any) -> None:
+    del group["0"]
+    group.create_dataset("0", data=np.zeros((11, 11), np.float32))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    read = {
+        change.__name__: table(Path(folder) / "w.h5", change) for change in (lambda group: None, words, packed, large)
+    }
+print(
+    json.dumps(
+        {"tables": read} | {make.__name__: built(make) for make in (outer, many, products, kernels, pools, usual)}
+    )
+)

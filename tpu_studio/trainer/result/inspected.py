@@ -15,7 +15,7 @@ from tpu_studio.wire.jsonfile import parse_json
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 _ENTRIES = {CONFIG, WEIGHTS, "metadata.json"}  # Keras unpacks what else there is, onto the disk
-_CONFIG_BYTES, _SMALL_BYTES = 32_000_000, 64_000_000
+_CONFIG_BYTES, _SMALL_BYTES = 8_000_000, 64_000_000
 RATIO_AT_MOST = 4  # weights barely get smaller
 _SIZES = ("units", "filters", "input_dim", "output_dim", "key_dim", "num_heads", "depth_multiplier")
 

@@ -9,6 +9,7 @@ built by its own file instead. Standard library only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 MADE_OF: Mapping[str | None, frozenset[str]] = {
@@ -47,6 +48,7 @@ _WORDS = {"padding": {"valid", "same"}, "data_format": {"channels_last", "channe
 _NEVER = ("_regularizer", "_constraint", "quantization_config")
 _LAYERS = 8_000  # and operations: GPT of 96 blocks has some three thousand
 _LATE = 64  # that take what a later one gives: two tables of places, asked in turn
+_GIVEN = 100  # arguments of a call
 _AGAIN = 16  # calls of layers that were called before
 _PADDED, _PIECES = 1_000, 64  # places around a picture, and pieces that something is cut into
 
@@ -59,6 +61,8 @@ def check(tree: Mapping[str, Any]) -> None:
     """
     if tree.get("class_name") != "Functional":
         raise ValueError("it is no model of layers that are known here")
+    if tree.get("compile_config"):
+        raise ValueError("it is to be compiled")
     left, shared = _LAYERS, dict[object, object]()
     for part in _objects({name: tree.get(name) for name in ("module", "class_name", "registered_name", "config")}):
         if "class_name" in part:
@@ -99,7 +103,9 @@ def _check_called(part: Mapping[str, Any]) -> None:
         raise ValueError("a model in it is called twice")
     for node in nodes:
         given = node if isinstance(node, dict) else {}
-        leaves, more = list(_arguments(given.get("args"))), list(_arguments(given.get("kwargs")))
+        leaves, more = (list(islice(_arguments(given.get(name)), _GIVEN + 1)) for name in ("args", "kwargs"))
+        if len(leaves) + len(more) > _GIVEN:
+            raise ValueError("a layer of it is called with more than any of a model's")
         tensors = [one for one in leaves if isinstance(one, dict) and one["class_name"] == "__keras_tensor__"]
         if not tensors or (not whole and len(tensors) != len(leaves)):
             raise ValueError("a layer of it is called with something else than what another one gives")
