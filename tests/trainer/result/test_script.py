@@ -243,7 +243,12 @@ def test_pictures_with_a_table_of_labels_are_refused_by_name(tmp_path: Path) -> 
     run = put(tmp_path / "run", planned({"name": "mosaics", "model": {"name": "small-cnn"}, "data": data}, epochs=1))
     (run / "result").mkdir()
     (run / "result" / "model.keras").write_bytes(b"not opened")
-    card = {"format": 1, "task": "multi-label", "data": {"kind": "images"}, "input": {"shape": [None, 16, 16, 1], "dtype": "uint8"}}
+    card = {
+        "format": 1,
+        "task": "multi-label",
+        "data": {"kind": "images"},
+        "input": {"shape": [None, 16, 16, 1], "dtype": "uint8"},
+    }
     (run / "result" / "model.json").write_text(json.dumps(card))
     with pytest.raises(RunError) as refused:
         formats.write(engine_python(), run, FORM, tmp_path / "labels.py")

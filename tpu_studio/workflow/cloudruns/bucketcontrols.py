@@ -18,7 +18,7 @@ from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import create_inside, open_below, write_inside
 from tpu_studio.wire.runfolder import control_file, create_once, is_number
-from tpu_studio.workflow.cloudruns.ports import Mailbox
+from tpu_studio.workflow.cloudruns.ports import Mailbox, needs_a_key
 
 AT_MOST = 1_000
 """Numbers of one run's controls that come down; a person asks for some dozens, and each is two calls."""
@@ -135,7 +135,7 @@ class BucketControls:
         try:
             data = (self._box.read(self._name(number)) or b"") if stored.size <= BYTES else None
         except CloudRefused as error:
-            if error.id != "bad-request":  # it is there, and Google gives it to nobody: see `Mirror`
+            if not needs_a_key(error):
                 raise
             data = None
         if data is None or len(data) > BYTES:

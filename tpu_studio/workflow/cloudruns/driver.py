@@ -40,7 +40,7 @@ from tpu_studio.workflow.cloudruns.recording import (
     whose,
 )
 from tpu_studio.workflow.cloudruns.rules import Rules
-from tpu_studio.workflow.cloudruns.state import State, with_guard
+from tpu_studio.workflow.cloudruns.state import State, fold, with_guard
 from tpu_studio.workflow.cloudruns.stopped import delete_stopped, read_stop, still_there
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
 from tpu_studio.workflow.consent import is_foreign
@@ -178,12 +178,17 @@ class Driver:
         if not self.is_to_be_taken_in(run):
             return
         known = self._take_up(self.home / "runs" / run)
+        self._bring_what_is_left(known)
         self._acts.find(known)
-        if known.state.settled:  # no turn comes for it any more
-            for attempt in attempts(known.state.attempt):
-                known.mirror.pull(attempt, asking.workers_of(known.plan), catch_up=True)
-                known.mirror.records(attempt)
-            known.mirror.result()
+
+    def _bring_what_is_left(self, run: Watched) -> None:
+        """Of a run that others say is done: once that is taken in, no turn comes for it any more."""
+        said = fold(desk_events(run.folder))
+        if said.settled:
+            for attempt in attempts(said.attempt):
+                run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
+                run.mirror.records(attempt)
+            run.mirror.result()
 
     def own(self, folder: Path) -> State:
         """What this computer's own records alone say of the run."""
@@ -313,7 +318,11 @@ class Driver:
         if not run.caught_up or not run.state.opened:
             try:
                 self._catch_up(run)
+            except CloudUnclear:
+                self._carry_out_stop(run)
+                raise
             except CloudRefused as error:
+                self._carry_out_stop(run)
                 if run.foreign or (run.state.opened and error.id not in ("not-found", "project-deleted")):
                     last = run.state.machine
                     over = run.state.end is not None or (last is not None and last.gone is not None)
@@ -363,6 +372,12 @@ class Driver:
                 return pause
         return 0.5
 
+    def _carry_out_stop(self, run: Watched) -> None:
+        """By own records, also where the bucket says nothing: a program that was only just started has no other way."""
+        if run.state.opened and not run.foreign:
+            limits = believed.limits(run.folder, run.plan)
+            delete_stopped(run, self._records.install, self._acts, self._rules(run, limits), limits)
+
     def _catch_up(self, run: Watched) -> None:
         """What this disk has lost of our own records, then what the guardians and other desktops said."""
         if not run.foreign:
@@ -374,6 +389,7 @@ class Driver:
         if run.foreign or run.state.opened or self._records.is_to_be_taken_in(run):
             run.mirror.controls.push()  # asked for here; a machine hears a stop also where Google cannot be asked
         if self._records.is_to_be_taken_in(run):
+            self._bring_what_is_left(run)
             self._acts.find(run)
         if not run.state.opened:
             return

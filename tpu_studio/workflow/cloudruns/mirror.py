@@ -46,7 +46,7 @@ from tpu_studio.wire.sizes import TooLarge, read_at_most
 from tpu_studio.workflow import desk, seals
 from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST, BucketControls
 from tpu_studio.workflow.cloudruns.machine import Guard
-from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
+from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox, needs_a_key
 from tpu_studio.workflow.cloudruns.state import AHEAD_S
 from tpu_studio.workflow.desk import append_whole
 
@@ -224,7 +224,7 @@ class Mirror:
         try:
             return self._box.read(name, start=start)
         except CloudRefused as error:
-            if error.id != "bad-request":
+            if not needs_a_key(error):
                 raise
             self._leave_out(name.removeprefix(self.prefix))
             return None

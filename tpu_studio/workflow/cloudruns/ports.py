@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.cloudruns.gate import Evidence
 
@@ -343,3 +344,9 @@ class CloudPlace:
     connect: Connect
     preparing: Preparing
     at: Callable[[Plan, str, str], CloudSide] | None = None
+
+
+def needs_a_key(error: CloudRefused) -> bool:
+    """Whether an object is there that Google gives to nobody without a key of whoever laid it there: one that comes
+    with each call (400), or of Cloud KMS in another project (403)."""
+    return error.id == "bad-request" or "kms" in f"{error.facts.get('raw')} {error.facts.get('permission')}".lower()

@@ -23,12 +23,13 @@ from tpu_studio.workflow import desk, trash
 from tpu_studio.workflow.cloudruns import asking, believed, stops
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.machine import Machine
-from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
+from tpu_studio.workflow.cloudruns.mirror import Mirror, desk_events, prefix_of
 from tpu_studio.workflow.cloudruns.offer import Offer
+from tpu_studio.workflow.cloudruns.others import ATTEMPTS_OF_OTHERS
 from tpu_studio.workflow.cloudruns.plans import put
 from tpu_studio.workflow.cloudruns.ports import CloudSide
 from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S
-from tpu_studio.workflow.cloudruns.state import TAKEN_OVER, State
+from tpu_studio.workflow.cloudruns.state import TAKEN_OVER, State, fold
 from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Journal
@@ -66,11 +67,12 @@ class CloudVerbs:
         if self._is_others(owner):
             owner = self._owner_now(folder)
         known = self._is_others(owner) or self._take_in(folder.name)
+        said = 0 if known else min(ATTEMPTS_OF_OTHERS, fold(desk_events(folder)).attempt)  # nobody can be asked now
         state = self.driver.state(folder.name) if owner else self.driver.own(folder)
         if state.end is not None and (state.settled or not (state.there or self.driver.own(folder).there)):
             raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
         self._refuse_taken_over(folder, owner)
-        record = {"verb": "stop", "keep": keep, **({"attempt": state.attempt} if known else {})}  # else of whichever
+        record = {"verb": "stop", "keep": keep, "attempt": max(state.attempt, said)}
         try:
             believed.ask(folder, record)
         except OSError as error:  # no disk keeps a machine from being stopped

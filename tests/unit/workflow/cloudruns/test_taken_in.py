@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -242,9 +243,10 @@ def test_limits_that_were_agreed_to_count_from_the_first_moment_on(
     assert (found.hours, found.money_usd) == (9.0, 5.0)
 
 
+@pytest.mark.parametrize("id", ["bad-request", "permission-missing"], ids=["given with each call", "in Cloud KMS"])
 @pytest.mark.parametrize("what", ["events/a0001-w000/", "claims/a0001", "events/desk-zzzzzzzz/"])
 def test_an_object_that_google_gives_nobody_holds_up_no_stop(
-    second: Second, monkeypatch: pytest.MonkeyPatch, what: str
+    second: Second, monkeypatch: pytest.MonkeyPatch, what: str, id: str
 ) -> None:
     """Somebody laid it there under a key of his own: each turn ended with it, and the machine went on to its stops."""
     box = second.sky.side().mailbox.__class__
@@ -252,7 +254,7 @@ def test_an_object_that_google_gives_nobody_holds_up_no_stop(
 
     def keyed(self: Any, name: str, **more: Any) -> bytes | None:
         if what in name:
-            raise CloudRefused("bad-request", raw="the object is encrypted by a customer-supplied key")
+            raise CloudRefused(id, raw="Permission denied on Cloud KMS key, or the key of a customer")
         found: bytes | None = read(self, name, **more)
         return found
 
@@ -305,6 +307,53 @@ def test_a_machine_of_a_later_attempt_that_google_alone_tells_of_is_the_one_of_n
 def test_nothing_is_earlier_than_the_plan() -> None:
     told = [Event(t, "attempt-over", {"attempt": 1}) for t in (0.0, NOW - 5.0)]
     assert [one.t for one in taken_from(told, (), RUN, PLACE, {}, NOW, since=NOW - 100.0)] == [NOW - 100.0]
+
+
+@pytest.mark.parametrize("error", [CloudUnclear("timeout", raw=""), CloudRefused("permission-missing", raw="storage")])
+def test_a_stop_is_carried_out_where_the_program_was_only_just_started_and_the_bucket_says_nothing(
+    desk: CloudDesk, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Each turn ended before anything was decided, and a machine that hung went on to its stops from outside."""
+    desk.sky.steps = 10**6
+    trains(desk)
+    desk.turn()
+    desk.sky.hang()
+    desk.die()
+    desk.start()
+
+    def says_nothing(*given: object, **more: object) -> None:
+        raise error
+
+    box = desk.sky.side().mailbox.__class__
+    for call in ("read", "list", "stat", "write", "create"):
+        monkeypatch.setattr(box, call, says_nothing)
+    verbs = CloudVerbs(desk.home, desk.driver, desk.journal)
+    verbs.stop(desk.folder, keep=True)
+    begun = desk.sky.now
+    while desk.sky.nodes and desk.sky.now < begun + 3000.0:
+        with suppress(CloudUnclear, CloudRefused):
+            desk.driver._turn(desk.driver._take_up(desk.folder))
+        desk.sky.pass_time(20.0)
+    assert not desk.sky.nodes
+
+
+def test_a_finished_run_is_taken_in_once_its_model_came(
+    desk: CloudDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call that failed left it “completed”, without a model, for good."""
+    desk.until()
+    second = Second(tmp_path / "two", desk)
+
+    def unclear(*given: object, **more: object) -> None:
+        raise CloudUnclear("timeout", raw="")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tpu_studio.workflow.cloudruns.mirror.Mirror.result", unclear)
+        second.take_over()
+    assert second.driver.is_to_be_taken_in(RUN) and second.driver.unsettled() == [RUN]
+    second.turns(3)
+    assert list((folder_of(second) / "result").iterdir()) and second.driver.state(RUN).settled
+    second.journal.disconnect()
 
 
 def test_a_take_over_by_an_earlier_version_is_taken_in_at_the_next_turn(second: Second) -> None:
