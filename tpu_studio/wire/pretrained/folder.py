@@ -46,6 +46,9 @@ class Folder:
     def refuse(self, id: str, file: str, why: str) -> NoReturn:
         raise ModelError(id, path=str(self.given), file=file, why=why)
 
+    def refuse_network(self, file: str, kind: str) -> NoReturn:
+        raise ModelError("preset-other-network", path=str(self.given), file=file, network=kind[:60])
+
     def signature(self) -> Signature:
         """Another one when a file was changed. No link is followed: what one leads to in the folder is here, too."""
         with os.scandir(self.whole) as entries:

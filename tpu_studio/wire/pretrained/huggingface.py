@@ -1,0 +1,74 @@
+"""A folder of Hugging Face Transformers as a `Preset`: a causal language model, its weights and its tokenizer.
+
+The window reads of it the descriptions, and where each tensor lies; that all are there in the shapes that the network
+has, so that nothing larger is made of it than its files hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
+from tpu_studio.wire.pretrained import decoder, tensors
+from tpu_studio.wire.pretrained.folder import CONFIG, MOST_READ, Folder, check_sums, sha256_of
+from tpu_studio.wire.starters import TOKENIZER
+
+_TOKENIZER_BYTES = 64_000_000  # Gemma 3's has 33 million
+
+
+def is_one(folder: Folder, config: Mapping[str, Any]) -> bool:
+    """Whether it is such a folder; else what KerasHub writes, or neither."""
+    return "model_type" in config and any(map(folder.has, (SAFETENSORS, SAFETENSORS_INDEX)))
+
+
+def read(folder: Folder, config: Mapping[str, Any]) -> Preset:
+    """Raises ModelError: as `reading.read`."""
+    kind = str(config.get("model_type"))
+    if kind not in NETWORKS or NETWORKS[kind].reads != "text":
+        folder.refuse_network(CONFIG, kind)
+    if config.get("quantization_config"):
+        folder.refuse("preset-other-format", CONFIG, "quantised weights")
+    if config.get("auto_map"):
+        folder.refuse("preset-foreign", CONFIG, "It names code of its own (“auto_map”).")
+    try:
+        network = decoder.describe(config)
+    except decoder.Unknown as error:
+        folder.refuse("preset-unreadable", CONFIG, str(error))
+    if not folder.has(TOKENIZER):
+        folder.refuse("preset-in-part", TOKENIZER, f"There is no {TOKENIZER}.")
+    folder.check_inside(TOKENIZER)
+    if (folder.whole / TOKENIZER).stat().st_size > _TOKENIZER_BYTES:
+        folder.refuse("preset-unreadable", TOKENIZER, "It is larger than any tokenizer.")
+    files = tensors.files_of(folder)
+    placed = tensors.places_of(folder, files)
+    size = sum(place.size for place in placed.values())
+    if size > MOST_READ:
+        why = f"Its weights have {size:,} bytes; {MOST_READ:,} are read at most."
+        folder.refuse("preset-unreadable", files[-1], why)
+    check_whole(folder, network, placed)
+    sums = {name: sha256_of(folder, name) for name in (CONFIG, TOKENIZER, *files)}
+    check_sums(folder, sums)
+    counts = "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
+    base = hashlib.sha256(counts.encode()).hexdigest()
+    return Preset(
+        folder.given, kind, config, sums, size, base, vocabulary=network.vocabulary, longest=network.longest
+    )
+
+
+def check_whole(folder: Folder, network: decoder.Decoder, placed: Mapping[str, tensors.Place]) -> None:
+    """Each tensor of *network* is there, in its shape."""
+    for wanted in network.tensors():
+        place = located(placed, wanted.name)
+        if place is None:
+            folder.refuse("preset-in-part", CONFIG, f"Its files have no “{wanted.name}”.")
+        if place.shape != wanted.shape:
+            why = f"“{wanted.name}” has the shape {place.shape}, and {wanted.shape} by its description."
+            folder.refuse("preset-unfit", place.file, why)
+
+
+def located(placed: Mapping[str, tensors.Place], name: str) -> tensors.Place | None:
+    """By its name, as the network alone saves it and as one with its answers does."""
+    short = name.removeprefix("model.")
+    return next((placed[one] for one in (name, short, f"transformer.{name}") if one in placed), None)
