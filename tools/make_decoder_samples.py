@@ -54,6 +54,8 @@ def tokenizer(name: str) -> Any:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
+    if name == "gemma3":
+        return of_words()
     cut = Tokenizer(models.BPE())
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=name in ("gpt2", "smollm"))
     if name in ("qwen2", "qwen3"):
@@ -74,6 +76,24 @@ def tokenizer(name: str) -> Any:
     )
     cut.train_from_iterator([TEXT * 5], trainer)
     return cut
+
+
+def of_words() -> Any:
+    """As Gemma's: a blank is "▁", and what has no piece is its bytes."""
+    import json
+
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    cut = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    cut.normalizer = normalizers.Replace(" ", "▁")
+    cut.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous", False)
+    special = ["<pad>", "<eos>", "<bos>", "<unk>"]
+    trainer = trainers.BpeTrainer(vocab_size=60, special_tokens=special, show_progress=False)
+    cut.train_from_iterator([TEXT[:60] * 5], trainer)
+    tree = json.loads(cut.to_str())
+    vocabulary = tree["model"]["vocab"]
+    vocabulary |= {f"<0x{byte:02X}>": len(vocabulary) + byte for byte in range(256)}
+    return Tokenizer.from_str(json.dumps(tree))
 
 
 def write(folder: Path, name: str, config: Any) -> None:

@@ -36,7 +36,7 @@ def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> 
     network = describe(preset.config)
     with initial.to_fill(), weights_at_most(preset.size_bytes // pretrained.SMALLEST + pretrained.SPARE):
         model = decoder(network, tokens, rematerialize=plan.job.training.rematerialize is True)
-        if rank := plan.job.model.lora_rank:
+        if rank := plan.job.model.rank:
             _add_lora(model, rank)
     if initial.draws():
         for weight in model.trainable_weights:
@@ -64,10 +64,12 @@ def fill(model: keras.Model, preset: Preset) -> None:
 
 
 def merged(model: keras.Model, plan: Plan, shapes: Shapes) -> keras.Model:
-    """A model without small matrices that answers the same; *model* itself where it has none."""
+    """A model without small matrices that answers as *model* does, of which no other weight needs its value.
+
+    Raises:
+        ModelError: as `fill`.
+    """
     added = {layer.path: layer for layer in model._flatten_layers() if getattr(layer, "lora_enabled", False)}
-    if not added:
-        return model
     preset = pretrained.preset_of(plan)
     with initial.to_fill():
         found = decoder(describe(preset.config), *shapes.input, rematerialize=False)
@@ -83,9 +85,11 @@ def decoder(network: Decoder, tokens: int, *, rematerialize: bool) -> keras.Mode
     d, compute = network, keras.config.dtype_policy().compute_dtype
     ids_BxT = keras.Input((tokens,), dtype="int32", name="input")
     place_T = ops.cumsum(ops.ones_like(ids_BxT[0]), axis=0) - 1
-    back_1xTxT = ops.expand_dims(ops.expand_dims(place_T, 1) - ops.expand_dims(place_T, 0), 0)  # how far a token lies back
-    all_bias = _bias(0 > back_1xTxT)
-    near_bias = _bias((0 > back_1xTxT) | (back_1xTxT > network.window - 1)) if network.window else all_bias
+    back_1xTxT = ops.expand_dims(
+        ops.expand_dims(place_T, 1) - ops.expand_dims(place_T, 0), 0
+    )  # how far a token lies back
+    all_bias = _bias(back_1xTxT < 0)
+    near_bias = _bias((back_1xTxT < 0) | (back_1xTxT > network.window - 1)) if network.window else all_bias
     table = layers.ReversibleEmbedding(d.vocabulary, d.width, tie_weights=True, reverse_dtype="float32", name="tokens")
     x_BxTxW = table(ids_BxT)
     if d.embedding_scale != 1.0:
@@ -147,7 +151,9 @@ def _block(d: Decoder, name: str, tokens: int, compute: str, turned: int) -> ker
 
     x_BxTxW = keras.Input((tokens, d.width), name=f"{name}_input")
     bias = keras.Input((1, tokens, tokens), name=f"{name}_bias")
-    turn = [keras.Input((tokens, d.head_size // 2), dtype=compute, name=f"{name}_{one}") for one in ("cos", "sin")][:turned]
+    turn = [keras.Input((tokens, d.head_size // 2), dtype=compute, name=f"{name}_{one}") for one in ("cos", "sin")][
+        :turned
+    ]
     start_NxW = ops.reshape(ops.cast(x_BxTxW, compute), (-1, d.width))
     h = _norm(d, f"{name}_attention_norm")(start_NxW)
     q = ops.reshape(heads(h, "query", d.heads), (-1, d.kv_heads, group, tokens, d.head_size)) * d.scale
@@ -173,7 +179,7 @@ def _block(d: Decoder, name: str, tokens: int, compute: str, turned: int) -> ker
 def _turned(x_BxHxTxD: Tensor, turn: list[Tensor], half: int) -> Tensor:
     """Numbers of the first half and of the second turned together, as Transformers lays them."""
     cos, sin = (ops.expand_dims(one, 1) for one in turn)
-    first, second = x_BxHxTxD[..., :half], x_BxHxTxD[..., half:]
+    first, second = x_BxHxTxD[:, :, :, :half], x_BxHxTxD[:, :, :, half:]
     return ops.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
 
 

@@ -200,7 +200,7 @@ def _llama(kind: str, config: Mapping[str, Any]) -> Decoder:
 def _windows(kind: str, config: Mapping[str, Any], layers: int) -> tuple[int, tuple[bool, ...]]:
     """How far back blocks look, 0: to the begin, and which of them do not."""
     window = config.get("sliding_window")
-    if window is None or (kind == "qwen2" or kind == "qwen3") and not config.get("use_sliding_window"):
+    if window is None or ((kind == "qwen2" or kind == "qwen3") and not config.get("use_sliding_window")):
         return 0, ()
     types = config.get("layer_types")
     if isinstance(types, list):

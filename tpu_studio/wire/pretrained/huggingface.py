@@ -52,9 +52,7 @@ def read(folder: Folder, config: Mapping[str, Any]) -> Preset:
     check_sums(folder, sums)
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
     base = hashlib.sha256(counts.encode()).hexdigest()
-    return Preset(
-        folder.given, kind, config, sums, size, base, vocabulary=network.vocabulary, longest=network.longest
-    )
+    return Preset(folder.given, kind, config, sums, size, base, vocabulary=network.vocabulary, longest=network.longest)
 
 
 def check_whole(folder: Folder, network: decoder.Decoder, placed: Mapping[str, tensors.Place]) -> None:
