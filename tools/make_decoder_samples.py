@@ -11,6 +11,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +53,15 @@ def configs(transformers: Any) -> Iterator[tuple[str, Any]]:
 def tokenizer(name: str) -> Any:
     """Byte-level BPE, cut as that model's own is."""
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-    from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
+    qwen2: Any = import_module("transformers.models.qwen2.tokenization_qwen2")
     if name == "gemma3":
         return of_words()
     cut = Tokenizer(models.BPE())
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=name in ("gpt2", "smollm"))
     if name in ("qwen2", "qwen3"):
         cut.normalizer = normalizers.NFC()
-        split = pre_tokenizers.Split(Regex(PRETOKENIZE_REGEX), behavior="isolated")
+        split = pre_tokenizers.Split(Regex(qwen2.PRETOKENIZE_REGEX), behavior="isolated")
         cut.pre_tokenizer = pre_tokenizers.Sequence([split, level])
     elif name == "smollm":
         cut.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), level])
@@ -97,9 +98,8 @@ def of_words() -> Any:
 
 
 def write(folder: Path, name: str, config: Any) -> None:
-    import torch
-    import transformers
-
+    torch: Any = import_module("torch")
+    transformers: Any = import_module("transformers")
     torch.manual_seed(7)
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
     with torch.no_grad():
@@ -123,8 +123,7 @@ def write(folder: Path, name: str, config: Any) -> None:
 
 
 def main() -> int:
-    import transformers
-
+    transformers: Any = import_module("transformers")
     with tempfile.TemporaryDirectory() as scratch:
         for name, config in configs(transformers):
             write(Path(scratch) / name, name, config)

@@ -1,4 +1,4 @@
-"""Causal language models that somebody has trained before: a Hugging Face folder on the person's disk, built in plain Keras.
+"""Causal language models that somebody has trained before: a Hugging Face folder of the person's, in plain Keras.
 
 Pre-norm blocks with grouped queries (Ainslie et al. 2023), rotary or learned places, and a layer between that is gated
 or not, by the traits of `wire.pretrained.decoder`. Only Keras's layers and operations, so the saved file needs no code

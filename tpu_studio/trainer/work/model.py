@@ -25,8 +25,8 @@ def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: i
     """Of one example, of text one sequence.
 
     Returns:
-        ``params`` that learn, ``frozen`` ones beside which they do; ``flops`` of training, forward and backward; ``model_flops``, the same without what is worked out
-        again to save memory; ``forward_flops`` of evaluation; ``convolutions``: whether these are most of it;
+        ``params`` that learn, ``frozen`` ones beside which they do; ``flops`` of training, forward and backward;
+        ``model_flops``, the same without what is worked out again to save memory; ``forward_flops`` of evaluation; ``convolutions``: whether these are most of it;
         ``activation_bytes`` and ``evaluation_bytes``, held at a time (`live`); ``widest`` (`models.widest`);
         ``unclear``: what was not counted.
     """
