@@ -2,8 +2,8 @@ r"""The `tokenizer.json` of a language model that somebody published: cut up by 
 
 Two kinds are known: byte-level BPE (GPT-2, Llama 3, SmolLM, Qwen) and BPE over words with "▁" for a blank, which falls
 back to bytes (Gemma). A file may be a stranger's, and the library's parts can search by patterns without end, grow a
-text or end the process: what is read of it is its pieces and merges, and which of the known ways of cutting it names. It
-is written anew from these. Tokens that stand for no text ("<|endoftext|>") are never made of one.
+text or end the process: what is read of it is its pieces and merges, and which of the known ways of cutting it names.
+It is written anew from these. Tokens that stand for no text ("<|endoftext|>") are never made of one.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: i
 
     Returns:
         ``params`` that learn, ``frozen`` ones beside which they do; ``flops`` of training, forward and backward;
-        ``model_flops``, the same without what is worked out again to save memory; ``forward_flops`` of evaluation; ``convolutions``: whether these are most of it;
-        ``activation_bytes`` and ``evaluation_bytes``, held at a time (`live`); ``widest`` (`models.widest`);
-        ``unclear``: what was not counted.
+        ``model_flops``, the same without what is worked out again to save memory; ``forward_flops`` of evaluation;
+        ``convolutions``: whether these are most of it; ``activation_bytes`` and ``evaluation_bytes``, held at a time
+        (`live`); ``widest`` (`models.widest`); ``unclear``: what was not counted.
     """
     shape = state.layout(model, constants)
     formulas = JaxFormulas(model, replace(constants, accumulate=1), shape)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
 from tpu_studio.wire.pretrained import decoder, tensors
-from tpu_studio.wire.pretrained.folder import CONFIG, MOST_READ, Folder, check_sums, sha256_of
+from tpu_studio.wire.pretrained.folder import CONFIG, Folder, check_sums, sha256_of
 from tpu_studio.wire.starters import TOKENIZER
 
 _TOKENIZER_BYTES = 64_000_000  # Gemma 3's has 33 million
@@ -43,11 +43,8 @@ def read(folder: Folder, config: Mapping[str, Any]) -> Preset:
         folder.refuse("preset-unreadable", TOKENIZER, "It is larger than any tokenizer.")
     files = tensors.files_of(folder)
     placed = tensors.places_of(folder, files)
-    size = sum(place.size for place in placed.values())
-    if size > MOST_READ:
-        why = f"Its weights have {size:,} bytes; {MOST_READ:,} are read at most."
-        folder.refuse("preset-unreadable", files[-1], why)
     check_whole(folder, network, placed)
+    size = sum(place.size for place in placed.values() if place.is_of_weights)
     sums = {name: sha256_of(folder, name) for name in (CONFIG, TOKENIZER, *files)}
     check_sums(folder, sums)
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
@@ -56,11 +53,13 @@ def read(folder: Folder, config: Mapping[str, Any]) -> Preset:
 
 
 def check_whole(folder: Folder, network: decoder.Decoder, placed: Mapping[str, tensors.Place]) -> None:
-    """Each tensor of *network* is there, in its shape."""
+    """Each tensor of *network* is there, in its shape and in floats."""
     for wanted in network.tensors():
         place = located(placed, wanted.name)
         if place is None:
             folder.refuse("preset-in-part", CONFIG, f"Its files have no “{wanted.name}”.")
+        if not place.is_of_weights:
+            folder.refuse("preset-other-format", place.file, f"weights in {place.kind[:20]}")
         if place.shape != wanted.shape:
             why = f"“{wanted.name}” has the shape {place.shape}, and {wanted.shape} by its description."
             folder.refuse("preset-unfit", place.file, why)
