@@ -9,7 +9,8 @@ It is written anew from these. Tokens that stand for no text ("<|endoftext|>") a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +18,12 @@ import numpy as np
 
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.tokens import BYTE_OF_LETTER, each_once
+from tpu_studio.wire.jsonfile import BRACKETS
 
 _MOST = 1_000_000  # number of a token
+_LONGEST = 1000  # letters of a token; of those that are known the longest has 256
+_ADDED = 20_000  # tokens beside the model's; Gemma 3 has 6,415
+_STEPS = 3  # of cutting
 _BEGIN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
 _END = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 PATTERNS = (
@@ -26,6 +31,7 @@ PATTERNS = (
     _BEGIN + r"\p{N}{1,3}" + _END,  # Llama 3
 )
 _BLANK = "▁"
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
 _DIGITS = {"type": "Digits"}
 
 
@@ -50,6 +56,8 @@ class Published:
             self._tokenizer = Tokenizer.from_buffer(self.file)
         except Exception as error:  # the library raises its base class alone
             raise ValueError(f"no tokenizer: {error}") from error
+        if any(self._tokenizer.token_to_id(one["content"]) != one["id"] for one in tree["added_tokens"]):
+            raise ValueError("one of its added tokens has a number that does not follow those before")  # the library's
         self._tokenizer.encode_special_tokens = True
         self._special = {int(one["id"]) for one in tree["added_tokens"] if one["special"]}
         numbers = [*tree["model"]["vocab"].values(), *(int(one["id"]) for one in tree["added_tokens"])]
@@ -71,8 +79,9 @@ class Published:
     def _pieces(self) -> dict[int, bytes]:
         vocabulary = self._tokenizer.get_vocab(with_added_tokens=False)
         added = {token.content: number for number, token in self._tokenizer.get_added_tokens_decoder().items()}
-        bytes_of = _bytes_of_word if self._words else _bytes_of
-        found = {number: bytes_of(piece) for piece, number in vocabulary.items()}
+        if self._words:  # there the one "▁▁" is two blanks and an added token
+            return {number: _bytes_of_word(piece) for piece, number in (vocabulary | added).items()}
+        found = {number: _bytes_of(piece) for piece, number in vocabulary.items()}
         return found | {number: text.encode() for text, number in added.items()}
 
 
@@ -81,48 +90,64 @@ def _bytes_of(piece: str) -> bytes:
 
 
 def _bytes_of_word(piece: str) -> bytes:
-    if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
-        try:
-            return bytes([int(piece[3:5], 16)])
-        except ValueError:
-            pass
+    if _BYTE.fullmatch(piece):
+        return bytes([int(piece[3:5], 16)])
     return piece.replace(_BLANK, " ").encode()
 
 
 def _rewritten(file: bytes) -> tuple[bool, dict[str, Any]]:
     """Whether it is of words, and the same made of what is known."""
+    if file.count(b"[") + file.count(b"{") > BRACKETS:
+        raise ValueError("it is larger than any tokenizer")
     try:
         tree = json.loads(file, object_pairs_hook=each_once)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is no tokenizer that is known: {error}") from error
+    try:
         model = tree["model"]
         if model.get("type", "BPE") != "BPE":
             raise ValueError("its model is no BPE")
-        words = bool(model.get("byte_fallback"))
+        words = model.get("byte_fallback") is True
         cut = _words(tree) if words else _bytes(tree)
-        vocabulary = {str(piece): _number(number) for piece, number in model["vocab"].items()}
+        vocabulary = {_piece(piece): _number(number) for piece, number in model["vocab"].items()}
         merges = [_merge(one) for one in model["merges"]]
         added = [_added(one) for one in tree.get("added_tokens") or ()]
         for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
             if model.get(name):
                 raise ValueError(f"it has “{name}”")
         unknown = model.get("unk_token") if words and model.get("unk_token") in vocabulary else None
-    except (RecursionError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"it is no tokenizer that is known: {error}") from error
-    if not vocabulary or len(set(vocabulary.values())) != len(vocabulary):
-        raise ValueError("its tokens are not numbered each by itself")
+    _check_numbers(vocabulary, added)
+    if words and not all(f"<0x{byte:02X}>" in vocabulary for byte in range(256)):
+        raise ValueError("it has no tokens of bytes")
+    whole = model.get("ignore_merges") is True
+    special = {one["content"] for one in added if one["special"]} & vocabulary.keys()
+    if any(len(one) == 1 or (words and _BYTE.fullmatch(one)) for one in special) or (whole and special):
+        raise ValueError("one of its tokens that stand for no text is one of a text")
     bpe = {
         "type": "BPE",
         "dropout": None,
         "unk_token": unknown,
         "continuing_subword_prefix": None,
         "end_of_word_suffix": None,
-        "fuse_unk": bool(words and model.get("fuse_unk")),
+        "fuse_unk": words and model.get("fuse_unk") is True,
         "byte_fallback": words,
-        "ignore_merges": bool(model.get("ignore_merges")),
+        "ignore_merges": whole,
         "vocab": vocabulary,
-        "merges": merges,
+        "merges": [pair for pair in merges if "".join(pair) not in special],
     }
     plain = {"version": "1.0", "truncation": None, "padding": None, "post_processor": None, "decoder": None}
     return words, {**plain, "added_tokens": added, **cut, "model": bpe}
+
+
+def _check_numbers(vocabulary: Mapping[str, int], added: Sequence[Mapping[str, Any]]) -> None:
+    numbers = dict(vocabulary)
+    fits = all(numbers.setdefault(one["content"], one["id"]) == one["id"] for one in added)
+    if not fits or not vocabulary or len(set(numbers.values())) != len(numbers):
+        raise ValueError("its tokens are not numbered each by itself")
+    if len(added) > _ADDED:
+        raise ValueError(f"it has more than {_ADDED:,} added tokens")
 
 
 def _bytes(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,6 +156,8 @@ def _bytes(tree: Mapping[str, Any]) -> dict[str, Any]:
     if normaliser not in (None, "NFC"):
         raise ValueError(f"it changes texts by “{str(normaliser)[:40]}”")
     steps = _steps(tree)
+    if len(steps) > _STEPS:
+        raise ValueError("it cuts texts in a way that is not known")
     found = []
     for step in steps[:-1]:
         if step.get("type") == "Digits":
@@ -170,6 +197,14 @@ def _steps(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return list(cut["pretokenizers"]) if cut.get("type") == "Sequence" else [cut]
 
 
+def _piece(text: str) -> str:
+    if len(text) > _LONGEST:
+        raise ValueError(f"one of its tokens has more than {_LONGEST:,} letters")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("one of its tokens is half a letter")
+    return text
+
+
 def _number(value: object) -> int:
     if type(value) is not int or not 0 <= value < _MOST:
         raise ValueError("one of its tokens has no number")
@@ -177,15 +212,17 @@ def _number(value: object) -> int:
 
 
 def _merge(given: Any) -> list[str]:
-    pair = given.split(" ") if isinstance(given, str) else list(given)
-    if len(pair) != 2 or not all(isinstance(one, str) and one for one in pair):
+    pair = given.split(" ") if isinstance(given, str) else given
+    if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) and one for one in pair):
         raise ValueError("its merges are no pairs")
     return pair
 
 
 def _added(given: Mapping[str, Any]) -> dict[str, Any]:
     content = given["content"]
-    if not isinstance(content, str) or not content or given.get("lstrip") or given.get("rstrip"):
+    if not isinstance(content, str) or not content:
+        raise ValueError("one of its added tokens is no text")
+    if given.get("lstrip") or given.get("rstrip"):
         raise ValueError("one of its added tokens takes what is beside it")
     switches = {name: given.get(name) is True for name in ("single_word", "normalized", "special")}
-    return {"id": _number(given["id"]), "content": content, "lstrip": False, "rstrip": False, **switches}
+    return {"id": _number(given["id"]), "content": _piece(content), "lstrip": False, "rstrip": False, **switches}

@@ -14,6 +14,10 @@ from typing import Any
 
 _MOST = 1_000_000  # of a size: rows of a table of tokens
 _LAYERS = 400
+_LEAST_NUMBER, _MOST_NUMBER = 1e-12, 1e12  # of others: what is worked out of them is finite
+_KINDS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma3_text")
+_HEADS = {"qwen3": 128, "gemma3_text": 256}  # numbers a head, where a description does not say it
+_WINDOW = 4096  # where a description does not say it
 ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 
 
@@ -121,6 +125,8 @@ def describe(config: Mapping[str, Any]) -> Decoder:
         Unknown: It has traits that are not known here, or sizes that no network has.
     """
     kind = str(config.get("model_type"))
+    if kind not in _KINDS:
+        raise Unknown(f"“{kind[:40]}” is not known here.")
     found = _gpt2(config) if kind == "gpt2" else _llama(kind, config)
     if found.heads % found.kv_heads or found.head_size % 2:
         raise Unknown("Its heads do not go together.")
@@ -131,10 +137,8 @@ def describe(config: Mapping[str, Any]) -> Decoder:
 
 def _gpt2(config: Mapping[str, Any]) -> Decoder:
     width, heads = _size(config, "n_embd"), _size(config, "n_head")
-    for name in ("scale_attn_by_inverse_layer_idx", "add_cross_attention"):
-        if config.get(name):
-            raise Unknown(f"“{name}” is not known here.")
-    if config.get("scale_attn_weights") is False:
+    _refuse(config, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
+    if not _flag(config, "scale_attn_weights", True):
         raise Unknown("“scale_attn_weights” is not known here.")
     return Decoder(
         "gpt2",
@@ -143,7 +147,7 @@ def _gpt2(config: Mapping[str, Any]) -> Decoder:
         heads,
         heads,
         max(1, width // heads),
-        _size(config, "n_inner") if config.get("n_inner") else 4 * width,
+        _size(config, "n_inner", 4 * width),
         _size(config, "vocab_size"),
         _size(config, "n_positions"),
         _number(config, "layer_norm_epsilon", 1e-5),
@@ -151,7 +155,7 @@ def _gpt2(config: Mapping[str, Any]) -> Decoder:
         None,
         rms=False,
         gated=False,
-        tied=config.get("tie_word_embeddings", True) is not False,
+        tied=_flag(config, "tie_word_embeddings", True),
         qkv_bias=True,
         out_bias=True,
         inner_bias=True,
@@ -162,11 +166,9 @@ def _gpt2(config: Mapping[str, Any]) -> Decoder:
 def _llama(kind: str, config: Mapping[str, Any]) -> Decoder:
     gemma = kind == "gemma3_text"
     width, heads, layers = _size(config, "hidden_size"), _size(config, "num_attention_heads"), _layers(config)
-    head = _size(config, "head_dim") if config.get("head_dim") else max(1, width // heads)
-    for name in ("attn_logit_softcapping", "final_logit_softcapping", "use_bidirectional_attention"):
-        if config.get(name):
-            raise Unknown(f"“{name}” is not known here.")
-    bias = bool(config.get("attention_bias", False))
+    head = _size(config, "head_dim", _HEADS.get(kind, max(1, width // heads)))
+    _refuse(config, "attn_logit_softcapping", "final_logit_softcapping", "use_bidirectional_attention")
+    bias = kind in ("llama", "qwen3", "gemma3_text") and _flag(config, "attention_bias", False)
     window, local = _windows(kind, config, layers)
     rope, local_rope = _ropes(config, gemma)
     return Decoder(
@@ -174,7 +176,7 @@ def _llama(kind: str, config: Mapping[str, Any]) -> Decoder:
         layers,
         width,
         heads,
-        _size(config, "num_key_value_heads") if config.get("num_key_value_heads") else heads,
+        _size(config, "num_key_value_heads", heads),
         head,
         _size(config, "intermediate_size"),
         _size(config, "vocab_size"),
@@ -185,10 +187,10 @@ def _llama(kind: str, config: Mapping[str, Any]) -> Decoder:
         local_rope,
         window,
         local,
-        tied=config.get("tie_word_embeddings", gemma) is True,
+        tied=_flag(config, "tie_word_embeddings", gemma),
         qkv_bias=bias or kind == "qwen2",
         out_bias=bias,
-        inner_bias=bool(config.get("mlp_bias", False)),
+        inner_bias=kind == "llama" and _flag(config, "mlp_bias", False),
         head_norms=gemma or kind == "qwen3",
         post_norms=gemma,
         scale=1 / math.sqrt(_number(config, "query_pre_attn_scalar", 256) if gemma else head),
@@ -199,60 +201,84 @@ def _llama(kind: str, config: Mapping[str, Any]) -> Decoder:
 
 def _windows(kind: str, config: Mapping[str, Any], layers: int) -> tuple[int, tuple[bool, ...]]:
     """How far back blocks look, 0: to the begin, and which of them do not."""
-    window = config.get("sliding_window")
-    if window is None or ((kind == "qwen2" or kind == "qwen3") and not config.get("use_sliding_window")):
+    if kind == "llama":
+        _refuse(config, "sliding_window")
+    window = None if kind == "llama" else config.get("sliding_window", _WINDOW)
+    if kind in ("qwen2", "qwen3") and not _flag(config, "use_sliding_window", False):
+        window = None
+    if window is None and kind != "gemma3_text":
         return 0, ()
     types = config.get("layer_types")
-    if isinstance(types, list):
-        if len(types) != layers or any(one not in ("sliding_attention", "full_attention") for one in types):
+    if types is not None:
+        known = isinstance(types, list) and len(types) == layers
+        if not known or any(one not in ("sliding_attention", "full_attention") for one in types):
             raise Unknown("Its “layer_types” are not known here.")
         local = tuple(one == "sliding_attention" for one in types)
     elif kind == "gemma3_text":
-        every = int(_number(config, "sliding_window_pattern", 6))
-        local = tuple(bool((number + 1) % max(1, every)) for number in range(layers))
+        every = _size(config, "sliding_window_pattern", 6)
+        local = tuple(bool((number + 1) % every) for number in range(layers))
     elif kind == "mistral":
         local = (True,) * layers
     else:
-        raise Unknown("“sliding_window” is not known here.")
-    return (_size(config, "sliding_window"), local) if any(local) else (0, ())
+        first = _size(config, "max_window_layers", 28)
+        local = tuple(number >= first for number in range(layers))
+    if kind == "mistral" and not all(local):  # Transformers does not look at them there
+        raise Unknown("Its “layer_types” are not known here.")
+    return (_size({"sliding_window": window}, "sliding_window"), local) if any(local) else (0, ())
 
 
 def _ropes(config: Mapping[str, Any], gemma: bool) -> tuple[Rope, Rope | None]:
     """Of the blocks that see all, and of those that do not; as version 5 writes them, and as those before."""
-    new = config.get("rope_parameters")
-    if isinstance(new, dict):
-        if gemma:
-            return _rope(new.get("full_attention"), 1e6), _rope(new.get("sliding_attention"), 1e4)
-        return _rope(new, 1e4), None
-    old = config.get("rope_scaling")
-    kept = dict(old) if isinstance(old, dict) else {}
-    rope = _rope({**kept, "rope_theta": config.get("rope_theta")}, 1e6 if gemma else 1e4)
-    return rope, Rope(_number(config, "rope_local_base_freq", 1e4)) if gemma else None
-
-
-def _rope(given: object, usual: float) -> Rope:
-    if not isinstance(given, dict):
+    new, old = _table(config, "rope_parameters"), _table(config, "rope_scaling")
+    if new and old:
+        raise Unknown("Its rotary positions are described twice.")
+    beside = _given(config, "rope_theta", "partial_rotary_factor")
+    over = _given(config, "original_max_position_embeddings")  # counts before what the table says
+    if not gemma:
+        return _rope({**beside, **(new or old), **over}, 1e4), None
+    wide, near = (_table(new, f"{one}_attention") for one in ("full", "sliding"))
+    if new and not wide:
         raise Unknown("Its rotary positions are not known here.")
+    theta = {"rope_theta": config.get("rope_local_base_freq")}
+    return _rope({**beside, **(wide or old), **over}, 1e6), _rope({**theta, **near}, 1e4)
+
+
+def _given(config: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: config[name] for name in names if config.get(name) is not None}
+
+
+def _table(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Empty where there is none."""
+    value = config.get(name)
+    if not isinstance(value, dict | None):
+        raise Unknown(f"“{name}” is {str(value)[:40]}, which is no table.")
+    return value or {}
+
+
+def _rope(given: Mapping[str, Any], usual: float) -> Rope:
     kind = given.get("rope_type", given.get("type", "default"))
-    theta = _number(given, "rope_theta", usual)
+    if kind not in ("default", "linear", "llama3"):
+        raise Unknown(f"Its rotary positions (“{str(kind)[:40]}”) are not known here.")
+    if any(isinstance(value, (dict, list)) for value in given.values()):
+        raise Unknown("Its rotary positions are not known here.")
     if _number(given, "partial_rotary_factor", 1.0) != 1.0:
         raise Unknown("“partial_rotary_factor” is not known here.")
+    theta = _number(given, "rope_theta", usual)
     if kind == "default":
         return Rope(theta)
     if kind == "linear":
         return Rope(theta, _number(given, "factor", None))
-    if kind == "llama3":
-        names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
-        factor, low, high, before = (_number(given, name, None) for name in names)
-        if not low < high:
-            raise Unknown("Its rotary positions are not known here.")
-        return Rope(theta, stretch=(factor, low, high, before))
-    raise Unknown(f"Its rotary positions (“{str(kind)[:40]}”) are not known here.")
+    names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+    factor, low, high, before = (_number(given, name, None) for name in names)
+    if not low < high:
+        raise Unknown("Its rotary positions are not known here.")
+    return Rope(theta, stretch=(factor, low, high, before))
 
 
 def _activation(config: Mapping[str, Any], name: str, usual: str) -> str:
-    value = config.get(name) or usual
-    if value not in ACTIVATIONS:
+    value = config.get(name)
+    value = usual if value is None else value
+    if not isinstance(value, str) or value not in ACTIVATIONS:
         raise Unknown(f"Its activation “{str(value)[:40]}” is not known here.")
     return ACTIVATIONS[value]
 
@@ -263,8 +289,9 @@ def _layers(config: Mapping[str, Any], name: str = "num_hidden_layers") -> int:
     return found
 
 
-def _size(config: Mapping[str, Any], name: str) -> int:
+def _size(config: Mapping[str, Any], name: str, usual: int | None = None) -> int:
     value = config.get(name)
+    value = usual if value is None else value
     if type(value) is not int or not 0 < value <= _MOST:
         raise Unknown(f"“{name}” is {str(value)[:40]}, which is no size.")
     return value
@@ -273,9 +300,22 @@ def _size(config: Mapping[str, Any], name: str) -> int:
 def _number(config: Mapping[str, Any], name: str, usual: float | None) -> float:
     value = config.get(name)
     value = usual if value is None else value
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e12:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _LEAST_NUMBER <= value <= _MOST_NUMBER:
         raise Unknown(f"“{name}” is {str(value)[:40]}, which is no such number.")
     return float(value)
+
+
+def _flag(config: Mapping[str, Any], name: str, usual: bool) -> bool:
+    value = config.get(name)
+    if not isinstance(value, bool | None):
+        raise Unknown(f"“{name}” is {str(value)[:40]}, which is neither true nor false.")
+    return usual if value is None else value
+
+
+def _refuse(config: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        if config.get(name) is not None and config[name] is not False:
+            raise Unknown(f"“{name}” is not known here.")
 
 
 def _of_llama(d: Decoder) -> Iterator[Tensor]:

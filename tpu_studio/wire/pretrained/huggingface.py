@@ -7,26 +7,34 @@ has, so that nothing larger is made of it than its files hold.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
 from tpu_studio.wire.pretrained import decoder, tensors
+from tpu_studio.wire.pretrained.description import PICKLES
 from tpu_studio.wire.pretrained.folder import CONFIG, Folder, check_sums, sha256_of
 from tpu_studio.wire.starters import TOKENIZER
 
+_OF_PICTURES = ("vit", "dinov2")  # that KerasHub opens and saves as its own
 _TOKENIZER_BYTES = 64_000_000  # Gemma 3's has 33 million
 
 
 def is_one(folder: Folder, config: Mapping[str, Any]) -> bool:
-    """Whether it is such a folder; else what KerasHub writes, or neither."""
-    return "model_type" in config and any(map(folder.has, (SAFETENSORS, SAFETENSORS_INDEX)))
+    """Whether it is such a folder; else what KerasHub writes, or neither, or its weights are pickles alone."""
+    kind = config.get("model_type")
+    if "model_type" not in config or kind in _OF_PICTURES:
+        return False
+    if any(map(folder.has, (SAFETENSORS, SAFETENSORS_INDEX))):
+        return True
+    return _reads_text(str(kind)) and not any(name.endswith(PICKLES) for name, *_ in folder.signature())
 
 
 def read(folder: Folder, config: Mapping[str, Any]) -> Preset:
     """Raises ModelError: as `reading.read`."""
     kind = str(config.get("model_type"))
-    if kind not in NETWORKS or NETWORKS[kind].reads != "text":
+    if not _reads_text(kind):
         folder.refuse_network(CONFIG, kind)
     if config.get("quantization_config"):
         folder.refuse("preset-other-format", CONFIG, "quantised weights")
@@ -39,8 +47,10 @@ def read(folder: Folder, config: Mapping[str, Any]) -> Preset:
     if not folder.has(TOKENIZER):
         folder.refuse("preset-in-part", TOKENIZER, f"There is no {TOKENIZER}.")
     folder.check_inside(TOKENIZER)
-    if (folder.whole / TOKENIZER).stat().st_size > _TOKENIZER_BYTES:
-        folder.refuse("preset-unreadable", TOKENIZER, "It is larger than any tokenizer.")
+    with folder.open(TOKENIZER) as file:
+        tensors.refuse_note(folder, TOKENIZER, file.read(8))
+        if os.fstat(file.fileno()).st_size > _TOKENIZER_BYTES:
+            folder.refuse("preset-unreadable", TOKENIZER, "It is larger than any tokenizer.")
     files = tensors.files_of(folder)
     placed = tensors.places_of(folder, files)
     check_whole(folder, network, placed)
@@ -52,6 +62,10 @@ def read(folder: Folder, config: Mapping[str, Any]) -> Preset:
     return Preset(folder.given, kind, config, sums, size, base, vocabulary=network.vocabulary, longest=network.longest)
 
 
+def _reads_text(kind: str) -> bool:
+    return kind in NETWORKS and NETWORKS[kind].reads == "text"
+
+
 def check_whole(folder: Folder, network: decoder.Decoder, placed: Mapping[str, tensors.Place]) -> None:
     """Each tensor of *network* is there, in its shape and in floats."""
     for wanted in network.tensors():
@@ -59,7 +73,8 @@ def check_whole(folder: Folder, network: decoder.Decoder, placed: Mapping[str, t
         if place is None:
             folder.refuse("preset-in-part", CONFIG, f"Its files have no “{wanted.name}”.")
         if not place.is_of_weights:
-            folder.refuse("preset-other-format", place.file, f"weights in {place.kind[:20]}")
+            why = f"“{wanted.name}” is in numbers of the kind {place.kind[:20]}, which are not read."
+            folder.refuse("preset-unreadable", place.file, why)
         if place.shape != wanted.shape:
             why = f"“{wanted.name}” has the shape {place.shape}, and {wanted.shape} by its description."
             folder.refuse("preset-unfit", place.file, why)

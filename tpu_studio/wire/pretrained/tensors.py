@@ -20,7 +20,7 @@ _HEADER = 10_000_000  # bytes; the largest of a few hundred layers has one milli
 _SHARDS = 1000
 _TENSORS = 100_000  # in all files; 400 layers have some 5,000
 _LONGEST_NAME = 255  # of a file
-_AXES = 8
+_AXES, _HUGE = 8, 1 << 63
 _ABOUT = "__metadata__"  # the one entry that is no tensor
 
 
@@ -85,8 +85,7 @@ def _in_file(folder: Folder, name: str, size: int) -> dict[str, Place]:
     with folder.open(name) as file:
         start = file.read(8)
         length = int.from_bytes(start, "little")
-        if start.startswith(b"version "):
-            folder.refuse("preset-in-part", name, "It is a note of Git LFS about a file that was not fetched.")
+        refuse_note(folder, name, start)
         if len(start) < 8 or length > min(_HEADER, size - len(start)):
             folder.refuse("preset-in-part", name, "It does not begin as a file of safetensors.")
         data = file.read(length)
@@ -103,12 +102,18 @@ def _in_file(folder: Folder, name: str, size: int) -> dict[str, Place]:
     ends = 8 + length
     for place in sorted(found.values(), key=lambda one: (one.start, one.size)):
         if place.start != ends:
-            what = "Tensors lie upon one another in it." if place.start < ends else "Between tensors it holds others."
-            folder.refuse("preset-unreadable", name, what)
+            why = "Tensors lie upon one another" if place.start < ends else "Between tensors is something else"
+            folder.refuse("preset-unreadable", name, f"{why} in it.")
         ends = place.start + place.size
     if ends != size:
         folder.refuse("preset-unreadable", name, f"Behind its last tensor are {size - ends:,} bytes.")
     return found
+
+
+def refuse_note(folder: Folder, name: str, start: bytes) -> None:
+    """*start*: eight bytes."""
+    if start == b"version ":
+        folder.refuse("preset-in-part", name, "It is a note of Git LFS about a file that was not fetched.")
 
 
 def _place(folder: Folder, file: str, name: str, told: Any, begin: int, size: int) -> Place:
@@ -116,7 +121,7 @@ def _place(folder: Folder, file: str, name: str, told: Any, begin: int, size: in
     try:
         kind, shape, (first, last) = told["dtype"], told["shape"], told["data_offsets"]
         good = isinstance(kind, str) and isinstance(shape, list) and len(shape) <= _AXES
-        good = good and all(type(one) is int and one >= 0 for one in (*shape, first, last)) and first <= last
+        good = good and all(type(one) is int and 0 <= one < _HUGE for one in (*shape, first, last)) and first <= last
     except (KeyError, TypeError, ValueError):
         good = False
     if not good:
