@@ -24,7 +24,7 @@ from tpu_studio.data.paths import check_task, data_path, path_error
 from tpu_studio.data.tables import fingerprint
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import models, presets, starters
-from tpu_studio.wire.errors import DataError, JobError
+from tpu_studio.wire.errors import DataError, JobError, ModelError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.secrets import without_secrets
@@ -210,6 +210,9 @@ def _cutter(job: Job, train: Bytes) -> tuple[continuing.Cutter, int]:
     match tokenizer_of(job):
         case "preset":
             preset = _preset(job)
+            if not preset.reads_text:
+                facts = {"path": str(preset.folder), "file": "config.json", "network": preset.kind}
+                raise ModelError("preset-other-network", **facts)
             return continuing.of_folder(preset), preset.vocabulary
         case "bpe":
             learned = continuing.learn(train, vocabulary_of(job, len(train)))
@@ -237,10 +240,12 @@ def vocabulary_of(job: Job, train: int) -> int:
 
     Raises:
         JobError: ``job-out-of-range``: fewer are wanted than there are bytes.
-        ModelError: Those of `reading.read`, of a folder that the model begins from.
     """
     if (cut_up := tokenizer_of(job)) == "preset":
-        return _preset(job).vocabulary
+        try:
+            return _preset(job).vocabulary or continuing.MOST
+        except ModelError:  # what is wrong with the folder the plan tells
+            return continuing.MOST
     if cut_up == "bytes":
         return VOCABULARY
     given = job.model.options.get("vocabulary")

@@ -53,6 +53,10 @@ class Network:
     sizes: Literal["any", "one", "patches"] = "any"
     reads: Literal["picture", "text"] = "picture"
 
+    @property
+    def reads_text(self) -> bool:
+        return self.reads == "text"
+
 
 NETWORKS: Mapping[str, Network] = {
     "ResNetBackbone": Network("ResNet", "resnet"),
@@ -128,7 +132,7 @@ class Preset:
 
     @property
     def reads_text(self) -> bool:
-        return self.network.reads == "text"
+        return self.network.reads_text
 
     @property
     def in_one_file(self) -> bool:
