@@ -31,6 +31,7 @@ PATTERNS = (
     _BEGIN + r"\p{N}{1,3}" + _END,  # Llama 3
 )
 _BLANK = "▁"
+_HALF = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 _DIGITS = {"type": "Digits"}
 
@@ -200,7 +201,7 @@ def _steps(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _piece(text: str) -> str:
     if len(text) > _LONGEST:
         raise ValueError(f"one of its tokens has more than {_LONGEST:,} letters")
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
+    if _HALF.search(text):
         raise ValueError("one of its tokens is half a letter")
     return text
 
@@ -215,7 +216,7 @@ def _merge(given: Any) -> list[str]:
     pair = given.split(" ") if isinstance(given, str) else given
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) and one for one in pair):
         raise ValueError("its merges are no pairs")
-    return pair
+    return [_piece(one) for one in pair]
 
 
 def _added(given: Mapping[str, Any]) -> dict[str, Any]:

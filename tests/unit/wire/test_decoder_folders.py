@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.presets import decoder, decoders
@@ -528,7 +528,6 @@ def check_header(root: Path, header: object, numbers: bytes) -> None:
             assert place.size == math.prod(place.shape) * tensors.BYTES[place.kind]
 
 
-@settings(max_examples=200)
 @given(data=st.binary(max_size=200), length=st.integers(0, 200) | st.integers(0, (1 << 64) - 1))
 def test_whatever_bytes_a_file_has(data: bytes, length: int) -> None:
     with tempfile.TemporaryDirectory() as root:
