@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 _MOST = 1_000_000  # of a size: rows of a table of tokens
 _LAYERS = 400
@@ -18,6 +17,7 @@ _LEAST_NUMBER, _MOST_NUMBER = 1e-12, 1e12  # of others: what is worked out of th
 _KINDS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma3_text")
 _HEADS = {"qwen3": 128, "gemma3_text": 256}  # numbers a head, where a description does not say it
 _WINDOW = 4096  # where a description does not say it
+_LOOKS = ("sliding_attention", "full_attention")  # of a block: back over a window, or over all
 ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 
 
@@ -118,7 +118,7 @@ class Unknown(ValueError):
     """A trait that is not known here: one sentence."""
 
 
-def describe(config: Mapping[str, Any]) -> Decoder:
+def describe(config: Mapping[str, object]) -> Decoder:
     """The network of a `config.json`.
 
     Raises:
@@ -135,7 +135,7 @@ def describe(config: Mapping[str, Any]) -> Decoder:
     return found
 
 
-def _gpt2(config: Mapping[str, Any]) -> Decoder:
+def _gpt2(config: Mapping[str, object]) -> Decoder:
     width, heads = _size(config, "n_embd"), _size(config, "n_head")
     _refuse(config, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
     if not _flag(config, "scale_attn_weights", True):
@@ -163,7 +163,7 @@ def _gpt2(config: Mapping[str, Any]) -> Decoder:
     )
 
 
-def _llama(kind: str, config: Mapping[str, Any]) -> Decoder:
+def _llama(kind: str, config: Mapping[str, object]) -> Decoder:
     gemma = kind == "gemma3_text"
     width, heads, layers = _size(config, "hidden_size"), _size(config, "num_attention_heads"), _layers(config)
     head = _size(config, "head_dim", _HEADS.get(kind, max(1, width // heads)))
@@ -199,7 +199,7 @@ def _llama(kind: str, config: Mapping[str, Any]) -> Decoder:
     )
 
 
-def _windows(kind: str, config: Mapping[str, Any], layers: int) -> tuple[int, tuple[bool, ...]]:
+def _windows(kind: str, config: Mapping[str, object], layers: int) -> tuple[int, tuple[bool, ...]]:
     """How far back blocks look, 0: to the begin, and which of them do not."""
     if kind == "llama":
         _refuse(config, "sliding_window")
@@ -209,11 +209,10 @@ def _windows(kind: str, config: Mapping[str, Any], layers: int) -> tuple[int, tu
     if window is None and kind != "gemma3_text":
         return 0, ()
     types = config.get("layer_types")
-    if types is not None:
-        known = isinstance(types, list) and len(types) == layers
-        if not known or any(one not in ("sliding_attention", "full_attention") for one in types):
-            raise Unknown("Its “layer_types” are not known here.")
-        local = tuple(one == "sliding_attention" for one in types)
+    if isinstance(types, list) and len(types) == layers and all(one in _LOOKS for one in types):
+        local = tuple(one == _LOOKS[0] for one in types)
+    elif types is not None:
+        raise Unknown("Its “layer_types” are not known here.")
     elif kind == "gemma3_text":
         every = _size(config, "sliding_window_pattern", 6)
         local = tuple(bool((number + 1) % every) for number in range(layers))
@@ -227,7 +226,7 @@ def _windows(kind: str, config: Mapping[str, Any], layers: int) -> tuple[int, tu
     return (_size({"sliding_window": window}, "sliding_window"), local) if any(local) else (0, ())
 
 
-def _ropes(config: Mapping[str, Any], gemma: bool) -> tuple[Rope, Rope | None]:
+def _ropes(config: Mapping[str, object], gemma: bool) -> tuple[Rope, Rope | None]:
     """Of the blocks that see all, and of those that do not; as version 5 writes them, and as those before."""
     new, old = _table(config, "rope_parameters"), _table(config, "rope_scaling")
     if new and old:
@@ -243,11 +242,11 @@ def _ropes(config: Mapping[str, Any], gemma: bool) -> tuple[Rope, Rope | None]:
     return _rope({**beside, **(wide or old), **over}, 1e6), _rope({**theta, **near}, 1e4)
 
 
-def _given(config: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _given(config: Mapping[str, object], *names: str) -> dict[str, object]:
     return {name: config[name] for name in names if config.get(name) is not None}
 
 
-def _table(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _table(config: Mapping[str, object], name: str) -> Mapping[str, object]:
     """Empty where there is none."""
     value = config.get(name)
     if not isinstance(value, dict | None):
@@ -255,7 +254,7 @@ def _table(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value or {}
 
 
-def _rope(given: Mapping[str, Any], usual: float) -> Rope:
+def _rope(given: Mapping[str, object], usual: float) -> Rope:
     kind = given.get("rope_type", given.get("type", "default"))
     if kind not in ("default", "linear", "llama3"):
         raise Unknown(f"Its rotary positions (“{str(kind)[:40]}”) are not known here.")
@@ -275,7 +274,7 @@ def _rope(given: Mapping[str, Any], usual: float) -> Rope:
     return Rope(theta, stretch=(factor, low, high, before))
 
 
-def _activation(config: Mapping[str, Any], name: str, usual: str) -> str:
+def _activation(config: Mapping[str, object], name: str, usual: str) -> str:
     value = config.get(name)
     value = usual if value is None else value
     if not isinstance(value, str) or value not in ACTIVATIONS:
@@ -283,13 +282,13 @@ def _activation(config: Mapping[str, Any], name: str, usual: str) -> str:
     return ACTIVATIONS[value]
 
 
-def _layers(config: Mapping[str, Any], name: str = "num_hidden_layers") -> int:
+def _layers(config: Mapping[str, object], name: str = "num_hidden_layers") -> int:
     if (found := _size(config, name)) > _LAYERS:
         raise Unknown(f"It has more than {_LAYERS} layers.")
     return found
 
 
-def _size(config: Mapping[str, Any], name: str, usual: int | None = None) -> int:
+def _size(config: Mapping[str, object], name: str, usual: int | None = None) -> int:
     value = config.get(name)
     value = usual if value is None else value
     if type(value) is not int or not 0 < value <= _MOST:
@@ -297,7 +296,7 @@ def _size(config: Mapping[str, Any], name: str, usual: int | None = None) -> int
     return value
 
 
-def _number(config: Mapping[str, Any], name: str, usual: float | None) -> float:
+def _number(config: Mapping[str, object], name: str, usual: float | None) -> float:
     value = config.get(name)
     value = usual if value is None else value
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not _LEAST_NUMBER <= value <= _MOST_NUMBER:
@@ -305,14 +304,14 @@ def _number(config: Mapping[str, Any], name: str, usual: float | None) -> float:
     return float(value)
 
 
-def _flag(config: Mapping[str, Any], name: str, usual: bool) -> bool:
+def _flag(config: Mapping[str, object], name: str, usual: bool) -> bool:
     value = config.get(name)
     if not isinstance(value, bool | None):
         raise Unknown(f"“{name}” is {str(value)[:40]}, which is neither true nor false.")
     return usual if value is None else value
 
 
-def _refuse(config: Mapping[str, Any], *names: str) -> None:
+def _refuse(config: Mapping[str, object], *names: str) -> None:
     for name in names:
         if config.get(name) is not None and config[name] is not False:
             raise Unknown(f"“{name}” is not known here.")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
 from tpu_studio.wire.pretrained import decoder, tensors
@@ -21,7 +20,7 @@ _OF_PICTURES = ("vit", "dinov2")  # that KerasHub opens and saves as its own
 _TOKENIZER_BYTES = 64_000_000  # Gemma 3's has 33 million
 
 
-def is_one(folder: Folder, config: Mapping[str, Any]) -> bool:
+def is_one(folder: Folder, config: Mapping[str, object]) -> bool:
     """Whether it is such a folder; else what KerasHub writes, or neither, or its weights are pickles alone."""
     kind = config.get("model_type")
     if "model_type" not in config or kind in _OF_PICTURES:
@@ -31,7 +30,7 @@ def is_one(folder: Folder, config: Mapping[str, Any]) -> bool:
     return _reads_text(str(kind)) and not any(name.endswith(PICKLES) for name, *_ in folder.signature())
 
 
-def read(folder: Folder, config: Mapping[str, Any]) -> Preset:
+def read(folder: Folder, config: Mapping[str, object]) -> Preset:
     """Raises ModelError: as `reading.read`."""
     kind = str(config.get("model_type"))
     if not _reads_text(kind):
