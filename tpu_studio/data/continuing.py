@@ -165,7 +165,8 @@ def of_folder(preset: Preset) -> Published:
     try:
         found = Published(file)
     except ValueError as error:
-        facts = {"path": str(preset.folder), "file": TOKENIZER, "why": str(error)}
+        why = str(error)
+        facts = {"path": str(preset.folder), "file": TOKENIZER, "why": f"{why[:1].upper()}{why[1:]}."}
         raise ModelError("preset-unreadable", **facts) from error
     if found.vocabulary > preset.vocabulary:
         why = f"It has {found.vocabulary:,} tokens, and the model {preset.vocabulary:,}."

@@ -134,12 +134,13 @@ CHECKS |= {
     "preset-other-format": lambda f: Sentence(
         f"The folder {_folder(f)} is not in a format that is read",
         f"It holds {f.text('why') or 'something else'}, whose weights are called differently. {NOTHING_CHARGED}",
-        "Open it once with KerasHub (Backbone.from_preset), save it by save_to_preset, and choose what that wrote.",
+        "Open it once with KerasHub (Backbone.from_preset), save it by save_to_preset, and choose what that wrote; of a "
+        "language model, take its own weights as safetensors, not quantised.",
     ),
     "preset-pickled": lambda f: Sentence(
         f"The folder {_folder(f)} has its weights only as {f.text('file', 'a pickle')}, which is not opened",
         f"{_why(f)} {NOTHING_CHARGED}",
-        "Take the same model in KerasHub's format, with model.weights.h5.",
+        "Take the same model in KerasHub's format, with model.weights.h5, or of a language model with model.safetensors.",
     ),
     "preset-foreign": lambda f: Sentence(
         f"{_part(f)} of the folder {_folder(f)} asks for code that is not Keras's",

@@ -62,7 +62,7 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
 
 
 def _reads_text(kind: str) -> bool:
-    return kind in NETWORKS and NETWORKS[kind].reads == "text"
+    return kind in NETWORKS and NETWORKS[kind].reads_text
 
 
 def check_whole(folder: Folder, network: decoder.Decoder, placed: Mapping[str, tensors.Place]) -> None:
