@@ -1,4 +1,5 @@
-"""Small folders as KerasHub 0.32.0 wrote them, with what its networks see in two pictures (`make_preset_samples`)."""
+"""Small folders as KerasHub 0.32.0 wrote them, with what its networks see in two pictures (`make_preset_samples`), and
+as Hugging Face Transformers 5.24 wrote language models, with what these answer (`make_decoder_samples`)."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 ZIP = Path(__file__).with_name("kerashub.zip")
+DECODERS = Path(__file__).with_name("decoders.zip")
 
 
 def unpacked(name: str, to: Path) -> Path:
@@ -19,3 +21,15 @@ def names() -> list[str]:
     """Of those that say what the network sees."""
     with zipfile.ZipFile(ZIP) as archive:
         return [Path(one).parent.name for one in archive.namelist() if one.endswith("seen.npz")]
+
+
+def decoder(name: str, to: Path) -> Path:
+    """The folder of that language model below *to*."""
+    with zipfile.ZipFile(DECODERS) as archive:
+        archive.extractall(to, [one for one in archive.namelist() if one.startswith(f"{name}/")])
+    return to / name
+
+
+def decoders() -> list[str]:
+    with zipfile.ZipFile(DECODERS) as archive:
+        return sorted({one.partition("/")[0] for one in archive.namelist()})

@@ -86,7 +86,7 @@ AXES = (
     ),
     Axis(
         "family",
-        frozenset({"mlp", "cnn", "efficientnet", "encoder", "gpt", "kerashub", "file"}),
+        frozenset({"mlp", "cnn", "efficientnet", "encoder", "gpt", "causal", "kerashub", "file"}),
         ("wire/families.py", "wire/presets.py", "wire/kinds.py", "trainer/models/", "planner/modelwork.py"),
         ("family", "model"),
         frozenset({"file", "encoder"}),

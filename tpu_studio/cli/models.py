@@ -28,7 +28,7 @@ def as_json(model: ModelSpec) -> dict[str, object]:
         "tasks": list(model.tasks),
         "options": [asdict(option) for option in model.options],
         "starter": _starter(model),
-        "begins_from": _networks() if model.from_folder else [],
+        "begins_from": _networks(model) if model.from_folder else [],
     }
 
 
@@ -48,9 +48,9 @@ def _starter(model: ModelSpec) -> dict[str, object] | None:
     }
 
 
-def _networks() -> list[str]:
-    """What KerasHub calls the backbones, a folder of which `model.preset` may name."""
-    return list(presets.NETWORKS)
+def _networks(model: ModelSpec) -> list[str]:
+    """What KerasHub, or Hugging Face, calls the networks, a folder of which `model.preset` may name."""
+    return [name for name, network in presets.NETWORKS.items() if network.reads in model.examples]
 
 
 def _words(model: ModelSpec) -> str:
@@ -60,5 +60,5 @@ def _words(model: ModelSpec) -> str:
         begin = "installed" if not model.starter.problem() else "tpu-studio engine --install --with starter-weights"
         lines.append(f"Begins from {model.starter.learned_from}, {model.starter.licence} ({begin}).")
     if model.from_folder:
-        lines.append(f"Begins from a KerasHub folder, named by model.preset: {', '.join(_networks())}.")
+        lines.append(f"Begins from a folder, named by model.preset: {', '.join(_networks(model))}.")
     return "\n    ".join(lines)

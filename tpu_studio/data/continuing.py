@@ -9,21 +9,29 @@ A tokenizer's file, its checks and its sha256: ``tokens``. The window has no tok
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from tpu_studio.data.arrays import Array, Bytes
+from tpu_studio.data.published import Published
 from tpu_studio.data.tokens import ByteTokens, PieceTokens, Tokens, learned_from, of_description
-from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.errors import ModelError, RunError
+from tpu_studio.wire.presets import Preset
+from tpu_studio.wire.pretrained.reading import content
+from tpu_studio.wire.sizes import read_at_most
+from tpu_studio.wire.starters import TOKENIZER
 
 BYTES = 256
+PUBLISHED_BYTES = 64_000_000  # of a published tokenizer's file; Gemma 3's has 33 million
 LEAST, MOST = 384, 32_768  # tokens that are learned
 BYTES_A_TOKEN = 500  # of the text of training: docs/training.md has what others gave
 _LONGEST_PIECE = 1000  # bytes: of a hundred letters, each of which has four at most
@@ -38,12 +46,13 @@ _MOST_LEARNED = 64  # MB of text that pieces are learned from; of a larger one, 
 
 class Cutter(Protocol):
     """Attributes:
-    kind: As `data.tokenizer` names it. *vocabulary*: different tokens; those below *first* stand for no text.
-    file: Of a learned one; empty else.
+    kind: As `data.tokenizer` names it. *vocabulary*: different tokens; *never*, and below *first*: of no text.
+    file: Of a learned or published one; empty else.
     """
 
     kind: str
     first: int
+    never: frozenset[int]
 
     @property
     def vocabulary(self) -> int: ...
@@ -62,6 +71,7 @@ class Cutter(Protocol):
 
 class AsBytes:
     kind, vocabulary, first, file = "bytes", BYTES, 0, b""
+    never: frozenset[int] = frozenset()
 
     def encode(self, text: Bytes) -> tuple[Array, int]:
         return text, len(text)
@@ -72,6 +82,7 @@ class AsBytes:
 
 class InPieces:
     kind, first = "bpe", 1
+    never: frozenset[int] = frozenset()
 
     def __init__(self, tokens: PieceTokens) -> None:
         self._tokens = tokens
@@ -131,7 +142,36 @@ def tokens_in(text: Bytes, size: int, vocabulary: int) -> int:
 
 def of_result(description: Mapping[str, object]) -> Cutter:
     """Of a result. Raises RunError ``result-unreadable``."""
-    return of_tokens(of_description(description))
+    if description.get("tokenizer") != Published.kind:
+        return of_tokens(of_description(description))
+    path = Path(str(description.get("folder", ""))) / TOKENIZER
+    try:
+        return _published(path, str(description.get("tokenizer_sha256")))
+    except (OSError, ValueError) as error:
+        raise RunError("result-unreadable", path=str(path), raw=str(error)) from error
+
+
+@lru_cache(maxsize=2)
+def _published(path: Path, wanted: str) -> Published:
+    file = read_at_most(path, PUBLISHED_BYTES)
+    if hashlib.sha256(file).hexdigest() != wanted:
+        raise ValueError("it is not the tokenizer that the model was trained with")
+    return Published(file)
+
+
+def of_folder(preset: Preset) -> Published:
+    """The tokenizer of a language model's folder. Raises ModelError ``preset-changed``, ``preset-unreadable``…"""
+    file = content(preset, TOKENIZER)
+    try:
+        found = Published(file)
+    except ValueError as error:
+        why = str(error)
+        facts = {"path": str(preset.folder), "file": TOKENIZER, "why": f"{why[:1].upper()}{why[1:]}."}
+        raise ModelError("preset-unreadable", **facts) from error
+    if found.vocabulary > preset.vocabulary:
+        why = f"It has {found.vocabulary:,} tokens, and the model {preset.vocabulary:,}."
+        raise ModelError("preset-unfit", path=str(preset.folder), file=TOKENIZER, why=why)
+    return found
 
 
 def of_tokens(tokens: Tokens) -> Cutter:

@@ -23,9 +23,10 @@ from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
 from tpu_studio.data.paths import check_task, data_path, path_error
 from tpu_studio.data.tables import fingerprint
 from tpu_studio.data.watching import Watch
-from tpu_studio.wire import models
-from tpu_studio.wire.errors import DataError, JobError
+from tpu_studio.wire import models, presets, starters
+from tpu_studio.wire.errors import DataError, JobError, ModelError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.secrets import without_secrets
 from tpu_studio.wire.starters import TOKENIZER
 from tpu_studio.wire.tasks import Task
@@ -112,8 +113,8 @@ def look(job: Job, watch: Watch) -> Look:
     exact = text.size <= _COUNTED
     tokens = _read(text, watch) if exact else _head(text)
     size = len(tokens) if exact else text.size
-    vocabulary = vocabulary_of(job, _cut(size, job))
-    count = size if vocabulary == VOCABULARY else continuing.tokens_in(tokens, size, vocabulary)
+    cut_up, vocabulary = tokenizer_of(job), vocabulary_of(job, _cut(size, job))
+    count = size if cut_up == "bytes" else continuing.tokens_in(tokens, size, min(vocabulary, continuing.MOST))
     length = sequence_length(job, count)
     cut = _cut(count, job)
     train, kept = max(1, (cut - 1) // length), -(-(count - cut - 1) // length)
@@ -145,7 +146,7 @@ def look(job: Job, watch: Watch) -> Look:
             "files": len(text.files),
             "train_tokens": cut,
             "validation_tokens": count - cut,
-            **({"vocabulary": vocabulary} if job.data.tokenizer == "bpe" else {}),
+            **({"vocabulary": vocabulary} if cut_up != "bytes" else {}),
         },
         broken=text.broken[:NAMED_BROKEN],
         broken_count=len(text.broken),
@@ -164,14 +165,14 @@ def open_text(job: Job, *, budget: int, watch: Watch) -> Opened:
     if (task := task_of(job, path)).has_classes:
         return sorting.open_texts(job, task.id, watch)
     text = _find(path)
-    as_it_is = job.data.tokenizer != "bpe"
+    as_it_is = tokenizer_of(job) == "bytes"
     tokens = _map(text, budget, as_it_is=as_it_is) if text.size > budget else _read(text, watch)
     return _opened(job, task.id, tokens, list(text.broken))
 
 
 def _opened(job: Job, task: str, text: Bytes, broken: list[Broken]) -> Opened:
     cut = _cut(len(text), job)
-    if job.data.tokenizer == "bpe":
+    if tokenizer_of(job) != "bytes":
         cut = continuing.between_letters(text, cut)
     opened = windows(job, task, text[:cut], text[cut:])
     opened.broken, opened.broken_count = broken[:NAMED_BROKEN], len(broken)
@@ -185,9 +186,7 @@ def windows(job: Job, task: str, train: Bytes, kept: Bytes, length: int | None =
         DataError: as `sequence_length`.
         JobError: as `vocabulary_of`.
     """
-    cutter: continuing.Cutter = continuing.AsBytes()
-    if job.data.tokenizer == "bpe":
-        cutter = continuing.learn(train, vocabulary_of(job, len(train)))
+    cutter, vocabulary = _cutter(job, train)
     learned, _ = cutter.encode(train)
     tested, size = cutter.encode(kept)
     length = length or _length(job, len(learned), len(tested))
@@ -196,14 +195,44 @@ def windows(job: Job, task: str, train: Bytes, kept: Bytes, length: int | None =
         "task": task,
         "tokenizer": cutter.kind,
         **({"tokenizer_sha256": hashlib.sha256(cutter.file).hexdigest()} if cutter.file else {}),
-        "vocabulary": cutter.vocabulary,
+        "vocabulary": vocabulary,
         "sequence_length": length,
         "input_shape": [length],
-        "outputs": cutter.vocabulary,
+        "outputs": vocabulary,
     }
     files = {TOKENIZER: cutter.file} if cutter.file else {}
     sides = TrainingWindows(learned, length), ValidationWindows(tested, length, size)
     return Opened(task, *sides, description, files=files)
+
+
+def _cutter(job: Job, train: Bytes) -> tuple[continuing.Cutter, int]:
+    """What cuts the text up, and how many tokens its model tells apart."""
+    match tokenizer_of(job):
+        case "preset":
+            preset = _preset(job)
+            if not preset.reads_text:
+                facts = {"path": str(preset.folder), "file": "config.json", "network": preset.kind}
+                raise ModelError("preset-other-network", **facts)
+            return continuing.of_folder(preset), preset.vocabulary
+        case "bpe":
+            learned = continuing.learn(train, vocabulary_of(job, len(train)))
+            return learned, learned.vocabulary
+        case _:
+            return continuing.AsBytes(), VOCABULARY
+
+
+def tokenizer_of(job: Job) -> str:
+    """How the text is cut up, as the plan will have it.
+
+    Raises:
+        JobError: ``job-tokenizer-unfit`` and those of `models.preset`.
+    """
+    begins = models.preset(job.model.id, job.model.preset) if job.model.id in models.BY_NAME else starters.NONE
+    return models.tokenizer(job.model.id, begins, job.data.tokenizer, sorts=False)
+
+
+def _preset(job: Job) -> presets.Preset:
+    return reading.read(presets.folder_of(job.model.folder, job.base))
 
 
 def vocabulary_of(job: Job, train: int) -> int:
@@ -212,7 +241,12 @@ def vocabulary_of(job: Job, train: int) -> int:
     Raises:
         JobError: ``job-out-of-range``: fewer are wanted than there are bytes.
     """
-    if job.data.tokenizer != "bpe":
+    if (cut_up := tokenizer_of(job)) == "preset":
+        try:
+            return _preset(job).vocabulary or continuing.MOST
+        except ModelError:  # what is wrong with the folder the plan tells
+            return continuing.MOST
+    if cut_up == "bytes":
         return VOCABULARY
     given = job.model.options.get("vocabulary")
     if not isinstance(given, int):  # another kind of value is refused where the model's options are read
@@ -246,7 +280,7 @@ def _length(job: Job, train: int, kept: int) -> int:
     if train < length + 1 or kept < 2:
         share = job.data.validation
         needed = max(round((length + 1) / (1 - share)) + 1, round(2 / share), train + kept + 1)
-        unit = "characters" if job.data.tokenizer != "bpe" else "tokens"
+        unit = "characters" if tokenizer_of(job) == "bytes" else "tokens"
         raise DataError("data-too-few", path=str(job.data.path), count=train + kept, needed=needed, unit=unit)
     return length
 

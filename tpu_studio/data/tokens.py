@@ -107,7 +107,7 @@ class PieceTokens:
     def piece(self, token: int) -> bytes:
         """What a token of a byte-level tokenizer stands for; nothing where it is for nothing, or is none of ours."""
         letters = self._tokenizer.id_to_token(token) or ""
-        return bytes(_BYTE[one] for one in letters if one in _BYTE) if token else b""
+        return bytes(BYTE_OF_LETTER[one] for one in letters if one in BYTE_OF_LETTER) if token else b""
 
     def encode(self, texts: Sequence[str], length: int) -> Ints32:
         self._tokenizer.enable_truncation(length)
@@ -132,7 +132,7 @@ def check_parts(file: bytes) -> bytes:
             by patterns without end, grow a text a million times, or end the process.
     """
     try:
-        tree = json.loads(file, object_pairs_hook=_each_once)
+        tree = json.loads(file, object_pairs_hook=each_once)
         fits = all((tree[part] or {}).get("type") in known for part, known in _PARTS.items())
         fits = fits and _fits_model(tree["model"]) and _fits_template(tree["post_processor"], tree["model"]["vocab"])
         fits = fits and all(map(_fits_added, tree.get("added_tokens", ())))
@@ -143,7 +143,7 @@ def check_parts(file: bytes) -> bytes:
     return json.dumps(tree).encode()
 
 
-def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     tree = dict(pairs)
     if len(tree) != len(pairs):
         raise ValueError("a key is there twice")
@@ -219,7 +219,7 @@ def _letters_of_bytes() -> dict[str, int]:
     return {chr(byte): byte for byte in shown} | {chr(256 + place): byte for place, byte in enumerate(others)}
 
 
-_BYTE = _letters_of_bytes()
+BYTE_OF_LETTER = _letters_of_bytes()
 
 
 def learned_vocabulary(characters: int) -> int:

@@ -17,6 +17,7 @@ from tpu_studio.data.sorting import tokens_each
 from tpu_studio.planner import rules
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.wire import families, frameworks, kinds, places, starters, tasks
+from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 from tpu_studio.wire.keys import AUTO
@@ -105,6 +106,7 @@ def resolve(
     )
     _framework(resolved)
     _preset(resolved, model)
+    _lora(resolved)
     _data(resolved, facts, model)
     _examples(resolved, facts)
     _batch(resolved, facts, devices, params, each)
@@ -143,8 +145,28 @@ def _preset(r: Resolved, model: ModelSpec | None) -> None:
         r.put("model.preset", preset(model.name, AUTO), why)
 
 
+def _lora(r: Resolved) -> None:
+    given = r.asked.model.lora_rank
+    if not r.rule.lora_rate:
+        if given not in (AUTO, 0):
+            raise JobError("job-lora-unfit", key="model.lora_rank", value=given, model=r.asked.model.id)
+        r.put("model.lora_rank", 0, "It has no weights beside which small matrices could learn.")
+    else:
+        why = (
+            "Small matrices learn beside its weights, which stay: a tenth of the memory, and it forgets little (LoRA)."
+        )
+        r.put("model.lora_rank", rules.LORA_RANK, why)
+
+
 def _freeze(r: Resolved, facts: DataFacts) -> None:
-    if r.values["model.preset"] == starters.NONE:
+    if not r.rule.features:
+        if r.asked.training.freeze not in (AUTO, "none") and r.rule.lora_rate:
+            allowed = {"allowed": ["none"], "nearest": "none"}
+            raise JobError("job-not-a-choice", key="training.freeze", value=str(r.asked.training.freeze), **allowed)
+        why = "What is added beside its weights learns." if r.values["model.lora_rank"] else "All of it learns."
+        why = why if r.rule.lora_rate else "It begins from nothing, so everything has to learn."
+        r.put("training.freeze", "none", why)
+    elif r.values["model.preset"] == starters.NONE:
         r.put("training.freeze", "none", "It begins from nothing, so everything has to learn.")
     elif r.on_chip or r.train <= rules.UNFREEZE_UP_TO:
         why = "Its last layer learns in seconds; then everything learns a little more, at a lower rate."
@@ -175,6 +197,11 @@ def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
     cut = tokenizer(r.asked.model.id, begins, given, sorts=bool(facts.sizes))
     r.put("data.tokenizer", cut, _CUT[cut])
     length = (model.sequence_length if model else None) or 64
+    longest = r.preset.longest if r.preset and r.preset.reads_text and cut == "preset" else 0
+    if longest:
+        length, wanted = min(length, longest), r.asked.data.sequence_length
+        if wanted != AUTO and wanted > longest:
+            raise JobError("job-out-of-range", key="data.sequence_length", value=wanted, minimum=1, maximum=longest)
     if facts.sizes:
         why = "Nearly all of your texts are no longer; the end of longer ones is left out."
         r.put("data.sequence_length", tokens_each(r.job.data.tokenizer, facts.sizes), why)
@@ -190,7 +217,7 @@ def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
 _CUT = {
     "bytes": "Every language and sign works, and nothing has to be learned first.",
     "bpe": "Frequent words and parts of words are learned from your texts, so that each text is a few pieces.",
-    "preset": "The starter weights know these pieces, and no others.",
+    "preset": "The pretrained weights know these pieces, and no others.",
 }
 
 
@@ -334,6 +361,9 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
         width = int(r.options["width"])
         rate = rules.GPT_RATE * math.sqrt(rules.GPT_RATE_WIDTH / width)
         why = f"{rules.GPT_RATE:g} at a width of {rules.GPT_RATE_WIDTH}, larger for narrower ones; yours has {width:,}."
+    elif r.values["model.lora_rank"]:
+        rate = rule.lora_rate
+        why = f"{rate:g}, as is usual for LoRA with AdamW (Dettmers et al. 2023)."
     else:
         peak = rule.head_rate if r.values["training.unfreeze_at"] else rule.learning_rate
         rate = peak * math.sqrt(batch / 32)

@@ -46,6 +46,7 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
     counts = replace(
         known,
         params=int(counted["params"]),
+        frozen=int(counted.get("frozen") or 0),
         flops=float(counted["flops"]),
         recomputed=float(counted["flops"]) / float(counted["model_flops"]) if counted["model_flops"] else 1.0,
         convolutions=bool(counted["convolutions"]),
@@ -89,7 +90,7 @@ def model_key(values: Mapping[str, object], options: Mapping[str, object], look:
     begins = {"model.preset": values["model.preset"]} if values["model.preset"] not in (starters.NONE, AUTO) else {}
     folder = is_folder(str(values["model.preset"]))
     if folder:  # wherever it is
-        begins = {}
+        begins = {"model.lora_rank": values["model.lora_rank"]} if values["model.lora_rank"] else {}
     content = [
         {path: values[path] for path in _DEPENDS} | begins,
         options,

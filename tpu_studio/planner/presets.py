@@ -48,12 +48,18 @@ def of_folder(resolved: Resolved, rented: Rented | None, known: Known) -> Iterat
 
 
 def _of_preset(resolved: Resolved, rented: Rented | None, preset: presets.Preset) -> Iterator[Check]:
-    side = resolved.job.data.image_size
+    side, reads = resolved.job.data.image_size, preset.network.reads
     facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name}
-    if not preset.takes(side):
+    (wanted,) = BY_NAME[resolved.job.model.id].examples
+    if wanted != reads:
+        other = next((one for one in BY_NAME.values() if one.from_folder and reads in one.examples), None)
+        told = {"network": preset.network.title, "reads": reads, "wanted": wanted, "of": other.title if other else ""}
+        yield _check("preset-reads-other", "error", facts | told)
+        return
+    if reads == "picture" and not preset.takes(side):
         fix = {"data.image_size": AUTO} if "data.image_size" in resolved.asked.given else None
         yield _check("preset-one-size", "error", facts | {"side": preset.nearest(side), "given": side}, fix)
-    if not preset.says_scale:
+    if reads == "picture" and not preset.says_scale:
         yield _check("preset-without-scale", "info", facts)
     if rented is not None and preset.size_bytes > presets.MOST_BROUGHT:
         sizes: dict[str, object] = {"size": preset.size_bytes, "limit": presets.MOST_BROUGHT}

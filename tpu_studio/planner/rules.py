@@ -38,3 +38,5 @@ HOURS_FACTOR = 1.5  # limits are this many times the high end of the estimate (d
 # Where a minute costs nothing, a limit is for what never ends: other programs may take most of the computer meanwhile.
 COMPUTER_HOURS_FACTOR, COMPUTER_HOURS_LEAST = 4.0, 1.0
 HOURS_LEAST = 0.05  # three minutes: a limit below that stops a run for a hiccup
+
+LORA_RANK = 8  # Hu et al. 2021, section 7.2: four to eight suffice where every product has its matrices

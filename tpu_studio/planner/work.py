@@ -59,7 +59,7 @@ class Work:
     """What one model costs.
 
     Attributes:
-        params: Trained weights.
+        params: Trained weights; *frozen*: those that stay as they are, beside which small matrices learn (LoRA).
         flops: Floating-point operations of training on one example (of text: one sequence), forward and backward.
         activation_bytes: Memory of what one example leaves behind for the backward pass.
         convolutions: Whether most of the work is convolution, which XLA does slowly on processors.
@@ -95,6 +95,7 @@ class Work:
     unscored_seen_bytes: int = 0
     recomputed: float = 1.0
     is_guess: bool = False
+    frozen: int = 0
 
     @property
     def model_flops(self) -> float:
@@ -366,7 +367,7 @@ def memory(
         few = scored_at_once > 0 and work.unscored is not None
         kept = work.unscored if few and work.unscored is not None else work.kept
         return Memory(
-            weights=work.params * FLOAT,
+            weights=(work.params + work.frozen) * FLOAT,
             gradients=work.params * FLOAT,
             optimizer=work.params * FLOAT * moments,
             activations=int(kept.of(precision) * part),
@@ -385,7 +386,7 @@ def memory(
             gathered=_gathered(work, narrow, few=few),
         )
     return Memory(
-        weights=work.params * FLOAT * 2,
+        weights=(work.params * 2 + work.frozen) * FLOAT,
         optimizer=work.params * FLOAT * moments,
         activations=work.activation_bytes * part // narrow,
         data=data_bytes,

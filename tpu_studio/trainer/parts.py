@@ -23,7 +23,7 @@ from tpu_studio.trainer.feed import Batch, Feed, Vary
 from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.guard import BuildWatch
 from tpu_studio.trainer.loop import Loop, Progress, Settings
-from tpu_studio.trainer.models import starting
+from tpu_studio.trainer.models import for_result, starting
 from tpu_studio.trainer.order import Order
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
@@ -180,7 +180,7 @@ class Parts:
             run,
             self.plan,
             self.opened.description,
-            self.model,
+            for_result(self.model, self.plan, self.opened.description),
             loop.progress.history,
             reason=reason.value,
             step=step,

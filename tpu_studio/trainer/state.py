@@ -18,6 +18,7 @@ from tpu_studio.wire.errors import StudioError
 
 T = TypeVar("T")
 Arrays = dict[str, npt.NDArray[np.generic]]
+_TABLES = ("kernel", "bias", "embeddings", "scale", "gamma", "beta")  # beside which small matrices learn
 
 
 class StateMismatch(StudioError):
@@ -26,12 +27,19 @@ class StateMismatch(StudioError):
 
 @dataclass(frozen=True)
 class Layout:
-    """Names, in order, of the tensors that a step takes and gives back."""
+    """Names, in order, of the tensors that a step takes and gives back; *frozen*: those of `names` that it leaves as
+    they are."""
 
     weights: tuple[str, ...]
     others: tuple[str, ...]
     slots: tuple[str, ...]
     decays: tuple[bool, ...]
+    frozen: frozenset[str] = frozenset()
+
+    @property
+    def saved(self) -> tuple[bool, ...]:
+        """Of each of `names`, whether a copy holds it: what never changes comes from where the model began."""
+        return tuple(name not in self.frozen for name in self.names)
 
     @property
     def names(self) -> list[str]:
@@ -63,7 +71,10 @@ def layout(model: Any, recipe: Recipe) -> Layout:
     decays = tuple(
         falls_under_decay(path, variable.shape) for path, variable in zip(weight_paths, weights, strict=True)
     )
-    return Layout(weight_paths, _unique([variable.path for variable in others]), recipe.slots, decays)
+    paths = _unique([variable.path for variable in others])
+    adapted = any(getattr(layer, "lora_enabled", False) for layer in model._flatten_layers())
+    frozen = {f"others/{path}" for path in paths if adapted and path.rpartition("/")[2] in _TABLES}
+    return Layout(weight_paths, paths, recipe.slots, decays, frozenset(frozen))
 
 
 def initial(model: Any, shape: Layout) -> Arrays:
@@ -86,18 +97,19 @@ def give_up_values(model: Any) -> None:
 
 def ordered(
     shape: Layout, arrays: Mapping[str, npt.NDArray[np.generic]], like: Mapping[str, Any]
-) -> list[npt.NDArray[np.generic]]:
+) -> list[npt.NDArray[np.generic] | None]:
     """*arrays* in the order of `names`, with the shapes and in the number formats of *like*: random state is wider in
-    TensorFlow.
+    TensorFlow. None for what is frozen and not among them.
 
     Raises:
         StateMismatch: A name is missing or a shape differs.
     """
-    missing = [name for name in shape.names if name not in arrays]
+    missing = [name for name in shape.names if name not in arrays and name not in shape.frozen]
     differs = [name for name in shape.names if name in arrays and arrays[name].shape != like[name].shape]
     if missing or differs:
         raise StateMismatch("checkpoint-other-model", missing=missing[:5], shapes=differs[:5])
-    return [np.asarray(arrays[name]).astype(like[name].dtype) for name in shape.names]
+    found = ((arrays.get(name), like[name].dtype) for name in shape.names)
+    return [None if value is None else np.asarray(value).astype(dtype) for value, dtype in found]
 
 
 def put_into_model(model: Any, shape: Layout, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
@@ -105,7 +117,8 @@ def put_into_model(model: Any, shape: Layout, arrays: Mapping[str, npt.NDArray[n
     for path, variable in zip(shape.weights, model.trainable_variables, strict=True):
         variable.assign(arrays[f"weights/{path}"])
     for path, variable in zip(shape.others, model.non_trainable_variables, strict=True):
-        variable.assign(arrays[f"others/{path}"])
+        if (name := f"others/{path}") in arrays or name not in shape.frozen:
+            variable.assign(arrays[name])
 
 
 def _unique(paths: Sequence[str]) -> tuple[str, ...]:

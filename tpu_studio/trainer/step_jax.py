@@ -7,6 +7,7 @@ bit-identical.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -187,15 +188,17 @@ class JaxSteps(JaxFormulas):
 
     def snapshot(self) -> Arrays:
         """A copy of the whole state in this process's memory; waits for the steps under way."""
-        for value in self._state:
+        for value in itertools.compress(self._state, self._shape.saved):
             value.copy_to_host_async()  # all are on their way before the first is waited for
-        return {name: np.array(value, copy=True) for name, value in zip(self._shape.names, self._state, strict=True)}
+        named = zip(self._shape.names, self._state, self._shape.saved, strict=True)
+        return {name: np.array(value, copy=True) for name, value, saved in named if saved}
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         # May-alias is off: the state is donated, and memory that numpy owns must not be overwritten.
-        values = ordered(self._shape, arrays, self._like)
+        values, before = ordered(self._shape, arrays, self._like), self._state or [None] * len(self._where)
         self._state = [
-            self._placed(jnp.array(value, copy=True), where) for value, where in zip(values, self._where, strict=True)
+            kept if value is None else self._placed(jnp.array(value, copy=True), where)
+            for value, kept, where in zip(values, before, self._where, strict=True)
         ]
 
     @property

@@ -145,12 +145,14 @@ class TfSteps(TfFormulas):
         """A copy of the whole state as numpy arrays."""
         return {
             name: np.array(variable.numpy(), copy=True)
-            for name, variable in zip(self._shape.names, self._variables, strict=True)
+            for name, variable, saved in zip(self._shape.names, self._variables, self._shape.saved, strict=True)
+            if saved
         }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         for variable, value in zip(self._variables, ordered(self._shape, arrays, self._like), strict=True):
-            variable.assign(value)
+            if value is not None:
+                variable.assign(value)
 
     @property
     def compiles(self) -> int:

@@ -42,9 +42,10 @@ class TeamSteps(JaxSteps):
         return Share(np.concatenate([np.arange(*each) for each in bounds]), batch)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        values = ordered(self._shape, arrays, self._like)
+        values, before = ordered(self._shape, arrays, self._like), self._state or [None] * len(self._where)
         self._state = [
-            _placed(np.array(value, copy=True), where) for value, where in zip(values, self._where, strict=True)
+            kept if value is None else _placed(np.array(value, copy=True), where)
+            for value, kept, where in zip(values, before, self._where, strict=True)
         ]
 
     def snapshot(self) -> Arrays:
@@ -52,8 +53,8 @@ class TeamSteps(JaxSteps):
         all workers ask at the same step."""
         if not self._sharded:
             return super().snapshot()
-        named = zip(self._shape.names, self._state, strict=True)
-        return {name: np.array(self._gathered(value), copy=True) for name, value in named}
+        named = zip(self._shape.names, self._state, self._shape.saved, strict=True)
+        return {name: np.array(self._gathered(value), copy=True) for name, value, saved in named if saved}
 
 
 def _placed(whole: npt.NDArray[np.generic], sharding: object) -> object:

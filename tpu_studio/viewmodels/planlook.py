@@ -114,5 +114,6 @@ def data_key(job: Job) -> Key:
     paths = [path for path in job.values if path.startswith("data.") and path != "data.augment"]
     known = kinds.find(job.data.kind)
     reads = job.model.id if known is not None and known.has_text else ""  # the model decides what is learned from texts
-    rows = str(job.model.options.get("vocabulary", "")) if reads else ""  # so many pieces are learned
+    # so many pieces are learned, or there are some already
+    rows = f"{job.model.options.get('vocabulary', '')} {job.model.preset}" if reads else ""
     return (job.base, job.training.seed, reads, rows, *(repr(job[path]) for path in paths))

@@ -81,6 +81,7 @@ class Family:
         features: The layer whose output is what the picture network sees in a picture, and after which the answer is
             made: what stands before it can stay as its starter weights have it.
         head_rate: As *learning_rate*, while what stands before it stays; *rate_after* times that once it learns too.
+        lora_rate: As *learning_rate*, where small matrices learn beside weights that stay (LoRA); 0: they cannot.
         head_share: Of the steps, in which it stays at first.
         builder: The module of ``trainer.models`` that builds it, by its function ``build``.
         models: Those that come with TPU Studio.
@@ -111,6 +112,7 @@ class Family:
     own: bool = False
     features: str = ""
     head_rate: float = 0.0
+    lora_rate: float = 0.0
     rate_after: float = 1.0
     head_share: float = 0.5
     builder: str = ""
@@ -328,6 +330,36 @@ _FAMILIES = (
                 "there are 256; a vocabulary of 50,257, as GPT-2's, makes it 124 million weights instead of 86.",
                 _gpt(12, 768, 12, 256, 0.0),
                 1024,
+            ),
+        ),
+    ),
+    Family(
+        "causal",
+        "folder",
+        "llm-dense",
+        compile_s=30.0,
+        steps_per_epoch=50,
+        batch_least=4,
+        batch_most=16,
+        learning_rate=2e-5,
+        lora_rate=2e-4,
+        warmup=0.05,
+        weight_decay=0.0,
+        epochs=((2_000, 3), (ALL, 1)),
+        steps_per_call=1,
+        chip_steps=8,
+        builder="causal",
+        models=(
+            ModelSpec(
+                "pretrained-lm",
+                "Pretrained language model of yours",
+                "causal",
+                ("text",),
+                ("language-model",),
+                "Has read billions of words before your text: GPT-2, Llama, SmolLM, Mistral, Qwen2, Qwen3 or Gemma 3, "
+                "from a Hugging Face folder on your disk. Name it under More settings, Pretrained weights.",
+                sequence_length=256,
+                from_folder=True,
             ),
         ),
     ),

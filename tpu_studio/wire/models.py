@@ -65,11 +65,12 @@ def preset(name: str, given: str) -> str:
         return mine
     if given in (starters.NONE, mine):
         return given
-    folders = next((model for model in MODELS if model.from_folder), None)
-    if folders is not None and presets.is_folder(given):
-        if folders.name == name:
+    folders = [model.name for model in MODELS if model.from_folder]
+    if folders and presets.is_folder(given):
+        if name in folders:
             return given
-        raise JobError("job-preset-of-another", key="model.preset", value=given, model=name, of=folders.name)
+        of = next((one for one in folders if name in BY_NAME and BY_NAME[one].examples == BY_NAME[name].examples), "")
+        raise JobError("job-preset-of-another", key="model.preset", value=given, model=name, of=of or folders[0])
     if given in known:
         raise JobError("job-preset-of-another", key="model.preset", value=given, model=name, of=known[given].name)
     raise _no_preset(given, mine)
@@ -100,6 +101,7 @@ def tokenizer(name: str, preset: str, given: str, *, sorts: bool) -> str:
     model = BY_NAME.get(name)
     starter = model.starter if model is not None and preset != starters.NONE else None
     begins = starter is not None and bool(starter.tokenizer)
+    begins = begins or (model is not None and model.from_folder and preset != starters.NONE)
     able = ["preset"] if begins else ["bpe", "bytes"] if sorts else ["bytes", "bpe"]  # the usual one first
     if given != AUTO and given not in able:
         raise JobError("job-tokenizer-unfit", key="data.tokenizer", value=given, allowed=able)

@@ -1,7 +1,8 @@
-"""A folder on the person's disk that a picture model begins from: KerasHub's "preset", as `save_to_preset` writes it.
+"""A folder on the person's disk that a model begins from: KerasHub's "preset", as `save_to_preset` writes it, of a
+picture network, or a language model as Hugging Face Transformers writes it (`config.json`, safetensors, tokenizer).
 
 A folder is data, and may be a stranger's: nothing of it runs, no name in it is imported, nothing outside it is read.
-`wire.pretrained` reads it; `trainer.models.kerashub` has the networks and knows where their weights stand.
+`wire.pretrained` reads it; `trainer.models` has the networks and knows where their weights stand.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tpu_studio.wire import homes, owncode
 from tpu_studio.wire.errors import ModelError
 
 WEIGHTS, INDEX = "model.weights.h5", "model.weights.json"
+SAFETENSORS, SAFETENSORS_INDEX = "model.safetensors", "model.safetensors.index.json"
 BROUGHT = ("resources", homes.STARTER_WEIGHTS, "preset")  # in the package, on a rented machine
 _BROUGHT = Path(__file__).resolve().parent.parent.joinpath(*BROUGHT)
 MOST_BROUGHT = 128_000_000  # bytes that travel within the program's archive
@@ -38,16 +40,22 @@ _HUB = re.compile(
 
 @dataclass(frozen=True)
 class Network:
-    """A backbone that is known.
+    """A network that is known.
 
     Attributes:
-        builder: Its module of `trainer.models.kerashub`.
+        builder: Its module of `trainer.models.kerashub`; of texts "".
+        reads: What its examples are.
         sizes: Of the pictures that it sees: any, the one that it learned with, or multiples of its patches.
     """
 
     title: str
-    builder: str
+    builder: str = ""
     sizes: Literal["any", "one", "patches"] = "any"
+    reads: Literal["picture", "text"] = "picture"
+
+    @property
+    def reads_text(self) -> bool:
+        return self.reads == "text"
 
 
 NETWORKS: Mapping[str, Network] = {
@@ -56,7 +64,14 @@ NETWORKS: Mapping[str, Network] = {
     "MobileNetBackbone": Network("MobileNet", "mobilenet"),
     "ViTBackbone": Network("ViT", "vit", "one"),
     "DINOV2Backbone": Network("DINOv2", "dinov2", "patches"),
+    "gpt2": Network("GPT-2", reads="text"),
+    "llama": Network("Llama", reads="text"),
+    "mistral": Network("Mistral", reads="text"),
+    "qwen2": Network("Qwen2", reads="text"),
+    "qwen3": Network("Qwen3", reads="text"),
+    "gemma3_text": Network("Gemma 3", reads="text"),
 }
+"""By what a KerasHub folder calls the class, and a Hugging Face folder the `model_type`."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,7 @@ class Preset:
     """Attributes:
     kind: Of `NETWORKS`.
     config: What the network is built with.
+    vocabulary, longest: Of one that reads texts: different tokens, and how many at once.
     scale, offset: What is multiplied with a pixel from 0 to 255 of each colour, and then added to it.
     says_scale: Whether the folder says these; else pixels go from −1 to 1.
     side: Pixels of a picture's side that it learned with; 0 where the folder does not say it. *patch*: Of a patch's.
@@ -75,14 +91,16 @@ class Preset:
     folder: Path
     kind: str
     config: Mapping[str, object]
-    scale: tuple[float, ...]
-    offset: tuple[float, ...]
-    says_scale: bool
-    side: int
-    patch: int
     sums: Mapping[str, str]
     size_bytes: int
     sha256: str
+    scale: tuple[float, ...] = ()
+    offset: tuple[float, ...] = ()
+    says_scale: bool = False
+    side: int = 0
+    patch: int = 1
+    vocabulary: int = 0
+    longest: int = 0
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -113,6 +131,10 @@ class Preset:
         return f"{self.network.title} “{self.folder.name}”"
 
     @property
+    def reads_text(self) -> bool:
+        return self.network.reads_text
+
+    @property
     def in_one_file(self) -> bool:
         return WEIGHTS in self.files
 
@@ -130,13 +152,13 @@ def is_folder(value: str) -> bool:
 
 
 def lies_in(folder: Path) -> bool:
-    """Whether *folder* has what a KerasHub folder has; for words to who offers one as data, or as a run."""
+    """Whether *folder* has what such a folder has; for words to who offers one as data, or as a run."""
 
     def is_there(name: str) -> bool:
         path = folder / name
         return not path.is_symlink() and path.is_file()  # a link of a stranger's may lead to a share
 
-    return is_there("config.json") and any(map(is_there, (WEIGHTS, INDEX)))
+    return is_there("config.json") and any(map(is_there, (WEIGHTS, INDEX, SAFETENSORS, SAFETENSORS_INDEX)))
 
 
 def folder_of(value: str, base: str) -> Path:

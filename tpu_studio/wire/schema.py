@@ -40,11 +40,22 @@ class Model:
     preset: str | Auto = key(
         AUTO,
         "Pretrained weights",
-        help='What it has learned before: "starter:" and the model\'s name, a KerasHub folder such as "./resnet_50", or '
-        '"none" to begin from nothing.',
+        help="What it has learned before: \"starter:\" and the model's name, a folder of KerasHub's or Hugging Face's such "
+        'as "./resnet_50", or "none" to begin from nothing.',
         group="learning",
         examples=("picture", "text"),
         before=starters.NONE,
+    )
+    lora_rank: int | Auto = key(
+        AUTO,
+        "LoRA rank",
+        minimum=0,
+        maximum=256,
+        help="Of a pretrained language model: small matrices learn beside its weights, so wide at their narrowest. 0: all "
+        "of its weights learn, which takes several times the memory.",
+        group="learning",
+        examples=("text",),
+        before=0,
     )
     options: Mapping[str, object] = key({}, "Model options", help="Sizes of the model; each model has its own.")
 
@@ -62,6 +73,11 @@ class Model:
     def starts_from(self) -> str:
         """The preset that it begins from; "" where it begins from nothing."""
         return "" if self.preset in (AUTO, starters.NONE) else str(self.preset)
+
+    @property
+    def rank(self) -> int:
+        """Of the small matrices that learn in place of its weights; 0: there are none."""
+        return 0 if self.lora_rank == AUTO else int(self.lora_rank)
 
     @property
     def folder(self) -> str:

@@ -64,7 +64,7 @@ def test_a_folder_of_one_s_own_is_asked_for_and_chosen_by_a_press(
     assert isinstance(dialog, QFileDialog) and dialog.fileMode() == QFileDialog.FileMode.Directory
 
     dialog.fileSelected.emit(str(unpacked("text", tmp_path)))  # a model for texts: said, and another asked for
-    wrong = notes(page)["“BertBackbone” is no picture network that TPU Studio knows"]
+    wrong = notes(page)["“BertBackbone” is no network that TPU Studio knows"]
     assert wrong.button is not None and wrong.button.text() == "Choose…"
     dialog.fileSelected.emit(str(unpacked("vit", tmp_path)))
     dialog.close()

@@ -47,7 +47,8 @@ def test_what_a_model_can_begin_from_comes_with_its_licence_and_whether_it_is_he
 def test_a_model_that_begins_from_a_folder_names_the_networks_that_it_can_hold(ask: Any) -> None:
     told = {one["name"]: one["begins_from"] for one in json.loads(ask("--json"))["models"]}
     assert {"ResNetBackbone", "ViTBackbone"} <= set(told["kerashub-backbone"]) and told["efficientnet-lite0"] == []
-    assert "a KerasHub folder, named by model.preset: ResNetBackbone" in ask("--kind", "images")
+    assert "Begins from a folder, named by model.preset: ResNetBackbone" in ask("--kind", "images")
+    assert {"llama", "gemma3_text"} <= set(told["pretrained-lm"]) and "ViTBackbone" not in told["pretrained-lm"]
 
 
 def test_a_kind_of_data_names_those_that_learn_from_it(ask: Any) -> None:

@@ -438,7 +438,7 @@ def test_every_key_of_the_schema_is_on_the_page_or_has_its_own_place():
 
 def test_the_models_that_fit_are_offered_with_what_they_would_take():
     one = World()
-    of_text = ["gpt-nano", "gpt-mini", "gpt-124m", "text-classifier", "all-minilm-l6-v2"]
+    of_text = ["gpt-nano", "gpt-mini", "gpt-124m", "pretrained-lm", "text-classifier", "all-minilm-l6-v2"]
     of_pictures = ["small-cnn", "efficientnet-lite0", "kerashub-backbone"]
     assert [choice.name for choice in one.view.choices] == ["mlp", *of_pictures, *of_text]
     one.model.choose_data("images", Path("/hands"))

@@ -10,6 +10,7 @@ import pytest
 from tests.fakes.looks import job
 from tests.fakes.presets import unpacked
 from tests.fakes.tasks import InlineTasks, LaterTasks
+from tpu_studio.viewmodels.planlook import data_key
 from tpu_studio.viewmodels.planpreset import Presets
 from tpu_studio.wire.pretrained import reading
 
@@ -48,3 +49,10 @@ def test_a_folder_of_another_computer_is_refused_without_a_look(monkeypatch: pyt
     monkeypatch.setattr("os.scandir", lambda *_: pytest.fail("it was looked at"))
     _, problem = Presets(InlineTasks(), lambda: None).of(of(Path("//host/share/vit")))
     assert problem is not None and problem.id == "preset-in-a-share"
+
+
+def test_a_text_is_looked_at_anew_for_another_folder_with_pieces_of_its_own() -> None:
+    keys = {data_key(job("pretrained-lm", "text", model={"preset": one})) for one in ("./a", "./b")}
+    assert len(keys) == 2
+    same = {data_key(job("kerashub-backbone", "images", model={"preset": one})) for one in ("./a", "./b")}
+    assert len(same) == 1

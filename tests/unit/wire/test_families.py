@@ -22,7 +22,7 @@ def test_each_family_has_its_rules_and_its_published_one(family: families.Family
     assert family.reads_tokens or family.epochs[-1][0] == families.ALL
     assert family.batch_least <= family.batch_most and family.icon
     begins = any(model.starter or model.from_folder for model in family.models)
-    assert begins == bool(family.features and family.head_rate) and 0 < family.rate_after <= 1
+    assert begins == bool((family.features and family.head_rate) or family.lora_rate) and 0 < family.rate_after <= 1
 
 
 @pytest.mark.parametrize("kind", kinds.all_kinds(), ids=lambda kind: kind.id)

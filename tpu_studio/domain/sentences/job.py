@@ -117,6 +117,11 @@ ERRORS: dict[str, Entry] = {
         f"It is what {f.text('of', 'the other')} has learned; {f.text('model', 'this model')} cannot use it. {_KEPT}",
         'Leave model.preset "auto", or choose the model that it belongs to.',
     ),
+    "job-lora-unfit": lambda f: Sentence(
+        f"{_where(f)}{f.text('model', 'This model')} has nothing for LoRA to learn beside",
+        f"LoRA's small matrices learn beside the weights of a pretrained language model. {_KEPT}",
+        "Leave model.lora_rank “auto”, or choose “Pretrained language model of yours” (pretrained-lm) and its folder.",
+    ),
     "job-tokenizer-unfit": lambda f: Sentence(
         f"{_where(f)}This model's text cannot be cut up as “{f.text('value')}”",
         "Starter weights know the pieces that they were trained on, and no others know those; text that is continued is "

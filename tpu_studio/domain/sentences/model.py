@@ -105,7 +105,7 @@ CHECKS |= {
         "Choose the folder that the model begins from",
         f"“{f.text('model', 'This model')}” is whatever network the folder holds. {NOTHING_CHARGED}",
         "Write its path into Pretrained weights (model.preset): a KerasHub folder, in which there are config.json and "
-        "model.weights.h5.",
+        "model.weights.h5, or of a language model a Hugging Face folder, with model.safetensors and tokenizer.json.",
     ),
     "preset-being-read": lambda f: Sentence(
         f"The folder {_folder(f)} is being read",
@@ -129,17 +129,18 @@ CHECKS |= {
     "preset-unreadable": lambda f: Sentence(
         f"{_part(f)} of the folder {_folder(f)} cannot be used",
         f"{_why(f)} {NOTHING_CHARGED}",
-        f"{_FOLDER} KerasHub writes such folders by save_to_preset.",
+        f"{_FOLDER} KerasHub writes such folders by save_to_preset, Hugging Face Transformers by save_pretrained.",
     ),
     "preset-other-format": lambda f: Sentence(
-        f"The folder {_folder(f)} is not in KerasHub's format",
+        f"The folder {_folder(f)} is not in a format that is read",
         f"It holds {f.text('why') or 'something else'}, whose weights are called differently. {NOTHING_CHARGED}",
-        "Open it once with KerasHub (Backbone.from_preset), save it by save_to_preset, and choose what that wrote.",
+        "Open it once with KerasHub (Backbone.from_preset), save it by save_to_preset, and choose what that wrote; of a "
+        "language model, take its own weights as safetensors, not quantised.",
     ),
     "preset-pickled": lambda f: Sentence(
         f"The folder {_folder(f)} has its weights only as {f.text('file', 'a pickle')}, which is not opened",
         f"{_why(f)} {NOTHING_CHARGED}",
-        "Take the same model in KerasHub's format, with model.weights.h5.",
+        "Take the same model in KerasHub's format, with model.weights.h5, or of a language model with model.safetensors.",
     ),
     "preset-foreign": lambda f: Sentence(
         f"{_part(f)} of the folder {_folder(f)} asks for code that is not Keras's",
@@ -147,9 +148,16 @@ CHECKS |= {
         f"{_FOLDER} Or bring the model as your own Python file, which runs only after you agree.",
     ),
     "preset-other-network": lambda f: Sentence(
-        f"“{f.text('network', 'This network')}” is no picture network that TPU Studio knows",
-        f"The folder {_folder(f)} may be for texts or sounds, or newer than this version. {NOTHING_CHARGED}",
-        "Choose one of ResNet, EfficientNet, MobileNet, ViT or DINOv2, or bring your own Python file.",
+        f"“{f.text('network', 'This network')}” is no network that TPU Studio knows",
+        f"The folder {_folder(f)} may be for sounds or for several things at once, or newer than this version. "
+        f"{NOTHING_CHARGED}",
+        "Choose one of ResNet, EfficientNet, MobileNet, ViT or DINOv2 for pictures, of GPT-2, Llama, Mistral, Qwen2, Qwen3 "
+        "or Gemma 3 for texts, or bring your own Python file.",
+    ),
+    "preset-reads-other": lambda f: Sentence(
+        f"The folder {_folder(f)} is of {f.text('network', 'another network')}, which reads {f.text('reads', 'others')}s",
+        f"This model begins from a network for {f.text('wanted', 'other data')}s. {NOTHING_CHARGED}",
+        f"Choose “{f.text('of', 'the other model')}”, or another folder.",
     ),
     "preset-in-part": lambda f: Sentence(
         f"{_part(f)} of the folder {_folder(f)} is there in part only",

@@ -8,7 +8,7 @@ losses and the optimizer are elsewhere in ``trainer``.
 
 from __future__ import annotations
 
-from tpu_studio.trainer.models.build import build, count_params
+from tpu_studio.trainer.models.build import build, count_params, for_result
 from tpu_studio.trainer.models.shapes import Shapes, shapes
 
-__all__ = ["Shapes", "build", "count_params", "shapes"]
+__all__ = ["Shapes", "build", "count_params", "for_result", "shapes"]

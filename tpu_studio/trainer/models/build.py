@@ -47,6 +47,22 @@ def build(plan: Plan, description: Mapping[str, object]) -> keras.Model:
     return model
 
 
+def for_result(model: keras.Model, plan: Plan, description: Mapping[str, object]) -> keras.Model:
+    """What of a trained *model* is kept: what was learned beside its weights is added to them.
+
+    Raises:
+        ModelError: The folder that it began from is not there as it was.
+    """
+    if not plan.job.model.rank:
+        return model
+    family = families.by_id(catalogue.spec(plan.job.model.id).family)
+    with precision(plan.job.training.precision):
+        found: keras.Model = import_module(f"{__package__}.{family.builder}").merged(
+            model, plan, shapes(plan, description)
+        )
+    return found
+
+
 def count_params(model: keras.Model) -> int:
     """Trained weights: what people mean by "124 million"."""
     return sum(math.prod(weight.shape) for weight in model.trainable_weights)

@@ -18,7 +18,7 @@ from tpu_studio.trainer.models import initial, plain
 from tpu_studio.trainer.models.bounded import weights_at_most
 from tpu_studio.trainer.models.kerashub import tables
 from tpu_studio.trainer.models.shapes import Shapes
-from tpu_studio.wire import presets
+from tpu_studio.wire import models, presets
 from tpu_studio.wire.errors import ModelError, words_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import Preset
@@ -46,6 +46,8 @@ def preset_of(plan: Plan) -> Preset:
         raise ModelError("preset-not-chosen", model=plan.job.model.id)
     preset = reading.read(presets.folder_of(folder, plan.job.base))
     presets.check_same(preset, plan.preset_sha256)
+    if preset.network.reads not in models.spec(plan.job.model.id).examples:
+        raise ModelError("preset-other-network", path=str(preset.folder), file=CONFIG, network=preset.kind)
     return preset
 
 

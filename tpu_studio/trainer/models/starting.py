@@ -27,10 +27,11 @@ def fill(model: Any, plan: Plan) -> None:
     """
     if not plan.job.model.starts_from or not initial.draws():
         return
-    if plan.job.model.folder:
-        return pretrained.fill(model, pretrained.preset_of(plan))
-    tensors = _read(plan)
     builder = import_module(f"{__package__}.{_family(plan).builder}")
+    if plan.job.model.folder:
+        builder.fill(model, pretrained.preset_of(plan))
+        return
+    tensors = _read(plan)
     weights = {weight.path: weight for weight in model.weights}
     for path, name, turned in builder.starters():
         weights[path].assign(np.transpose(tensors[name], turned))

@@ -39,7 +39,8 @@ class Asked:
         self._card = card
         self._data: dict[str, Any] = {**card["data"], "folder": str(result)}
         if self.reads_text:
-            tokens.of_description(self._data)  # a tokenizer of another model is told before the first question
+            # a tokenizer of another model is told before the first question
+            (continuing.of_result if self.writes else tokens.of_description)(self._data)
         self._model = loading.load(result, consent=consent)
         inputs = getattr(self._model, "inputs", None)  # a subclass of a person's own has none
         claimed = card["input"].get("shape") if isinstance(card.get("input"), dict) else None

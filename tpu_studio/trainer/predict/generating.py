@@ -40,6 +40,7 @@ def generate(
         cutter: Whose tokens they are. A letter may end in a later one than it began in; bytes that make none are �.
     """
     rng = np.random.default_rng(seed)
+    never = np.array(sorted(cutter.never), np.int64) - cutter.first
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     seen = [int(token) for token in start[-length:]]
     piece, told = "", time.monotonic()
@@ -48,7 +49,8 @@ def generate(
             return
         window = np.zeros((1, length), np.int32)
         window[0, : len(seen)] = seen
-        scores = np.asarray(run(window))[0, len(seen) - 1, cutter.first : cutter.vocabulary]
+        scores = np.array(run(window))[0, len(seen) - 1, cutter.first : cutter.vocabulary]
+        scores[never] = -np.inf
         token = cutter.first + pick(scores, temperature, rng)
         seen = [*seen, token][-length:]
         piece += decoder.decode(cutter.piece(token))

@@ -23,15 +23,17 @@ MADE_OF: Mapping[str | None, frozenset[str]] = {
             *("Activation", "Add", "AveragePooling2D", "BatchNormalization", "Concatenate", "Conv2D", "Cropping1D"),
             *("Dense", "DepthwiseConv2D", "Dropout", "Embedding", "Flatten", "GlobalAveragePooling1D"),
             *("GlobalAveragePooling2D", "InputLayer", "LayerNormalization", "MaxPooling2D", "Multiply", "ReLU"),
-            *("Rescaling", "Reshape", "ReversibleEmbedding", "UnitNormalization", "ZeroPadding1D", "ZeroPadding2D"),
+            *("Rescaling", "Reshape", "ReversibleEmbedding", "RMSNormalization", "UnitNormalization", "ZeroPadding1D"),
+            "ZeroPadding2D",
         }
     ),
     "keras.src.ops.core": frozenset({"Cast"}),
     "keras.src.ops.nn": frozenset({"Gelu", "Silu", "Softmax"}),
     "keras.src.ops.numpy": frozenset(
         {
-            *("Add", "Cumsum", "Divide", "ExpandDims", "GetItem", "Greater", "Matmul", "Maximum", "Multiply"),
-            *("OnesLike", "Pad", "Reshape", "Split", "Subtract", "Sum", "Transpose", "TrueDivide", "ZerosLike"),
+            *("Add", "Concatenate", "Cos", "Cumsum", "Divide", "ExpandDims", "GetItem", "Greater", "Less", "LogicalOr"),
+            *("Matmul", "Maximum", "Multiply", "OnesLike", "Pad", "Reshape", "Sin", "Split", "Subtract", "Sum"),
+            *("Transpose", "TrueDivide", "ZerosLike"),
         }
     ),
     None: frozenset({"__keras_tensor__", "__slice__"}),

@@ -27,8 +27,10 @@ _FOREIGN = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 
 def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: int) -> dict[str, object]:
     """As `model.count_model`; memory from the outputs of its layers alone."""
-    formulas = TfFormulas(model, replace(constants, accumulate=1), state.layout(model, constants))
+    shape = state.layout(model, constants)
+    formulas = TfFormulas(model, replace(constants, accumulate=1), shape)
     weights, others = _specs(model.trainable_variables), _specs(model.non_trainable_variables)
+    named = [(f"others/{path}", one) for path, one in zip(shape.others, others, strict=True)]
     examples = {name: tf.TensorSpec((batch, *shape), kind) for name, (shape, kind) in example.items()}
     weighed = {"weight": tf.TensorSpec((batch,), np.dtype(np.float32)), **examples}
     training = count(Graph(formulas._gradients, (weights, others, examples)).trace().graph)
@@ -36,6 +38,7 @@ def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: i
     wide = widest(model)
     return {
         "params": sum(math.prod(one.shape) for one in weights),
+        "frozen": sum(math.prod(one.shape) for name, one in named if name in shape.frozen),
         "flops": training.work / batch,
         "model_flops": training.work / batch,
         "forward_flops": forward.work / batch,

@@ -25,13 +25,15 @@ def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: i
     """Of one example, of text one sequence.
 
     Returns:
-        ``params``; ``flops`` of training, forward and backward; ``model_flops``, the same without what is worked out
-        again to save memory; ``forward_flops`` of evaluation; ``convolutions``: whether these are most of it;
-        ``activation_bytes`` and ``evaluation_bytes``, held at a time (`live`); ``widest`` (`models.widest`);
-        ``unclear``: what was not counted.
+        ``params`` that learn, ``frozen`` ones beside which they do; ``flops`` of training, forward and backward;
+        ``model_flops``, the same without what is worked out again to save memory; ``forward_flops`` of evaluation;
+        ``convolutions``: whether these are most of it; ``activation_bytes`` and ``evaluation_bytes``, held at a time
+        (`live`); ``widest`` (`models.widest`); ``unclear``: what was not counted.
     """
-    formulas = JaxFormulas(model, replace(constants, accumulate=1), state.layout(model, constants))
+    shape = state.layout(model, constants)
+    formulas = JaxFormulas(model, replace(constants, accumulate=1), shape)
     weights, others = _shapes(model.trainable_variables), _shapes(model.non_trainable_variables)
+    named = [(f"others/{path}", one) for path, one in zip(shape.others, others, strict=True)]
     examples = {name: jax.ShapeDtypeStruct((batch, *shape), kind) for name, (shape, kind) in example.items()}
     weighed = {"weight": jax.ShapeDtypeStruct((batch,), np.dtype(np.float32)), **examples}
     training = jax.make_jaxpr(formulas._gradients)(weights, others, examples)
@@ -43,6 +45,7 @@ def count_model(model: Any, constants: recipe.Recipe, example: Example, batch: i
         model_flops = count(jax.make_jaxpr(jax.grad(loss))(weights, others, examples)).work
     return {
         "params": sum(math.prod(one.shape) for one in weights),
+        "frozen": sum(math.prod(one.shape) for name, one in named if name in shape.frozen),
         "flops": counted.work / batch,
         "model_flops": model_flops / batch,
         "forward_flops": forward.work / batch,

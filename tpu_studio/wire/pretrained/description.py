@@ -23,7 +23,7 @@ ACTIVATIONS = (
 _MOST = 100_000  # of a number in a description: channels, pixels; and _REPEATS of layers alike
 _REPEATS = 400
 _PACKAGES = ("keras", "keras_hub", "keras_nlp")
-_PICKLES = (".bin", ".pth", ".pt", ".ckpt", ".pkl")
+PICKLES = (".bin", ".pth", ".pt", ".ckpt", ".pkl")
 _FLOATS = ("float32", "float16", "bfloat16", "mixed_float16", "mixed_bfloat16")
 _WORDS = ("activation", "projection_activation", "input_activation", "output_activation", "stackwise_activation")
 _LISTS = re.compile(r"stackwise_\w+|\w+_shape|patch_size|input_conv_\w+")
@@ -32,7 +32,7 @@ _LISTS = re.compile(r"stackwise_\w+|\w+_shape|patch_size|input_conv_\w+")
 
 def check_format(folder: Folder, config: Mapping[str, Any] | None) -> None:
     names = {name for name, *_ in folder.signature()}
-    pickled = sorted(name for name in names if name.endswith(_PICKLES))
+    pickled = sorted(name for name in names if name.endswith(PICKLES))
     keras = {WEIGHTS, INDEX} & names
     if pickled and not keras and not any(name.endswith(".safetensors") for name in names):
         folder.refuse("preset-pickled", pickled[0], "A pickle runs what it likes when it is opened.")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path, PurePath
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError
@@ -46,13 +46,16 @@ class Folder:
     def refuse(self, id: str, file: str, why: str) -> NoReturn:
         raise ModelError(id, path=str(self.given), file=file, why=why)
 
+    def refuse_network(self, file: str, kind: str) -> NoReturn:
+        raise ModelError("preset-other-network", path=str(self.given), file=file, network=kind[:60])
+
     def signature(self) -> Signature:
         """Another one when a file was changed. No link is followed: what one leads to in the folder is here, too."""
         with os.scandir(self.whole) as entries:
             seen = [(one.name, one.stat(follow_symlinks=False)) for one in entries if _is_file(one)]
         return tuple(sorted((name, file.st_size, file.st_mtime_ns, file.st_ino) for name, file in seen))
 
-    def json(self, name: str) -> dict[str, Any] | None:
+    def json(self, name: str) -> dict[str, object] | None:
         """None where there is no such file."""
         if not self.has(name):
             return None

@@ -1,4 +1,4 @@
-"""A folder of KerasHub as a `Preset`: what the planner and the trainer need of it, or why it is not taken."""
+"""A folder that a model begins from as a `Preset`: what planner and trainer need of it, or why it is not taken."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import INDEX, MOST_BROUGHT, NETWORKS, Preset
+from tpu_studio.wire.pretrained import huggingface
 from tpu_studio.wire.pretrained.description import (
     check_format,
     check_names,
@@ -90,14 +91,16 @@ def content(preset: Preset, name: str) -> bytes:
 
 @functools.lru_cache(maxsize=8)
 def _read(folder: Folder, signature: Signature) -> Preset:
+    if (told := folder.json(CONFIG)) is not None and huggingface.is_one(folder, told):
+        return huggingface.read(folder, told)
     described = {name: tree for name in _DESCRIPTIONS if (tree := folder.json(name)) is not None}
     check_format(folder, described.get(CONFIG))
     for name, tree in described.items():
         check_names(folder, name, tree)
     config = described[CONFIG]
     kind, values = str(config.get("class_name")), config.get("config")
-    if kind not in NETWORKS or not isinstance(values, dict):
-        raise ModelError("preset-other-network", path=str(folder.given), file=CONFIG, network=kind[:60])
+    if kind not in NETWORKS or NETWORKS[kind].reads != "picture" or not isinstance(values, dict):
+        folder.refuse_network(CONFIG, kind)
     check_values(folder, values)
     converter = described.get(CONVERTER) or converter_of(described.get(PREPROCESSOR))
     scale, offset, side = seeing(folder, (converter or {}).get("config"))
@@ -117,14 +120,14 @@ def _read(folder: Folder, signature: Signature) -> Preset:
         folder.given,
         kind,
         values,
+        sums,
+        sum((folder.whole / name).stat().st_size for name in weights if name != INDEX),
+        hashlib.sha256(counts.encode()).hexdigest(),
         scale or (1 / 127.5,),
         offset or ((0.0,) if scale else (-1.0,)),
         bool(scale),
         side,
         patch,
-        sums,
-        sum((folder.whole / name).stat().st_size for name in weights if name != INDEX),
-        hashlib.sha256(counts.encode()).hexdigest(),
     )
 
 

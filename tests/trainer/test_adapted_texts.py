@@ -1,0 +1,92 @@
+"""A language model of a Hugging Face folder learns a text, by LoRA and by all of its weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.presets import decoder
+from tests.trainer.test_starting import newest, tensors
+from tests.trainer.training import Training, answers, curve, put
+from tpu_studio.data.look import look
+from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.job import parse
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import reading
+from tpu_studio.workflow.planning import Draft, Sources, plan_job, preset_of
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+LINE = "{} quick brown foxes jump over the lazy dog, née {}.\n\n"
+
+
+@pytest.fixture
+def tale(tmp_path: Path) -> Path:
+    path = tmp_path / "tale.txt"
+    path.write_text("".join(LINE.format(number, number % 7) for number in range(900)), encoding="utf-8")
+    return path
+
+
+def planned(folder: Path, tale: Path, framework: str = "jax", rank: int = 4, **training: object) -> Plan:
+    tree = {
+        "name": "tale",
+        "model": {"name": "pretrained-lm", "preset": str(folder), "lora_rank": rank},
+        "data": {"kind": "text", "path": str(tale), "sequence_length": 16},
+        "training": {"steps": 40, "checkpoint_every": 10, "evaluate_every": 10, "framework": framework} | training,
+    }
+    job = parse(tree)
+    plan = plan_job(Draft(job, look(job)), Sources(SHIPPED, preset=preset_of), 0.0).plan
+    assert not plan.blocking, plan.checks
+    return plans.from_json({**plan.to_json(), "run": "test-0000"})
+
+
+def train(run: Path, attempt: int = 1) -> Training:
+    with Training(run, attempt, {"TPU_STUDIO_HOME": str(run.parent)}) as training:
+        assert training.outcome()["status"] == "finished", training.outcome()
+    return training
+
+
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
+def test_killed_it_goes_on_bit_for_bit_and_a_copy_holds_what_learns_alone(
+    tmp_path: Path, tale: Path, framework: str
+) -> None:
+    folder = decoder("qwen2", tmp_path)
+    plan = planned(folder, tale, framework)
+    whole = train(put(tmp_path / "whole", plan))
+    _, position, copy = newest(whole.run)
+    assert position["base"] == plan.preset_sha256 == reading.read(folder).sha256
+    kept = tensors(copy / "state.safetensors")
+    assert {name.rpartition("/")[2] for name in kept} == {"lora_kernel_a", "lora_kernel_b"}
+    run = put(tmp_path / "killed", plan)
+    with Training(run, 1, {"TPU_STUDIO_HOME": str(tmp_path)}) as killed:
+        killed.until(lambda event: event["kind"] == "checkpoint" and event["step"] >= 20)
+        killed.kill()
+    resumed = train(run, 2)
+    for metric in ("loss", "val_loss", "learning_rate"):
+        assert curve(killed, resumed, name=metric) == curve(whole, name=metric), metric
+    losses = curve(whole, name="val_loss")
+    assert losses[40] < losses[10]
+
+    card = json.loads((whole.run / "result" / "model.json").read_text())
+    assert card["began_from"] == {"network": "qwen2", "sha256": plan.preset_sha256}
+    assert card["output"]["shape"][-1] == reading.read(folder).vocabulary
+    told = answers(whole.run, "3 quick brown")
+    assert told
+
+
+def test_all_of_its_weights_learn_without_a_rank(tmp_path: Path, tale: Path) -> None:
+    run = train(put(tmp_path / "run", planned(decoder("gpt2", tmp_path), tale, rank=0))).run
+    learned = {name.rpartition("/")[2] for name in tensors(newest(run)[2] / "state.safetensors")}
+    assert {"embeddings", "kernel", "bias", "gamma", "beta"} <= learned
+
+
+def test_a_folder_that_changed_since_the_plan_trains_nothing(tmp_path: Path, tale: Path) -> None:
+    folder = decoder("smollm", tmp_path)
+    run = put(tmp_path / "run", planned(folder, tale))
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x7f")
+    with Training(run, 1, {"TPU_STUDIO_HOME": str(tmp_path)}) as training:
+        outcome = training.outcome()
+    assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "preset-changed")

@@ -1,0 +1,108 @@
+"""A language model that begins from a Hugging Face folder: what is planned with it, and what is refused before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.looks import HANDS, NOW, job
+from tests.fakes.presets import decoder, unpacked
+from tpu_studio.data.look import look
+from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.planner import rules
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import reading
+from tpu_studio.workflow.planning import Draft, Sources, plan_job
+
+MODEL = "pretrained-lm"
+
+
+@pytest.fixture
+def tale(tmp_path: Path) -> Path:
+    path = tmp_path / "tale.txt"
+    path.write_text("".join(f"{number} quick brown foxes jump over the lazy dog.\n" for number in range(4000)))
+    return path
+
+
+def planned(preset: Path | None, path: Path, name: str = MODEL, **tables: Any) -> Plan:
+    tables["model"] = tables.get("model", {}) | ({"preset": str(preset)} if preset else {})
+    asked = job(name, "text", **tables)
+    asked = asked.with_values({"data.path": str(path)})
+    return plan_job(Draft(asked, look(asked)), Sources(SHIPPED), NOW).plan
+
+
+def test_small_matrices_learn_and_its_own_pieces_cut_the_text(tmp_path: Path, tale: Path) -> None:
+    folder = decoder("qwen2", tmp_path)
+    plan = planned(folder, tale)
+    assert not plan.blocking
+    assert plan.job.model.rank == rules.LORA_RANK and "LoRA" in plan.reasons["model.lora_rank"]
+    assert (plan.job.data.tokenizer, plan.job.training.freeze) == ("preset", "none")
+    assert (
+        plan.job.data.sequence_length == reading.read(folder).longest == 64
+    )  # and no more, whatever the model's usual is
+    assert plan.job.training.learning_rate == pytest.approx(2e-4) and "LoRA" in plan.reasons["training.learning_rate"]
+    assert plan.data["outputs"] == reading.read(folder).vocabulary
+    assert plan.preset_sha256 == reading.read(folder).sha256
+    assert plans.loads(plans.dumps(plan)) == plan
+
+
+def test_without_a_rank_all_of_it_learns_at_a_lower_rate(tmp_path: Path, tale: Path) -> None:
+    plan = planned(decoder("gpt2", tmp_path), tale, model={"lora_rank": 0})
+    assert plan.job.model.rank == 0 and plan.job.training.learning_rate < 1e-4
+    assert "All of it learns" in plan.reasons["training.freeze"]
+
+
+def test_weights_that_stay_count_for_memory(tmp_path: Path, tale: Path) -> None:
+    counted = {"flops": 1e9, "model_flops": 1e9, "convolutions": False, "precision": "float32", "widest": 10}
+    counted |= {"activation_bytes": 1e6, "evaluation_bytes": 1e6, "params": 1_000_000}
+    asked = job(MODEL, "text", model={"preset": str(decoder("gpt2", tmp_path))}).with_values({"data.path": str(tale)})
+
+    def weights(**more: int) -> int:
+        sources = Sources(SHIPPED, model=lambda plan: counted | more)
+        return plan_job(Draft(asked, look(asked)), sources, NOW).plan.memory.device_bytes
+
+    assert weights(frozen=500_000_000) - weights() == pytest.approx(2e9, rel=0.3)
+
+
+def test_longer_pieces_than_it_has_read_are_refused(tmp_path: Path, tale: Path) -> None:
+    with pytest.raises(JobError) as caught:
+        planned(decoder("llama", tmp_path), tale, data={"sequence_length": 65})
+    assert (caught.value.id, caught.value.facts["maximum"]) == ("job-out-of-range", 64)
+
+
+@pytest.mark.parametrize("freeze", ["backbone", "head-first"])
+def test_it_has_no_last_layer_that_learns_alone(tmp_path: Path, tale: Path, freeze: str) -> None:
+    with pytest.raises(JobError) as caught:
+        planned(decoder("llama", tmp_path), tale, training={"freeze": freeze})
+    assert (caught.value.id, caught.value.facts["key"]) == ("job-not-a-choice", "training.freeze")
+
+
+def test_other_models_have_nothing_to_learn_beside(tale: Path) -> None:
+    assert planned(None, tale, "gpt-nano").job.model.rank == 0
+    with pytest.raises(JobError) as caught:
+        planned(None, tale, "gpt-nano", model={"lora_rank": 8})
+    assert (caught.value.id, caught.value.facts["value"]) == ("job-lora-unfit", 8)
+
+
+def test_another_tokenizer_than_its_own_is_refused(tmp_path: Path, tale: Path) -> None:
+    with pytest.raises(JobError) as caught:
+        planned(decoder("llama", tmp_path), tale, data={"tokenizer": "bpe"})
+    assert (caught.value.id, caught.value.facts["allowed"]) == ("job-tokenizer-unfit", ["preset"])
+
+
+def test_a_folder_of_pictures_is_none_for_texts_and_the_other_way_round(tmp_path: Path, tale: Path) -> None:
+    hands = job("kerashub-backbone", "images", model={"preset": str(decoder("llama", tmp_path))})
+    plan = plan_job(Draft(hands, replace(HANDS)), Sources(SHIPPED), NOW).plan
+    (check,) = plan.blocking
+    assert (check.id, check.facts["of"]) == ("preset-reads-other", "Pretrained language model of yours")
+    vit = unpacked("vit", tmp_path)
+    assert {one.id for one in planned(vit, tale).blocking} == {"preset-reads-other"}
+
+
+def test_without_a_folder_it_is_not_begun(tale: Path) -> None:
+    assert {check.id for check in planned(None, tale).blocking} == {"preset-not-chosen"}

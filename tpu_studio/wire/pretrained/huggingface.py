@@ -1,0 +1,85 @@
+"""A folder of Hugging Face Transformers as a `Preset`: a causal language model, its weights and its tokenizer.
+
+The window reads of it the descriptions, and where each tensor lies; that all are there in the shapes that the network
+has, so that nothing larger is made of it than its files hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+
+from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
+from tpu_studio.wire.pretrained import decoder, tensors
+from tpu_studio.wire.pretrained.description import PICKLES
+from tpu_studio.wire.pretrained.folder import CONFIG, Folder, check_sums, sha256_of
+from tpu_studio.wire.starters import TOKENIZER
+
+_OF_PICTURES = ("vit", "dinov2")  # that KerasHub opens and saves as its own
+_TOKENIZER_BYTES = 64_000_000  # Gemma 3's has 33 million
+
+
+def is_one(folder: Folder, config: Mapping[str, object]) -> bool:
+    """Whether it is such a folder; else what KerasHub writes, or neither, or its weights are pickles alone."""
+    kind = config.get("model_type")
+    if "model_type" not in config or kind in _OF_PICTURES:
+        return False
+    if any(map(folder.has, (SAFETENSORS, SAFETENSORS_INDEX))):
+        return True
+    return _reads_text(str(kind)) and not any(name.endswith(PICKLES) for name, *_ in folder.signature())
+
+
+def read(folder: Folder, config: Mapping[str, object]) -> Preset:
+    """Raises ModelError: as `reading.read`."""
+    kind = str(config.get("model_type"))
+    if not _reads_text(kind):
+        folder.refuse_network(CONFIG, kind)
+    if config.get("quantization_config"):
+        folder.refuse("preset-other-format", CONFIG, "quantised weights")
+    if config.get("auto_map"):
+        folder.refuse("preset-foreign", CONFIG, "It names code of its own (“auto_map”).")
+    try:
+        network = decoder.describe(config)
+    except decoder.Unknown as error:
+        folder.refuse("preset-unreadable", CONFIG, str(error))
+    if not folder.has(TOKENIZER):
+        folder.refuse("preset-in-part", TOKENIZER, f"There is no {TOKENIZER}.")
+    folder.check_inside(TOKENIZER)
+    with folder.open(TOKENIZER) as file:
+        tensors.refuse_note(folder, TOKENIZER, file.read(8))
+        if os.fstat(file.fileno()).st_size > _TOKENIZER_BYTES:
+            folder.refuse("preset-unreadable", TOKENIZER, "It is larger than any tokenizer.")
+    files = tensors.files_of(folder)
+    placed = tensors.places_of(folder, files)
+    check_whole(folder, network, placed)
+    size = sum(place.size for place in placed.values() if place.is_of_weights)
+    sums = {name: sha256_of(folder, name) for name in (CONFIG, TOKENIZER, *files)}
+    check_sums(folder, sums)
+    counts = "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
+    base = hashlib.sha256(counts.encode()).hexdigest()
+    return Preset(folder.given, kind, config, sums, size, base, vocabulary=network.vocabulary, longest=network.longest)
+
+
+def _reads_text(kind: str) -> bool:
+    return kind in NETWORKS and NETWORKS[kind].reads_text
+
+
+def check_whole(folder: Folder, network: decoder.Decoder, placed: Mapping[str, tensors.Place]) -> None:
+    """Each tensor of *network* is there, in its shape and in floats."""
+    for wanted in network.tensors():
+        place = located(placed, wanted.name)
+        if place is None:
+            folder.refuse("preset-in-part", CONFIG, f"Its files have no “{wanted.name}”.")
+        if not place.is_of_weights:
+            why = f"“{wanted.name}” is in numbers of the kind {place.kind[:20]}, which are not read."
+            folder.refuse("preset-unreadable", place.file, why)
+        if place.shape != wanted.shape:
+            why = f"“{wanted.name}” has the shape {place.shape}, and {wanted.shape} by its description."
+            folder.refuse("preset-unfit", place.file, why)
+
+
+def located(placed: Mapping[str, tensors.Place], name: str) -> tensors.Place | None:
+    """By its name, as the network alone saves it and as one with its answers does."""
+    short = name.removeprefix("model.")
+    return next((placed[one] for one in (name, short, f"transformer.{name}") if one in placed), None)
