@@ -23,6 +23,7 @@ from tpu_studio.wire.jsonfile import BRACKETS
 _MOST = 1_000_000  # number of a token
 _LONGEST = 1000  # letters of a token; of those that are known the longest has 256
 _ADDED = 20_000  # tokens beside the model's; Gemma 3 has 6,415
+_LETTERS = 500_000  # of all of these
 _STEPS = 3  # of cutting
 _BEGIN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
 _END = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -111,7 +112,9 @@ def _rewritten(file: bytes) -> tuple[bool, dict[str, Any]]:
         words = model.get("byte_fallback") is True
         cut = _words(tree) if words else _bytes(tree)
         vocabulary = {_piece(piece): _number(number) for piece, number in model["vocab"].items()}
-        merges = [_merge(one) for one in model["merges"]]
+        if len(model["merges"]) > _MOST:
+            raise ValueError(f"it has more than {_MOST:,} merges")
+        merges = list(dict.fromkeys(map(_merge, model["merges"])))
         added = [_added(one) for one in tree.get("added_tokens") or ()]
         for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
             if model.get(name):
@@ -136,7 +139,7 @@ def _rewritten(file: bytes) -> tuple[bool, dict[str, Any]]:
         "byte_fallback": words,
         "ignore_merges": whole,
         "vocab": vocabulary,
-        "merges": [pair for pair in merges if "".join(pair) not in special],
+        "merges": [list(pair) for pair in merges if "".join(pair) not in special],
     }
     plain = {"version": "1.0", "truncation": None, "padding": None, "post_processor": None, "decoder": None}
     return words, {**plain, "added_tokens": added, **cut, "model": bpe}
@@ -147,8 +150,8 @@ def _check_numbers(vocabulary: Mapping[str, int], added: Sequence[Mapping[str, A
     fits = all(numbers.setdefault(one["content"], one["id"]) == one["id"] for one in added)
     if not fits or not vocabulary or len(set(numbers.values())) != len(numbers):
         raise ValueError("its tokens are not numbered each by itself")
-    if len(added) > _ADDED:
-        raise ValueError(f"it has more than {_ADDED:,} added tokens")
+    if len(added) > _ADDED or sum(len(one["content"]) for one in added) > _LETTERS:
+        raise ValueError(f"it has more than {_ADDED:,} added tokens, or longer ones than any has")
 
 
 def _bytes(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,11 +215,11 @@ def _number(value: object) -> int:
     return value
 
 
-def _merge(given: Any) -> list[str]:
+def _merge(given: Any) -> tuple[str, str]:
     pair = given.split(" ") if isinstance(given, str) else given
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) and one for one in pair):
         raise ValueError("its merges are no pairs")
-    return [_piece(one) for one in pair]
+    return _piece(pair[0]), _piece(pair[1])
 
 
 def _added(given: Mapping[str, Any]) -> dict[str, Any]:

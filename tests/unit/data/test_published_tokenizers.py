@@ -251,7 +251,18 @@ def test_a_token_that_is_no_text_or_longer_than_any(piece: str) -> None:
 def test_more_added_tokens_than_any_has() -> None:
     tree = tree_of(BYTES)
     tree["added_tokens"] += [ADDED | {"id": 300 + one, "content": f"@{one}@"} for one in range(20_000)]
-    assert refused(tree) == "it has more than 20,000 added tokens"
+    assert "more than 20,000 added tokens" in refused(tree)
+    tree["added_tokens"] = [ADDED | {"id": 300 + one, "content": f"@{one}@" + "x" * 900} for one in range(1_000)]
+    assert "longer ones than any has" in refused(tree)
+
+
+def test_one_merge_a_million_times() -> None:
+    tree = tree_of(BYTES)
+    merge = tree["model"]["merges"][0]
+    tree["model"]["merges"] += [merge] * 1000
+    assert len(_rewritten(json.dumps(tree).encode())[1]["model"]["merges"]) == len(tree_of(BYTES)["model"]["merges"])
+    tree["model"]["merges"] = [merge] * 1_000_001
+    assert refused(tree) == "it has more than 1,000,000 merges"
 
 
 def test_a_file_of_millions_of_lists_is_not_opened() -> None:
