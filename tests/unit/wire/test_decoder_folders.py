@@ -546,3 +546,16 @@ def test_lies_in_knows_such_a_folder(gpt2: Path, llama: Path) -> None:
     assert presets.lies_in(gpt2) and presets.lies_in(llama)
     (gpt2 / WEIGHTS).unlink()
     assert not presets.lies_in(gpt2)
+
+
+def test_files_that_say_endlessly_much_of_themselves(llama: Path) -> None:
+    """A thousand links to one file whose header has six megabytes: each was read anew."""
+    write(llama / "large.safetensors", {"__metadata__": {str(number): "x" * 90 for number in range(60_000)}})
+    names = ["large.safetensors", *(f"l{number}.safetensors" for number in range(50))]
+    for name in names[1:]:
+        (llama / name).symlink_to("large.safetensors")
+    edit(
+        llama / "model.safetensors.index.json",
+        lambda tree: tree["weight_map"].update({f"x{number}": name for number, name in enumerate(names)}),
+    )
+    assert error_of(llama).facts["why"] == "Its files say more of themselves than any model's."

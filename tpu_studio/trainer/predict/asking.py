@@ -38,10 +38,10 @@ class Asked:
     def __init__(self, result: Path, card: dict[str, Any], *, consent: str = "") -> None:
         self._card = card
         self._data: dict[str, Any] = {**card["data"], "folder": str(result)}
+        self._model = loading.load(result, consent=consent)  # first: it holds memory
         if self.reads_text:
             # a tokenizer of another model is told before the first question
             (continuing.of_result if self.writes else tokens.of_description)(self._data)
-        self._model = loading.load(result, consent=consent)
         inputs = getattr(self._model, "inputs", None)  # a subclass of a person's own has none
         claimed = card["input"].get("shape") if isinstance(card.get("input"), dict) else None
         predicting.check_shape(self._data, claimed, inputs[0].shape[1:] if inputs else None, result / files.CARD)

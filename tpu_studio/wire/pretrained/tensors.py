@@ -16,7 +16,7 @@ from tpu_studio.wire.pretrained.folder import MOST_READ, Folder
 
 BYTES = {"F32": 4, "F16": 2, "BF16": 2}
 """Of a number, by what weights are in; other tensors may lie beside them."""
-_HEADER = 10_000_000  # bytes; the largest of a few hundred layers has one million
+_HEADER, _HEADERS = 10_000_000, 20_000_000  # bytes; the largest of a few hundred layers has one million in all
 _SHARDS = 1000
 _TENSORS = 100_000  # in all files; 400 layers have some 5,000
 _LONGEST_NAME = 255  # of a file
@@ -60,7 +60,7 @@ def _is_name(name: str) -> bool:
 def places_of(folder: Folder, files: tuple[str, ...]) -> dict[str, Place]:
     """Each tensor of *files* by its name, in whatever numbers it is."""
     found: dict[str, Place] = {}
-    total = 0
+    total, headers = 0, 0
     for name in files:
         if name == SAFETENSORS_INDEX:
             continue
@@ -72,7 +72,11 @@ def places_of(folder: Folder, files: tuple[str, ...]) -> dict[str, Place]:
         if total > MOST_READ:
             why = f"Its weights have {total:,} bytes or more; {MOST_READ:,} are read at most."
             folder.refuse("preset-unreadable", name, why)
-        for tensor, place in _in_file(folder, name, size).items():
+        tensors, header = _in_file(folder, name, size)
+        headers += header
+        if headers > _HEADERS:
+            folder.refuse("preset-unreadable", name, "Its files say more of themselves than any model's.")
+        for tensor, place in tensors.items():
             if tensor in found:
                 folder.refuse("preset-unreadable", name, f"“{tensor[:80]}” is there twice.")
             found[tensor] = place
@@ -81,7 +85,8 @@ def places_of(folder: Folder, files: tuple[str, ...]) -> dict[str, Place]:
     return found
 
 
-def _in_file(folder: Folder, name: str, size: int) -> dict[str, Place]:
+def _in_file(folder: Folder, name: str, size: int) -> tuple[dict[str, Place], int]:
+    """Its tensors, and the bytes of its header."""
     with folder.open(name) as file:
         start = file.read(8)
         length = int.from_bytes(start, "little")
@@ -107,7 +112,7 @@ def _in_file(folder: Folder, name: str, size: int) -> dict[str, Place]:
         ends = place.start + place.size
     if ends != size:
         folder.refuse("preset-unreadable", name, f"Behind its last tensor are {size - ends:,} bytes.")
-    return found
+    return found, length
 
 
 def refuse_note(folder: Folder, name: str, start: bytes) -> None:
