@@ -14,6 +14,7 @@ from typing import Any
 
 import keras
 
+from tpu_studio.trainer import memory
 from tpu_studio.trainer.models import initial, plain
 from tpu_studio.trainer.models.bounded import weights_at_most
 from tpu_studio.trainer.models.kerashub import tables
@@ -59,7 +60,11 @@ def fill(model: keras.Model, preset: Preset) -> None:
     """
     weights = {weight.path: weight for weight in model.weights}
     held = sum(math.prod(weight.shape) for weight in model.weights)
-    with _blaming(preset, preset.weights.name), tables.opened(preset, held + SPARE) as read:
+    with (
+        memory.held(preset.size_bytes),
+        _blaming(preset, preset.weights.name),
+        tables.opened(preset, held + SPARE) as read,
+    ):
         for path, values in _network(preset).weights(model, preset.config, read):
             if tuple(weights[path].shape) != values.shape:
                 raise ValueError(f"{path} has {values.shape} and needs {tuple(weights[path].shape)}")

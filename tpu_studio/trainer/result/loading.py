@@ -11,7 +11,7 @@ from typing import Any
 
 import keras
 
-from tpu_studio.trainer import leaving
+from tpu_studio.trainer import leaving, memory
 from tpu_studio.trainer.linkless import linkless
 from tpu_studio.trainer.models import initial
 from tpu_studio.trainer.models.bounded import Budget, weights_at_most, within
@@ -40,7 +40,6 @@ _DAMAGE = (
     *inspected.REFUSED,
 )
 """What Keras, h5py and JAX (RuntimeError: more memory than there is) raise of a damaged file."""
-MEMORY, MEMORY_EACH = 4_000_000_000, 12  # bytes, and of each byte of the file: it is read, turned and copied
 SMALLEST = 2  # bytes of a weight, in float16
 SPARE = 1_000_000  # weights that a small file has, at most: random states, statistics
 
@@ -63,7 +62,7 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     try:
         held = inspected.check(result / MODEL, own=bool(own)) // SMALLEST
         if not own:
-            _hold_memory((result / MODEL).stat().st_size)
+            memory.hold((result / MODEL).stat().st_size)
             with (
                 linkless(held + SPARE),
                 initial.to_fill(),  # no weight is drawn: all are there
@@ -83,18 +82,6 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     except _DAMAGE as error:
         raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     return model
-
-
-def _hold_memory(size: int) -> None:
-    """Of this process, where the system does so: whatever a model of *size* bytes asks for, the computer goes on."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    most = MEMORY + MEMORY_EACH * size
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def _budget(card: Mapping[str, Any], weights: int) -> Budget:
