@@ -14,7 +14,7 @@ def hold(size: int, base: int = BASE) -> None:
 
 
 @contextmanager
-def held(size: int, base: int = 2 * BASE) -> Iterator[None]:
+def held(size: int, base: int = BASE) -> Iterator[None]:
     """The same inside, of a process that goes on with other things."""
     before = _set(base + EACH * size)
     try:
