@@ -23,11 +23,10 @@ import numpy as np
 
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.published import Published
-from tpu_studio.data.tokens import ByteTokens, PieceTokens, Tokens, learned_from, of_description
+from tpu_studio.data.tokens import ByteTokens, PieceTokens, Tokens, learned_from, of_description, read_beside
 from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained.reading import content
-from tpu_studio.wire.sizes import read_at_most
 from tpu_studio.wire.starters import TOKENIZER
 
 BYTES = 256
@@ -153,7 +152,7 @@ def of_result(description: Mapping[str, object]) -> Cutter:
 
 @lru_cache(maxsize=2)
 def _published(path: Path, wanted: str) -> Published:
-    file = read_at_most(path, PUBLISHED_BYTES)
+    file = read_beside(path, PUBLISHED_BYTES)
     if hashlib.sha256(file).hexdigest() != wanted:
         raise ValueError("it is not the tokenizer that the model was trained with")
     return Published(file)

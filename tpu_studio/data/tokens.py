@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tpu_studio.data.arrays import Ints32
+from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.sizes import read_at_most
 from tpu_studio.wire.starters import TOKENIZER, Starter
@@ -255,9 +256,21 @@ def of_description(description: Mapping[str, object]) -> Tokens:
         raise RunError("result-unreadable", path=str(path), raw=str(error)) from error
 
 
+def read_beside(path: Path, most: int) -> bytes:
+    """A file of a result that may be a stranger's: no link out of its folder is followed.
+
+    Raises:
+        OSError, ValueError: There is none, or it is larger.
+    """
+    folder = owncode.located(path.parent)
+    if folder is None or owncode.located(path) != folder / path.name:
+        raise ValueError("it is a link")
+    return read_at_most(path, most)
+
+
 @lru_cache(maxsize=4)
 def _kept(path: Path, wanted: str) -> PieceTokens:
-    file = read_at_most(path, FILE_BYTES)
+    file = read_beside(path, FILE_BYTES)
     if hashlib.sha256(file).hexdigest() != wanted:
         raise ValueError("it is not the tokenizer that the model was trained with")
     return PieceTokens(file)

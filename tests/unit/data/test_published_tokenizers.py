@@ -6,6 +6,7 @@ import copy
 import json
 import zipfile
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.presets import DECODERS, decoders
 from tpu_studio.data.published import PATTERNS, _bytes_of, _bytes_of_word, _rewritten
+from tpu_studio.data.tokens import read_beside
 
 Tree = dict[str, Any]
 BYTES, WORDS = "gpt2", "gemma3"
@@ -430,3 +432,14 @@ def in_known_parts(found: Tree) -> bool:
 def each_with_its_number(found: Tree) -> bool:
     numbers = copy.copy(found["model"]["vocab"]) | {one["content"]: one["id"] for one in found["added_tokens"]}
     return len(set(numbers.values())) == len(numbers) and all(type(one) is int for one in numbers.values())
+
+
+def test_a_link_in_the_place_of_a_result_s_tokenizer_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"{}")
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "tokenizer.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="it is a link"):
+        read_beside(tmp_path / "result" / "tokenizer.json", 100)
+    (tmp_path / "result" / "tokenizer.json").unlink()
+    (tmp_path / "result" / "tokenizer.json").write_bytes(b"{}")
+    assert read_beside(tmp_path / "result" / "tokenizer.json", 100) == b"{}"

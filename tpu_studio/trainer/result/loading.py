@@ -88,7 +88,7 @@ def _budget(card: Mapping[str, Any], weights: int) -> Budget:
     """For a model of so many *weights*: of pictures and rows many are asked about at once, of a text that is gone on
     with one."""
     if tasks.by_id(card["task"]).has_tokens:
-        each, work = 2**26 + 8 * weights, 50_000
+        each, total, work = 2**26 + 8 * weights, 2**28 + 64 * weights, 50_000
     else:
-        each, work = 2**23 + 4 * weights, 20_000
-    return Budget(each, 32 * each, 10**9 + work * weights)
+        each, total, work = 2**23 + 4 * weights, 2**28 + 128 * weights, 20_000
+    return Budget(each, total, 10**9 + work * weights)
