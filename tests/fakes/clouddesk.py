@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fakes.skies import Sky, cloud_plan
 from tpu_studio.store.journal import JournalFile
-from tpu_studio.wire.events import Event, complete_lines, decode
+from tpu_studio.wire.events import Event, complete_lines, decode, encode
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import PLAN, create_once
 from tpu_studio.workflow import desk
@@ -17,6 +17,7 @@ from tpu_studio.workflow.cloudruns import believed
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.state import State
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 
 RUN = "digits-k3f7"
 
@@ -127,3 +128,29 @@ def ends(desk: CloudDesk, reason: str = "completed") -> None:
     assert desk.sky.nodes == {} and desk.sky.tasks == {}
     assert len(desk.sky.created_names) == len(set(desk.sky.created_names))
     assert desk.journal.open_intents() == []
+
+
+class Second:
+    """Another computer, which takes the run of *desk* over."""
+
+    def __init__(self, home: Path, desk: CloudDesk) -> None:
+        self.home, self.desk, self.sky = home, desk, desk.sky
+        self.journal = JournalFile(home / "journal.db")
+        self.start()
+
+    def start(self) -> None:
+        """The program, anew."""
+        self.journal.disconnect()
+        self.journal = JournalFile(self.home / "journal.db")
+        self.driver = Driver(self.home, places={"practice": self.sky.place()}, journal=self.journal)
+
+    def take_over(self) -> None:
+        CloudVerbs(self.home, self.driver, self.journal).take_over(self.desk.plan, RUN)
+
+    def turns(self, number: int) -> None:
+        for _ in range(number):
+            self.sky.pass_time(max(5.0, self.driver.turn(RUN)))
+
+    def lay(self, *lines: Mapping[str, object]) -> None:
+        """Whoever writes to the bucket, behind another desktop's events."""
+        self.sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", b"".join(encode(one) for one in lines))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.clouddesk import CloudDesk
+from tests.fakes.clouddesk import CloudDesk, Second, trains
 from tests.fakes.skies import Sky
 
 
@@ -21,3 +21,13 @@ def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
     made = CloudDesk(tmp_path / "one", sky)
     yield made
     made.die()
+
+
+@pytest.fixture
+def second(desk: CloudDesk, tmp_path: Path) -> Iterator[Second]:
+    desk.sky.steps = 10**6
+    trains(desk)
+    desk.turn()
+    found = Second(tmp_path / "two", desk)
+    yield found
+    found.journal.disconnect()

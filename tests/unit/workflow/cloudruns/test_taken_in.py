@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fakes.clouddesk import RUN, CloudDesk, trains
+from tests.fakes.clouddesk import RUN, CloudDesk, Second, trains
 from tests.unit.workflow.cloudruns.test_others import NOW, PLACE, THERE
-from tests.unit.workflow.cloudruns.test_where_it_is import FIRST, Second
+from tests.unit.workflow.cloudruns.test_where_it_is import FIRST
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError
 from tpu_studio.wire.events import Event, event
 from tpu_studio.workflow.cloudruns import believed
@@ -22,16 +21,6 @@ from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.others import ATTEMPTS_OF_OTHERS, TAKEN, taken_from
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import SendControl
-
-
-@pytest.fixture
-def second(desk: CloudDesk, tmp_path: Path) -> Iterator[Second]:
-    desk.sky.steps = 10**6
-    trains(desk)
-    desk.turn()
-    found = Second(tmp_path / "two", desk)
-    yield found
-    found.journal.disconnect()
 
 
 def verbs_of(second: Second) -> CloudVerbs:

@@ -3,55 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
-from tests.fakes.clouddesk import RUN, CloudDesk, trains
-from tpu_studio.store.journal import JournalFile
-from tpu_studio.wire.events import encode, event
-from tpu_studio.workflow.cloudruns.driver import Driver
+from tests.fakes.clouddesk import RUN, Second
+from tpu_studio.wire.events import event
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import SendControl
 
 FIRST, NEXT = f"ts-{RUN}-a1-t1", f"ts-{RUN}-a2-t1"
-
-
-class Second:
-    """Another computer, which takes the run of *desk* over."""
-
-    def __init__(self, home: Path, desk: CloudDesk) -> None:
-        self.home, self.desk, self.sky = home, desk, desk.sky
-        self.journal = JournalFile(home / "journal.db")
-        self.start()
-
-    def start(self) -> None:
-        """The program, anew."""
-        self.journal.disconnect()
-        self.journal = JournalFile(self.home / "journal.db")
-        self.driver = Driver(self.home, places={"practice": self.sky.place()}, journal=self.journal)
-
-    def take_over(self) -> None:
-        CloudVerbs(self.home, self.driver, self.journal).take_over(self.desk.plan, RUN)
-
-    def turns(self, number: int) -> None:
-        for _ in range(number):
-            self.sky.pass_time(max(5.0, self.driver.turn(RUN)))
-
-    def lay(self, *lines: Mapping[str, object]) -> None:
-        """Whoever writes to the bucket, behind another desktop's events."""
-        self.sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", b"".join(encode(one) for one in lines))
-
-
-@pytest.fixture
-def second(desk: CloudDesk, tmp_path: Path) -> Iterator[Second]:
-    desk.sky.steps = 10**6
-    trains(desk)
-    desk.turn()
-    found = Second(tmp_path / "two", desk)
-    yield found
-    found.journal.disconnect()
 
 
 def elsewhere(t: float, **place: str) -> Mapping[str, object]:
