@@ -235,7 +235,7 @@ def test_a_part_outside_the_folder_is_not_read(llama: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["model.bin", "", 7, None, ["x.safetensors"], "x\0.safetensors", "\ud800.safetensors", "x" * 300 + ".safetensors"],
+    ["model.bin", "", 7, None, "x\0.safetensors", "\ud800.safetensors", "x" * 300 + ".safetensors"],
 )
 def test_an_index_that_names_no_file(llama: Path, name: object) -> None:
     edit(llama / INDEX, lambda tree: tree["weight_map"].update(x=name))

@@ -34,6 +34,8 @@ Signature = tuple[tuple[str, int, int, int], ...]
 _LFS = b"version https://git-lfs"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _CHUNK = 1 << 20
+_SHARDS = 1000
+_LONGEST_NAME = 255  # of a file
 
 
 @dataclass(frozen=True)
@@ -89,20 +91,30 @@ class Folder:
         return at
 
 
+def shards_of(folder: Folder, whole: str, index: str) -> tuple[str, ...]:
+    """Names of its weights' files: the *whole* one, or their *index* and those that it names."""
+    if folder.has(whole):
+        return (whole,)
+    tree = folder.json(index)
+    if tree is None:
+        folder.refuse("preset-in-part", whole, f"There is no {whole}.")
+    places = tree.get("weight_map")
+    names = sorted({str(one) for one in flat(list(places.values()))}) if isinstance(places, dict) else []
+    if not names or len(names) > _SHARDS or not all(_is_name(one, PurePath(whole).suffix) for one in names):
+        folder.refuse("preset-unreadable", index, "It names no files.")
+    return (index, *names)
+
+
+def _is_name(name: str, suffix: str) -> bool:
+    return name.endswith(suffix) and len(name) <= _LONGEST_NAME and name.isprintable()
+
+
 def weights_of(folder: Folder) -> tuple[str, ...]:
-    """Names of its weights' files, with their index."""
-    if folder.has(WEIGHTS):
-        return (WEIGHTS,)
-    index = folder.json(INDEX)
-    if index is None:
-        folder.refuse("preset-in-part", WEIGHTS, f"There is no {WEIGHTS}.")
-    places = index.get("weight_map")
-    shards = sorted({str(one) for one in flat(list(places.values()))}) if isinstance(places, dict) else []
-    if not shards or len(shards) > 1000:
-        folder.refuse("preset-unreadable", INDEX, "It names no files.")
-    if FIRST_SHARD not in shards:
+    """Names of its weights' files, with their index, as KerasHub calls them."""
+    found = shards_of(folder, WEIGHTS, INDEX)
+    if found[0] == INDEX and FIRST_SHARD not in found:
         folder.refuse("preset-in-part", INDEX, f"It does not name {FIRST_SHARD}, which Keras opens first.")
-    return (INDEX, *shards)
+    return found
 
 
 def check_whole(folder: Folder, weights: tuple[str, ...]) -> None:

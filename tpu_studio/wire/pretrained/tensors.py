@@ -12,14 +12,12 @@ from typing import Any
 
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.presets import SAFETENSORS, SAFETENSORS_INDEX
-from tpu_studio.wire.pretrained.folder import MOST_READ, Folder
+from tpu_studio.wire.pretrained.folder import MOST_READ, Folder, shards_of
 
 BYTES = {"F32": 4, "F16": 2, "BF16": 2}
 """Of a number, by what weights are in; other tensors may lie beside them."""
 _HEADER, _HEADERS = 10_000_000, 20_000_000  # bytes; the largest of a few hundred layers has one million in all
-_SHARDS = 1000
 _TENSORS = 100_000  # in all files; 400 layers have some 5,000
-_LONGEST_NAME = 255  # of a file
 _AXES, _HUGE = 8, 1 << 63
 _ABOUT = "__metadata__"  # the one entry that is no tensor
 
@@ -41,20 +39,7 @@ class Place:
 
 def files_of(folder: Folder) -> tuple[str, ...]:
     """Names of the files of weights, their index first where there is one."""
-    if folder.has(SAFETENSORS):
-        return (SAFETENSORS,)
-    index = folder.json(SAFETENSORS_INDEX)
-    if index is None:
-        folder.refuse("preset-in-part", SAFETENSORS, f"There is no {SAFETENSORS}.")
-    places = index.get("weight_map")
-    names = sorted({str(one) for one in places.values()}) if isinstance(places, dict) else []
-    if not names or len(names) > _SHARDS or not all(map(_is_name, names)):
-        folder.refuse("preset-unreadable", SAFETENSORS_INDEX, "It names no files.")
-    return (SAFETENSORS_INDEX, *names)
-
-
-def _is_name(name: str) -> bool:
-    return name.endswith(".safetensors") and len(name) <= _LONGEST_NAME and name.isprintable()
+    return shards_of(folder, SAFETENSORS, SAFETENSORS_INDEX)
 
 
 def places_of(folder: Folder, files: tuple[str, ...]) -> dict[str, Place]:
