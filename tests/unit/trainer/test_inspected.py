@@ -78,6 +78,15 @@ def test_what_keras_would_unpack_besides_is_refused(tmp_path: Path, name: str) -
         check(file)
 
 
+def test_a_model_of_ones_own_may_have_words_that_a_layer_looks_up(tmp_path: Path) -> None:
+    file = model(tmp_path / "m.keras", FUNCTIONAL)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("assets/layers/integer_lookup/vocabulary.txt", b"1\n2")
+    assert check(file, own=True) == 400
+    with pytest.raises(ValueError, match="other files"):
+        check(file)
+
+
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     file = model(tmp_path / "m.keras", FUNCTIONAL)
     with zipfile.ZipFile(file, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):

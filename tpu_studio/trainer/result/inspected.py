@@ -15,6 +15,7 @@ from tpu_studio.wire.jsonfile import parse_json
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 _ENTRIES = {CONFIG, WEIGHTS, "metadata.json"}  # Keras unpacks what else there is, onto the disk
+ASSETS = "assets/"  # the words of a layer that looks them up, of a model of one's own
 _CONFIG_BYTES, _SMALL_BYTES = 8_000_000, 64_000_000
 RATIO_AT_MOST = 4  # weights barely get smaller
 _SIZES = ("units", "filters", "input_dim", "output_dim", "key_dim", "num_heads", "depth_multiplier")
@@ -42,7 +43,8 @@ def check(path: Path, *, own: bool = False) -> int:
     """
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
-        if len(names) != len(set(names)) or not set(names) <= _ENTRIES:
+        known = all(name in _ENTRIES or (own and name.startswith(ASSETS)) for name in names)
+        if len(names) != len(set(names)) or not known:
             raise ValueError("it has other files than those of a saved model")
         if archive.getinfo(CONFIG).file_size > _CONFIG_BYTES:
             raise ValueError(f"its {CONFIG} is larger than any model's")

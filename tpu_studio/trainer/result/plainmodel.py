@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from tpu_studio.wire.pretrained import description
+
 MADE_OF: Mapping[str | None, frozenset[str]] = {
     "keras": frozenset({"DTypePolicy"}),
     "keras.src.models.functional": frozenset({"Functional"}),
@@ -38,12 +40,7 @@ MADE_OF: Mapping[str | None, frozenset[str]] = {
     ),
     None: frozenset({"__keras_tensor__", "__slice__"}),
 }
-ACTIVATIONS = frozenset(
-    {
-        *("elu", "gelu", "hard_sigmoid", "hard_silu", "hard_swish", "leaky_relu", "linear", "mish", "relu", "relu6"),
-        *("selu", "sigmoid", "silu", "softmax", "softplus", "swish", "tanh"),
-    }
-)
+ACTIVATIONS = frozenset((*description.ACTIVATIONS, "softmax"))
 _FLOATS = frozenset({"float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16"})
 _TYPES = _FLOATS | {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 _WORDS = {"padding": {"valid", "same"}, "data_format": {"channels_last", "channels_first"}, "mode": {"constant"}}
