@@ -1,6 +1,8 @@
 """Run in the engine: opens weights with a link in them, and sees whether what that leads to was opened.
 
-program_linkless.py FOLDER    → {where the link is: {"words", "opened"}}
+program_linkless.py FOLDER    → {where the link is: {"words", "opened", "at_once"}}
+
+"at_once" are the words of the first look at a file, "words" those of who reads it without.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from keras.src.saving import saving_lib
 
 from tests.fakes.openings import openings
 from tests.fakes.presets import unpacked
+from tests.fakes.weights import unlooked
 from tpu_studio.trainer.frameworks import without_tensorflow
 from tpu_studio.trainer.linkless import Linkless
 from tpu_studio.trainer.models.kerashub import tables
@@ -105,12 +108,17 @@ def link(file: Path, at: str) -> Path:
 
 def seen(work: Callable[[], Any], other: Path) -> dict[str, Any]:
     with openings(other) as opened:
-        try:
-            work()
-            words = ""
-        except (StudioError, ValueError, KeyError) as error:
-            words = f"{getattr(error, 'id', '')} {error}"
-        return {"words": words, "opened": opened()}
+        at_once = _words(work)
+        with unlooked():
+            return {"words": _words(work), "opened": opened(), "at_once": at_once}
+
+
+def _words(work: Callable[[], Any]) -> str:
+    try:
+        work()
+    except (StudioError, ValueError, KeyError) as error:
+        return f"{getattr(error, 'id', '')} {error}"
+    return ""
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tests.fakes.presets import names, unpacked
+from tests.fakes.weights import unlooked
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.pretrained import reading
 
@@ -116,7 +117,9 @@ def hostile(root: Path) -> dict[str, Any]:
         found[name] = _grown(lambda folder=folder: _refusal(folder))
     for name, change in _TABLES.items():
         _change_table(folder := _copy("vit", root, name), **change)
-        found[name] = _grown(lambda folder=folder: _refusal(folder))
+        found[f"{name} at once"] = _grown(lambda folder=folder: _refusal(folder))
+        with unlooked():
+            found[name] = _grown(lambda folder=folder: _refusal(folder))
     index = (folder := _copy("sharded", root, "unnamed")) / "model.weights.json"
     tree = json.loads(index.read_text())
     del tree["weight_map"]["/layers/conv2d/vars"]

@@ -39,6 +39,8 @@ def test_what_a_folder_claims_is_counted_before_it_takes_memory(tmp_path: Path) 
     found = run_in_engine(PROGRAM, "hostile", str(tmp_path), backend="jax")
     assert [found.pop(taken).keys() for taken in ("small", "shards", "halves")] == [{"mb"}] * 3
     assert found.pop("memory")["id"] == "preset-needs-memory"
+    at_once = [found.pop(name)["id"] for name in list(found) if name.endswith(" at once")]
+    assert at_once == ["preset-unreadable"] * 5
     assert {one["id"] for one in found.values()} == {"preset-unfit"}
     assert {name: one["mb"] for name, one in found.items() if one["mb"] > 500} == {}
     whys = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.weights import of_size, sample
 from tpu_studio.trainer.result.files import read_card
 from tpu_studio.trainer.result.inspected import check
 from tpu_studio.wire.errors import RunError
@@ -21,15 +22,25 @@ FUNCTIONAL = {
 }
 
 
-def model(path: Path, config: Any, weights: int = 400) -> Path:
+def model(path: Path, config: Any, weights: int = 2000) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("config.json", config if isinstance(config, str) else json.dumps(config))
-        archive.writestr("model.weights.h5", bytes(weights))
+        archive.writestr("model.weights.h5", of_size(weights))
     return path
 
 
 def test_a_model_as_keras_saves_it_passes(tmp_path: Path) -> None:
-    assert check(model(tmp_path / "m.keras", FUNCTIONAL)) == 400
+    assert check(model(tmp_path / "m.keras", FUNCTIONAL)) == 2000
+
+
+def test_weights_that_the_library_would_go_through_without_end_are_not_left_to_it(tmp_path: Path) -> None:
+    """As they lie in the file, and packed by the archive."""
+    for packing in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(tmp_path / "m.keras", "w", packing) as archive:
+            archive.writestr("config.json", json.dumps(FUNCTIONAL))
+            archive.writestr("model.weights.h5", sample("circular"))
+        with pytest.raises(ValueError, match="two ways lead to one place"):
+            check(tmp_path / "m.keras")
 
 
 def test_a_file_of_another_format_is_not_left_to_keras(tmp_path: Path) -> None:
@@ -40,7 +51,7 @@ def test_a_file_of_another_format_is_not_left_to_keras(tmp_path: Path) -> None:
 
 def test_of_a_model_of_ones_own_only_the_weights_are_read(tmp_path: Path) -> None:
     sequential = {"class_name": "Sequential", "config": {"layers": []}}
-    assert check(model(tmp_path / "m.keras", sequential), own=True) == 400
+    assert check(model(tmp_path / "m.keras", sequential), own=True) == 2000
     with pytest.raises(ValueError, match="layers that are known"):
         check(model(tmp_path / "m.keras", sequential))
 
@@ -82,7 +93,7 @@ def test_a_model_of_ones_own_may_have_words_that_a_layer_looks_up(tmp_path: Path
     file = model(tmp_path / "m.keras", FUNCTIONAL)
     with zipfile.ZipFile(file, "a") as archive:
         archive.writestr("assets/layers/integer_lookup/vocabulary.txt", b"1\n2")
-    assert check(file, own=True) == 400
+    assert check(file, own=True) == 2000
     with pytest.raises(ValueError, match="other files"):
         check(file)
 

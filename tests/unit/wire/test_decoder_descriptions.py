@@ -380,6 +380,7 @@ def test_a_number_that_no_network_has(config: Config, name: str, odd: object) ->
         LLAMA | {"num_key_value_heads": 3},
         LLAMA | {"num_key_value_heads": 8},
         LLAMA | {"head_dim": 7},
+        LLAMA | {"num_attention_heads": 500_000, "num_key_value_heads": 500_000, "head_dim": 2},
         LLAMA | {"num_attention_heads": 64},  # one number a head
         GPT2 | {"n_head": 5},
         GPT2 | {"n_head": 64},

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.presets import names, unpacked
+from tests.fakes.weights import sample
 from tpu_studio.wire import presets
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.pretrained import folder as folders
@@ -225,6 +226,14 @@ def test_weights_that_came_in_part_are_told_by_their_own_beginning(vit: Path) ->
 def test_something_else_in_place_of_weights(vit: Path, content: bytes) -> None:
     (vit / WEIGHTS).write_bytes(content)
     assert refused(vit).id == "preset-in-part"
+
+
+@pytest.mark.parametrize("name", ["packed", "linked", "circular", "latest"])
+def test_weights_that_keras_did_not_write(vit: Path, name: str) -> None:
+    (vit / WEIGHTS).write_bytes(sample(name))
+    error = refused(vit)
+    assert (error.id, error.facts["file"]) == ("preset-unreadable", WEIGHTS)
+    assert "not as Keras writes its weights" in str(error.facts["why"])
 
 
 def test_no_weights_at_all(vit: Path) -> None:

@@ -11,12 +11,14 @@ import zlib
 from pathlib import Path
 
 from tpu_studio.trainer.result import plainmodel
+from tpu_studio.wire import hdf5
 from tpu_studio.wire.jsonfile import parse_json
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 _ENTRIES = {CONFIG, WEIGHTS, "metadata.json"}  # Keras unpacks what else there is, onto the disk
 ASSETS = "assets/"  # the words of a layer that looks them up, of a model of one's own
 _CONFIG_BYTES, _SMALL_BYTES = 8_000_000, 64_000_000
+_NAMES_AT = 26  # in the header before an entry: the length of its name (APPNOTE.TXT 4.3.7)
 RATIO_AT_MOST = 4  # weights barely get smaller
 _SIZES = ("units", "filters", "input_dim", "output_dim", "key_dim", "num_heads", "depth_multiplier")
 
@@ -51,6 +53,7 @@ def check(path: Path, *, own: bool = False) -> int:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > max(_SMALL_BYTES, RATIO_AT_MOST * path.stat().st_size):
             raise ValueError(f"it would unpack to {unpacked:,} bytes, far more than it can hold")
+        _check_tables(path, archive, archive.getinfo(WEIGHTS))
         weights, tree = archive.getinfo(WEIGHTS).file_size, parse_json(archive.read(CONFIG), CONFIG)
         _walk(tree, weights)
         if not own:
@@ -58,6 +61,15 @@ def check(path: Path, *, own: bool = False) -> int:
                 raise ValueError(f"its {CONFIG} is no description")
             plainmodel.check(tree)
         return weights
+
+
+def _check_tables(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
+    if entry.compress_type != zipfile.ZIP_STORED:
+        return hdf5.check_bytes(archive.read(entry))
+    with open(path, "rb") as file:
+        file.seek(entry.header_offset + _NAMES_AT)
+        name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
+        return hdf5.check(file, entry.header_offset + _NAMES_AT + 4 + name + extra, entry.file_size)
 
 
 def _walk(tree: object, weights: int) -> None:

@@ -15,6 +15,7 @@ _MOST = 1_000_000  # of a size: rows of a table of tokens
 _LAYERS = 400
 _LEAST_NUMBER, _MOST_NUMBER = 1e-12, 1e12  # of others: what is worked out of them is finite
 _KINDS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma3_text")
+_WIDEST = 8, 65_536  # numbers of all heads: times the width (Qwen3 has twice as much), or however small that is
 _HEADS = {"qwen3": 128, "gemma3_text": 256}  # numbers a head, where a description does not say it
 _WINDOW = 4096  # where a description does not say it
 _LOOKS = ("sliding_attention", "full_attention")  # of a block: back over a window, or over all
@@ -130,6 +131,8 @@ def describe(config: Mapping[str, object]) -> Decoder:
     found = _gpt2(config) if kind == "gpt2" else _llama(kind, config)
     if found.heads % found.kv_heads or found.head_size % 2:
         raise Unknown("Its heads do not go together.")
+    if found.heads * found.head_size > max(_WIDEST[0] * found.width, _WIDEST[1]):
+        raise Unknown(f"Its {found.heads:,} heads have far more numbers than its width, {found.width:,}.")
     if found.rope is None and found.width != found.heads * found.head_size:
         raise Unknown("Its heads do not make up its width.")
     return found

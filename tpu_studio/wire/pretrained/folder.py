@@ -16,7 +16,7 @@ from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import NoReturn
 
-from tpu_studio.wire import owncode
+from tpu_studio.wire import hdf5, owncode
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import open_below
@@ -154,6 +154,17 @@ def _told_size(folder: Folder, name: str) -> int:
     version = start[8]
     at, width = {0: (40, start[13]), 1: (44, start[13])}.get(version, (28, start[9]))
     return int.from_bytes(start[at : at + width], "little") if width in (4, 8) else 0
+
+
+def check_tables(folder: Folder, weights: tuple[str, ...]) -> None:
+    """What the HDF5 library would go through is as Keras writes it."""
+    for name in weights:
+        if name != INDEX:
+            try:
+                with folder.open(name) as file:
+                    hdf5.check(file)
+            except hdf5.Hdf5Error as error:
+                folder.refuse("preset-unreadable", name, f"It is not as Keras writes its weights: {error}.")
 
 
 def check_sums(folder: Folder, sums: Mapping[str, str]) -> None:

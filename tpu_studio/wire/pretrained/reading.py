@@ -28,6 +28,7 @@ from tpu_studio.wire.pretrained.folder import (
     Folder,
     Signature,
     check_sums,
+    check_tables,
     check_whole,
     sha256_of,
     weights_of,
@@ -114,6 +115,7 @@ def _read(folder: Folder, signature: Signature) -> Preset:
     files = (*described, *weights)
     sums = {name: sha256_of(folder, name) for name in files}
     check_sums(folder, sums)
+    check_tables(folder, weights)
     read = [name for name in files if name != TASK]  # what its own head was is not used
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(read))
     return Preset(
