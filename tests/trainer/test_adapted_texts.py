@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.presets import decoder
+from tests.trainer.in_engine import engine_python
 from tests.trainer.test_starting import newest, tensors
 from tests.trainer.training import Training, answers, curve, put
 from tpu_studio.data.look import look
 from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.local import formats
+from tpu_studio.wire import exports
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.pretrained import reading
@@ -90,3 +94,34 @@ def test_a_folder_that_changed_since_the_plan_trains_nothing(tmp_path: Path, tal
     with Training(run, 1, {"TPU_STUDIO_HOME": str(tmp_path)}) as training:
         outcome = training.outcome()
     assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "preset-changed")
+
+
+@pytest.mark.parametrize(("name", "rank"), [("gemma3", 4), ("gpt2", 0)])
+def test_a_result_goes_back_into_a_folder_that_answers_as_it_does(
+    tmp_path: Path, tale: Path, name: str, rank: int
+) -> None:
+    """Read by who reads such folders here, which is held to Transformers (`tests/trainer/models/test_decoders.py`)."""
+    folder = decoder(name, tmp_path)
+    (folder / "tokenizer_config.json").write_text("{}")
+    (folder / "LICENSE").write_text("of the base")
+    (folder / "pytorch_model.bin").write_bytes(b"no more of it")
+    run = train(put(tmp_path / "run", planned(folder, tale, rank=rank))).run
+    to = tmp_path / "out"
+    written = formats.write(engine_python(), run, exports.by_id("huggingface"), to)
+    assert (written.file, written.checked, written.difference < 1e-4) == (to, "folder", True)
+    kept = {one.name for one in to.iterdir()}
+    assert kept >= {"config.json", "tokenizer.json", "tokenizer_config.json", "LICENSE", "README.md"}
+    assert "pytorch_model.bin" not in kept and str(tmp_path) not in (to / "README.md").read_text()
+    again = reading.read(to)
+    assert again.config == reading.read(folder).config and again.sha256 != reading.read(folder).sha256
+    before, after = ((one / "model.safetensors").read_bytes() for one in (folder, to))
+    assert len(before) == len(after) and before != after
+    told = formats.write(engine_python(), run, exports.by_id("huggingface"), to)
+    assert told.file == to / "run"  # beside what is there
+    with pytest.raises(RunError, match="export-exists"):
+        formats.write(engine_python(), run, exports.by_id("huggingface"), to)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x7f")
+    with pytest.raises(StudioError, match="preset-changed"):
+        formats.write(engine_python(), run, exports.by_id("huggingface"), tmp_path / "other")
+    assert not (tmp_path / "other").exists()

@@ -21,8 +21,9 @@ _LOGGED = 2000  # characters of what was said
 
 @dataclass(frozen=True)
 class Written:
-    """*checked*: by its ``weights``, by ``examples`` of the run's unseen data, made-up ``inputs``, or as a ``script``;
-    so many (*count*); *difference*: the largest there was to Keras, in the model's own answers."""
+    """*file*: or folder. *checked*: by its ``weights``, by ``examples`` of the run's unseen data, made-up ``inputs``,
+    as a ``folder`` or as a ``script``; so many (*count*). *difference*: the largest there was to Keras, in the answers of
+    the model."""
 
     file: Path
     bytes: int
@@ -50,21 +51,35 @@ def write(
 
     Raises:
         ModelError: Its own model file cannot be used, or was not agreed to.
-        RunError: ``result-…``; ``export-file-exists``, ``export-unwritable``, ``export-unsupported``,
-            ``export-differs``; ``export-failed`` where the engine ended without an answer.
+        RunError: ``result-…``; ``export-file-exists``, ``export-exists`` (a folder), ``export-unwritable``,
+            ``export-unsupported``, ``export-differs``; ``export-failed`` where the engine ended without an answer.
     """
     target = Path(os.path.expanduser(to)).absolute()
-    if target.exists() and not (replace and target.is_file()):
+    if form.is_folder:
+        target = _free(target, run.name)
+    elif target.exists() and not (replace and target.is_file()):
         raise RunError("export-file-exists", file=str(target))
     try:
         with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as folder:
-            beside = Path(folder) / f"model.{form.ending}"
+            beside = Path(folder) / "model" if form.is_folder else Path(folder) / f"model.{form.ending}"
             told = _made(python, run, form, beside, consent, packages)
-            size = beside.stat().st_size
+            size = sum(one.stat().st_size for one in beside.iterdir()) if form.is_folder else beside.stat().st_size
+            if form.is_folder and target.is_dir():
+                target.rmdir()  # it is empty
             os.replace(beside, target)
     except OSError as error:
         raise RunError("export-unwritable", file=str(target), raw=error.strerror or str(error)) from error
     return Written(target, size, str(told["checked"]), int(str(told["count"])), float(str(told["difference"])))
+
+
+def _free(target: Path, name: str) -> Path:
+    """*target* where nothing is in it, else *name* in it. Raises RunError ``export-exists``."""
+    for one in (target, target / name):
+        if not os.path.lexists(one) or (one.is_dir() and not any(one.iterdir())):
+            return one
+        if not target.is_dir():
+            break
+    raise RunError("export-exists", folder=str(one))
 
 
 def _made(

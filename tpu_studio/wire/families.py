@@ -83,6 +83,7 @@ class Family:
         head_rate: As *learning_rate*, while what stands before it stays; *rate_after* times that once it learns too.
         lora_rate: As *learning_rate*, where small matrices learn beside weights that stay (LoRA); 0: they cannot.
         head_share: Of the steps, in which it stays at first.
+        back_into_folder: Its results can be a folder of Hugging Face Transformers again.
         builder: The module of ``trainer.models`` that builds it, by its function ``build``.
         models: Those that come with TPU Studio.
         own: The person's own file, of which nothing is known until it was measured.
@@ -115,6 +116,7 @@ class Family:
     lora_rate: float = 0.0
     rate_after: float = 1.0
     head_share: float = 0.5
+    back_into_folder: bool = False
     builder: str = ""
     models: tuple[ModelSpec, ...] = ()
 
@@ -348,6 +350,7 @@ _FAMILIES = (
         epochs=((2_000, 3), (ALL, 1)),
         steps_per_call=1,
         chip_steps=8,
+        back_into_folder=True,
         builder="causal",
         models=(
             ModelSpec(

@@ -35,6 +35,11 @@ def checked_words(by: str, count: int, difference: float) -> str:
     """How an exported model was held against Keras (``local.formats.Written``), in a sentence."""
     if by == "weights":
         return f"Checked: all {figures.count(count)} tensors, read back, are the model's weights to the last bit."
+    if by == "folder":
+        return (
+            f"Checked: with its {figures.count(count)} tensors, read back, the model answers as before; as the folder keeps "
+            f"the number format of the one that it began from, its scores differ by {_small(difference)} at most."
+        )
     if by == "script":
         return (
             f"Checked: it reads the same {figures.count(count)} examples and keeps the same ones aside, and its model, "

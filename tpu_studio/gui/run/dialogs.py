@@ -101,9 +101,9 @@ def ask_export(over: QWidget, model: RunViewModel) -> Sheet:
             one.title,
             f"{one.about[0].upper()}{one.about[1:]}; checked beside Keras first. {one.note}".rstrip(),
             key=one.id,
-            icon="file-text",
+            icon="folder-open" if one.is_folder else "file-text",
         )
-        for one in exports.all_formats()
+        for one in exports.offered(model.plan.job.model.id)
     ]
     run = ChoiceCard(
         "The whole run, to send",
@@ -134,6 +134,9 @@ def _choose_where(over: QWidget, model: RunViewModel, format: str) -> None:
     if format == _FOLDER:
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(lambda path: model.export(Path(path)))
+    elif format != _RUN and exports.by_id(format).is_folder:
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.fileSelected.connect(lambda path: model.export_as(format, Path(path)))
     elif format == _RUN:
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("zip")

@@ -3,9 +3,9 @@
     python -m tpu_studio.trainer.result.exporting --run FOLDER --as FORMAT --to FILE [--consent SHA256] [--packages DIR]
 
 On stdout one JSON object: what ``checked`` it (``weights``, ``examples`` of the run's unseen data, made-up
-``inputs``, or all that a ``script`` says), how many, and the largest ``difference``; or ``error``: what the file then
-holds is worth nothing. The model is Keras' own file, read in safe mode; a SavedModel that came with a run is somebody's
-program: none is opened.
+``inputs``, the tensors of a ``folder``, or all that a ``script`` says), how many, and the largest ``difference``; or
+``error``: what the file then holds is worth nothing. The model is Keras' own file, read in safe mode; a SavedModel that
+came with a run is somebody's program: none is opened.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ Load = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Checked:
-    """*by*: ``weights``, ``examples``, ``inputs`` or ``script``; *difference*: the largest, in the model's answers."""
+    """*by*: ``weights``, ``examples``, ``inputs``, ``folder`` or ``script``; *difference*: the largest, in the model's
+    answers."""
 
     by: str
     count: int
@@ -156,6 +157,13 @@ def _unsupported(format: str) -> Iterator[None]:
         raise RunError("export-unsupported", format=format, raw=short(str(error), 500)) from error
 
 
+def _huggingface(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
+    """A folder; its weights, read back into the model, answer as before."""
+    from tpu_studio.trainer.result import huggingface
+
+    return Checked("folder", *huggingface.write(load, card, run, to, _inputs(card, run)[1]))
+
+
 def _script(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
     """Whose model, given the trained weights, answers as the trained one does, and which reads the same examples."""
     from tpu_studio.trainer.script import checking, refusing, writing
@@ -237,6 +245,7 @@ _WRITERS: dict[str, Callable[[Load, Mapping[str, Any], Path, Path], Checked]] = 
     "safetensors": _safetensors,
     "litert": _litert,
     "onnx": _onnx,
+    "huggingface": _huggingface,
     "keras-script": _script,
 }
 

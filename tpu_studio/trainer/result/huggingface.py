@@ -1,0 +1,161 @@
+"""A language model that began from a Hugging Face folder, as such a folder again, for whatever reads one.
+
+Its files of weights are those that it began from, with the numbers of what has learned in their places: as many files,
+in the same order and kind of number. What has not learned stays to the bit. Tokenizer and licence are copied.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.trainer.models import decoders, pretrained
+from tpu_studio.trainer.models.kerashub.stored import Array
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.presets import Preset
+from tpu_studio.wire.pretrained import reading
+from tpu_studio.wire.pretrained.decoder import describe
+from tpu_studio.wire.pretrained.folder import Folder
+from tpu_studio.wire.pretrained.tensors import Place
+
+FORMAT, CARD = "huggingface", "README.md"
+COPIED = (
+    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt"),
+    *("tokenizer.model", "chat_template.jinja", "generation_config.json", "LICENSE", "LICENSE.txt", "LICENSE.md"),
+    *("NOTICE", "NOTICE.txt", "USE_POLICY.md"),
+)
+"""What is there of these, beside the files of the folder that we read."""
+_TABLE, _SCORES = "tokens/embeddings", "lm_head.weight"
+_TEXTS, _EACH = 4, 16  # that both are asked, and of these each so-manieth token
+_NEAR = {"F32": 1e-4, "F16": 1e-2, "BF16": 5e-2}  # of the largest score: what fewer digits of weights make of it
+
+
+def write(
+    load: Callable[[], Any], card: Mapping[str, Any], run: Path, to: Path, texts: Iterable[Any]
+) -> tuple[int, float]:
+    """Write the model of *run* to the folder *to*, which is not there.
+
+    How many tensors it has, and the largest difference of its answers to those of the model.
+
+    Args:
+        texts: Examples, one at a time; the model's answers to some are held against those of the folder's weights.
+
+    Raises:
+        ModelError: ``preset-…``: the folder that it began from is not there, or not as it was.
+        RunError: ``export-unsupported``: it did not begin from one; ``export-differs``.
+        OSError: It cannot be written.
+    """
+    preset = _base(run)
+    network, folder, placed = describe(preset.config), decoders.opened(preset), decoders.places_of(preset)
+    model = load()
+    weights = {weight.path: weight for weight in model.weights}
+    asked = list(islice(texts, _TEXTS))
+    before = [_answers(model, x) for x in asked]
+    _copy(folder, preset, to)
+    coarsest = "F32"
+    names = decoders.by_name(network)
+    for name, parts in names.items():
+        place = decoders.located(placed, name)
+        values, same = decoders.numbers(folder, place), True
+        for part in parts:
+            if part.path not in weights:
+                raise _unsupported(f"its model has no {part.path}")
+            learned = np.array(weights[part.path], np.float32)
+            if not np.array_equal(learned, decoders.cut(part, values)):
+                decoders.put(part, values, learned)
+                same = False
+        if not same:
+            _write_numbers(to, place, values)
+            coarsest = max(coarsest, place.kind, key=lambda one: _NEAR[one])
+            if network.tied and parts[0].path == _TABLE and _SCORES in placed:  # the same, kept twice
+                _write_numbers(to, placed[_SCORES], values)
+    for path, numbers in decoders.read(reading.read(to), network):
+        weights[path].assign(numbers)
+    largest = _difference(before, [_answers(model, x) for x in asked], _NEAR[coarsest])
+    (to / CARD).write_text(_about(card, preset), encoding="utf-8", newline="\n")
+    return len(names), largest
+
+
+def _base(run: Path) -> Preset:
+    """The folder that *run* began from, as it was then."""
+    try:
+        plan = plans.read(run)
+    except (OSError, RunError) as error:
+        raise _unsupported("what it began from stands in the run's plan, which is not here") from error
+    if not (plan.job.model.folder and plan.preset_sha256):
+        raise _unsupported("it did not begin from a Hugging Face folder")
+    preset = pretrained.preset_of(plan)
+    if not preset.network.reads_text:
+        raise _unsupported("it did not begin from a language model")
+    return preset
+
+
+def _unsupported(why: str) -> RunError:
+    return RunError("export-unsupported", format=FORMAT, raw=why)
+
+
+def _answers(model: Any, x: Any) -> Array:
+    return np.asarray(model(x, training=False), np.float32)[:, ::_EACH]
+
+
+def _copy(folder: Folder, preset: Preset, to: Path) -> None:
+    """All that is read of the folder, and what others read besides; no link is followed out of it."""
+    to.mkdir()
+    for name in (*preset.files, *COPIED):
+        if name in preset.files or folder.has(name):
+            folder.check_inside(name)
+            with folder.open(name) as file, open(to / name, "xb") as copy:
+                shutil.copyfileobj(file, copy, 1 << 22)
+
+
+def _write_numbers(to: Path, place: Place, values: Array) -> None:
+    with np.errstate(over="ignore"):
+        rounded = decoders.rounded(values, place.kind)
+    if not np.isfinite(values if place.kind == "BF16" else rounded).all():
+        raise RunError("export-differs", format=FORMAT, difference=float("inf"))
+    with open(to / place.file, "r+b") as file:
+        file.seek(place.start)
+        file.write(rounded.tobytes())
+
+
+def _difference(before: Sequence[Array], after: Sequence[Array], near: float) -> float:
+    """The largest. Raises RunError ``export-differs``."""
+    largest = 0.0
+    for one, other in zip(before, after, strict=True):
+        difference = float(np.max(np.abs(one - other)))
+        if not difference <= near * max(1.0, float(np.max(np.abs(one)))):
+            raise RunError("export-differs", format=FORMAT, difference=difference)
+        largest = max(largest, difference)
+    return largest
+
+
+def _about(card: Mapping[str, Any], preset: Preset) -> str:
+    """A model card. No name of a folder or of data: it goes to others."""
+    trained = card.get("trained", {})
+    steps, final = trained.get("steps"), trained.get("final", {})
+    figures = "\n".join(f"| {name} | {value:.4g} |" for name, value in final.items() if isinstance(value, float))
+    return f"""---
+library_name: transformers
+pipeline_tag: text-generation
+---
+
+# A {preset.network.title} model, trained further
+
+It began from the weights of a {preset.network.title} model, whose licence goes on for this one: see what it says about
+passing on. The sha256 of what was read of them is `{preset.sha256}`.
+TPU Studio trained it on a text{f" for {steps:,} steps" if steps else ""}.
+
+| measured at the end | |
+| --- | --- |
+{figures}
+
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    tokenizer = AutoTokenizer.from_pretrained("FOLDER")
+    model = AutoModelForCausalLM.from_pretrained("FOLDER")
+"""
