@@ -25,14 +25,14 @@ TPU_SERVICE, COMPUTE_SERVICE = "E000-3F24-B8AA", "6F81-5844-456A"
 """The first holds the generations whose unit of sale is 8 cores (`Generation.priced_chips`); the second the rest."""
 
 _RULES = [
-    (re.compile(r"^Tpu(?P<family>V?\d\w*) running in\b"), loans.usual().word, ("OnDemand",)),
+    (re.compile(r"^Tpu(?P<family>V?(?P<number>\d\w*)) running in\b"), loans.usual().word, ("OnDemand",)),
     (
-        re.compile(r"^Tpu(?P<family>V?\d\w*) attached to Spot Preemptible VMs running in\b"),
+        re.compile(r"^Tpu(?P<family>V?(?P<number>\d\w*)) attached to Spot Preemptible VMs running in\b"),
         loans.spare().word,
         ("Preemptible",),
     ),
     (
-        re.compile(r"^DWS Defined Duration (?:Tpu)?(?P<family>V?\d\w*) running in\b"),
+        re.compile(r"^DWS Defined Duration (?:Tpu)?(?P<family>V?(?P<number>\d\w*)) running in\b"),
         loans.waiting().word,
         ("OnDemand",),
     ),
@@ -136,8 +136,7 @@ def _meaning(sku: Mapping[str, Any], known: Catalogue) -> tuple[str, str, int, i
         return generation.id, tier, least, generation.max_chips, unit
     for pattern, tier, usages in _RULES:
         if (one := pattern.match(text)) and category.get("usageType") in usages:
-            family = one["family"].lower()
-            found = known.find(family) or known.find(f"tpu{family.removeprefix('v')}")
+            found = known.find(one["family"]) or known.find(f"tpu{one['number']}")
             return None if found is None else (found.id, tier, 1, found.max_chips, 1)
     return None
 
