@@ -27,7 +27,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from chaos_cells import Cell, matrix, real_cells
+from chaos_cells import Cell
+from chaos_matrix import matrix, real_cells
 from chaos_table import Record, failed, table
 
 HERE = Path(__file__).resolve().parent

@@ -24,9 +24,10 @@ from typing import Any, BinaryIO
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from chaos_cells import PHASES, Cell, matrix, real_cells
+from chaos_cells import PHASES, Cell
 from chaos_judge import Seen, Verdict, judge, steps_of
 from chaos_load import Load
+from chaos_matrix import matrix, real_cells
 from doubts_met import ASKED_BY_MACHINES, watch_doubts
 
 from tests.fakes.engines import counting_engine

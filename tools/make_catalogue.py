@@ -90,6 +90,7 @@ COMPUTE_IMAGES = {
     "tpu7x": f"{_FAMILIES}/ubuntu-accel-2404-amd64-tpu-tpu7x",
 }
 PODS_ONLY = ("v4",)  # no price of its own for a single machine
+PRICED_CHIPS = {"v2": 4, "v3": 4, "v4": 4}  # of one unit of the price list, where that is no chip but 8 cores
 HYPERDISK_ONLY = ("v6e", "tpu7x")  # of Compute Engine's disks to start from
 # The runtime image of the TPU API that we start.
 _TF = "tpu-vm-tf-2.18.0-pjrt-v5p-and-below"
@@ -247,6 +248,7 @@ def generations(chips: dict[str, Any], money: dict[str, Any]) -> dict[str, Any]:
                 "max_chips": raw.get("max_single_job_chips") or raw.get("max_chips"),
                 "compute_image": COMPUTE_IMAGES.get(id, ""),
                 **({"pods_only": True} if id in PODS_ONLY else {}),
+                **({"priced_chips": PRICED_CHIPS[id]} if id in PRICED_CHIPS else {}),
                 **({"persistent_disk": False} if id in HYPERDISK_ONLY else {}),
                 "compiles": bool(raw.get("slices")) and id not in NOT_COMPILED,
                 **({"compiler": COMPILER[id]} if id in COMPILER else {}),

@@ -20,9 +20,9 @@ import pytest
 
 from tests.contract.conftest import Call
 from tests.contract.test_metadata import FLAVOR, Machine
-from tests.contract.test_oauth import OURS, Person
+from tests.contract.test_own_sign_in import OURS
 from tests.fakes import practices, strangers
-from tests.fakes.consent import address_behind
+from tests.fakes.consent import Person, address_behind
 from tests.fakes.strangers import needs_another_user
 from tests.fakes.waiting import eventually
 from tpu_studio.cloud.endpoints import Endpoints

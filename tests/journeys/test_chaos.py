@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tools import chaos
-from tools.chaos_cells import matrix, real_cells
 from tools.chaos_judge import cost_kind
+from tools.chaos_matrix import matrix, real_cells
 
 CELLS = (
     "killed four times around create",

@@ -17,7 +17,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from tpu_studio.app.studio import Studio
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.run.page import RunPage
-from tpu_studio.gui.run.trying import Picture, PicturePanel
+from tpu_studio.gui.run.trying import PicturePanel
+from tpu_studio.gui.run.trypieces import Picture
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.wire.resources import resource_path
 

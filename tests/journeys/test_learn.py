@@ -21,7 +21,7 @@ from tpu_studio.app import compose
 from tpu_studio.app.studio import Studio
 from tpu_studio.gui.learn.chapter import ChapterCard
 from tpu_studio.gui.learn.strip import LearnStrip
-from tpu_studio.gui.run.trying import Picture
+from tpu_studio.gui.run.trypieces import Picture
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.local.engine import Engine
 from tpu_studio.local.engine.state import EngineState

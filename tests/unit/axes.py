@@ -1,4 +1,4 @@
-"""Counts how often an axis of the product (place, data kind, task, family, framework, metric, tier) is a bare string.
+"""Counts how often an axis of the product (place, data kind, task, family, framework …) is a bare string.
 
 `literals` walks the syntax trees of the package and names each place where an id of an axis stands as a literal outside
 the axis' home: in a comparison, a match case, a call, a set, a list, a tuple or a table; where the end or the beginning
@@ -122,6 +122,14 @@ AXES = (
         ("wire/metrics.py", "wire/tasks.py", "trainer/evaluation.py", "trainer/maths.py"),
         ("metric", "curve", "line", "wanted", "values", "last", "final", "view"),
         frozenset({"loss", "accuracy", "learning_rate"}),  # the last a key of a job, too
+    ),
+    Axis(
+        "generation",
+        frozenset({"v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x", "tpu8t", "tpu8i"}),
+        # Google's own ids and prices as the practice cloud imitates them, and what the checks of Google's cloud rent
+        ("practice/quota_limits.py", "practice/skus.py", "cloud/livecheck/"),
+        ("generation", "chip", "family"),
+        frozenset({"v2"}),  # a version of an API
     ),
     Axis(
         "tier",

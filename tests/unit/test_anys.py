@@ -9,9 +9,19 @@ import pytest
 
 from tests.unit.anys import Module, by_name, crossing, modules, per_1000, with_aliases
 
-MOST_PER_1000 = 5.0
-MOST_PER_1000_WITH_ALIASES = 9.2
-MOST_CROSSING = 9
+MOST_PER_1000 = 4.9
+MOST_PER_1000_WITH_ALIASES = 8.7
+CROSSING = {
+    # an answer of Google's as it stands: each of 25 callers reads its own fields of it, and refuses what it lacks
+    "cloud.session.Api.get",
+    "cloud.session.Api.post",
+    # what a data set says of itself for `predict` later, one shape by kind: a record of all of them had every field
+    # optional, and each reader would ask again
+    "data.opened.Opened.description",
+    # a JSON file of ours, held to its shape by tests: its readers make the records
+    "domain.catalogue.Catalogue.file",
+}
+"""Tables of Any that a package takes from another, and why each stays."""
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +35,8 @@ def test_no_more_is_any_than_before(found: list[Module]) -> None:
         assert share <= most, f"{share:.2f} Any in 1,000 lines where {most} were; most in {worst}: say `object`"
 
 
-def test_no_more_tables_of_any_cross_a_package_than_before(found: list[Module]) -> None:
-    places = crossing(found)
-    words = f"{len(places)} where {MOST_CROSSING} were, in {places}: give it a record, or `object` for its values"
-    assert len(places) <= MOST_CROSSING, words
+def test_no_table_of_any_crosses_a_package_but_for_a_reason(found: list[Module]) -> None:
+    assert set(crossing(found)) == CROSSING, "give it a record, or `object` for its values"
 
 
 def test_the_ratchet_sees_any_under_each_of_its_names(tmp_path: Path) -> None:

@@ -22,23 +22,22 @@ from tpu_studio.wire import loans
 from tpu_studio.wire.resources import resource_path
 
 TPU_SERVICE, COMPUTE_SERVICE = "E000-3F24-B8AA", "6F81-5844-456A"
-"""The first holds v2, v3 and v4; the second v5e and newer."""
+"""The first holds the generations whose unit of sale is 8 cores (`Generation.priced_chips`); the second the rest."""
 
 _RULES = [
-    (re.compile(r"^Tpu(?P<family>V?\d\w*) running in\b"), loans.usual().word, ("OnDemand",)),
+    (re.compile(r"^Tpu(?P<family>V?(?P<number>\d\w*)) running in\b"), loans.usual().word, ("OnDemand",)),
     (
-        re.compile(r"^Tpu(?P<family>V?\d\w*) attached to Spot Preemptible VMs running in\b"),
+        re.compile(r"^Tpu(?P<family>V?(?P<number>\d\w*)) attached to Spot Preemptible VMs running in\b"),
         loans.spare().word,
         ("Preemptible",),
     ),
     (
-        re.compile(r"^DWS Defined Duration (?:Tpu)?(?P<family>V?\d\w*) running in\b"),
+        re.compile(r"^DWS Defined Duration (?:Tpu)?(?P<family>V?(?P<number>\d\w*)) running in\b"),
         loans.waiting().word,
         ("OnDemand",),
     ),
 ]
-_LEGACY = re.compile(r"^Tpu-(?P<family>v[234])\b(?P<rest>.*?) running in\b")
-_CHIPS_OF_8_CORES = 4
+_BY_CORES = re.compile(r"^Tpu-(?P<family>v\d\w*)\b(?P<rest>.*?) running in\b")
 _NEVER = re.compile(r"(?i)commitment|reserved")
 
 
@@ -122,21 +121,22 @@ def _meaning(sku: Mapping[str, Any], known: Catalogue) -> tuple[str, str, int, i
         category.get("resourceGroup") == "TPU" or category.get("resourceFamily") == "Compute"
     ):
         return None
-    if legacy := _LEGACY.match(text):
+    if one := _BY_CORES.match(text):
+        generation = known.find(one["family"])
+        if generation is None or generation.priced_chips == 1:
+            return None
         if category.get("usageType") not in ("OnDemand", "Preemptible"):
             return None
-        generation = known.generation(legacy["family"])
-        rest = legacy["rest"].lower()
+        unit, rest = generation.priced_chips, one["rest"].lower()
         tier = loans.spare().word if "preemptible" in rest else loans.usual().word
-        smallest = min((part.chips for part in generation.slices), default=_CHIPS_OF_8_CORES)
+        smallest = min((part.chips for part in generation.slices), default=unit)
         if "pod" not in rest:
-            return generation.id, tier, smallest, _CHIPS_OF_8_CORES, _CHIPS_OF_8_CORES
-        least = smallest if generation.pods_only else _CHIPS_OF_8_CORES + 1
-        return generation.id, tier, least, generation.max_chips, _CHIPS_OF_8_CORES
+            return generation.id, tier, smallest, unit, unit
+        least = smallest if generation.pods_only else unit + 1
+        return generation.id, tier, least, generation.max_chips, unit
     for pattern, tier, usages in _RULES:
         if (one := pattern.match(text)) and category.get("usageType") in usages:
-            family = one["family"].lower()
-            found = known.find(family) or known.find(f"tpu{family.removeprefix('v')}")
+            found = known.find(one["family"]) or known.find(f"tpu{one['number']}")
             return None if found is None else (found.id, tier, 1, found.max_chips, 1)
     return None
 

@@ -23,6 +23,7 @@ from requests.structures import CaseInsensitiveDict
 
 import tpu_studio
 from tpu_studio.cloud import deadline, errors
+from tpu_studio.cloud.secrecy import without_secrets
 from tpu_studio.wire.errors import StudioError
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
@@ -275,7 +276,7 @@ class Api:
             return {}
         tree = reply.json()
         if not isinstance(tree, dict):
-            raise errors.make("unreadable-reply", {**about, "raw": errors.without_secrets(reply.text)})
+            raise errors.make("unreadable-reply", {**about, "raw": without_secrets(reply.text)})
         return tree
 
 

@@ -11,9 +11,8 @@ Shapes: B pictures, H × W pixels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -96,15 +95,15 @@ def _span(middle: Doubles, length: Doubles, most: int) -> Doubles:
     return np.asarray(np.clip(np.rint(ends), 0, most), dtype=np.float64)
 
 
-def may_mirror(description: Mapping[str, Any]) -> bool:
+def may_mirror(kind: object, classes: Iterable[object]) -> bool:
     """Whether mirror images keep their meaning, as far as class names tell; False unless it is plain.
 
     Single characters and numbers are signs, and left and right change places in a mirror.
     """
-    kind = kinds.find(description.get("kind"))
-    if kind and kind.is_built_in:
+    known = kinds.find(kind)
+    if known and known.is_built_in:
         return False
-    names = [str(name).lower() for name in description.get("classes", ())]
+    names = [str(name).lower() for name in classes]
     signs = sum(len(name) <= 2 or name.isdecimal() for name in names)
     sided = any(word in name for name in names for word in ("left", "right", "sign", "digit", "letter", "hand", "turn"))
     return bool(names) and signs == 0 and not sided

@@ -101,9 +101,9 @@ def prepare(
         tasks += _array_tasks(destination, split, look.kind, classes, arrays, shard_bytes)
     previews: list[tuple[str, bytes]] = []
     names: list[str] = []
-    for number, item in enumerate(look.preview.get("pictures", ())):
-        previews.append((f"preview/{number:02d}.png", Path(item["path"]).read_bytes()))
-        names.append(item["class"])
+    for number, item in enumerate(look.pictures):
+        previews.append((f"preview/{number:02d}.png", Path(str(item["path"])).read_bytes()))
+        names.append(str(item["class"]))
     return Converting(
         tuple(tasks),
         look,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from tpu_studio.wire import kinds, tasks
+from tpu_studio.wire.records import Json, rows
 from tpu_studio.wire.shapes import fits
 
 NAMED_BROKEN = 100
@@ -106,7 +107,7 @@ class Look:
         numbers: For text: ``characters``, ``bytes``, ``tokens``, ``lines``; for tables ``rows``, ``comments``.
         broken: At most `NAMED_BROKEN`; *broken_count* counts all that were met.
         duplicates: Files (or rows) whose content was seen before, with groups of names as examples.
-        preview: {"pictures": [{"path", "class", "kept"?}]}, {"columns": […], "rows": [[…]]} or {"text": "…"}.
+        preview: {"pictures": […]}, {"columns": […], "rows": [[…]]} or {"text": "…"}.
         fingerprint: sha256 over names and sizes: another one means other data.
         input_shape: Of one example as the model gets it.
         outputs: Numbers the model gives: classes, labels, 1 for regression, or the vocabulary.
@@ -130,7 +131,7 @@ class Look:
     duplicates: int = 0
     duplicate_examples: tuple[tuple[str, ...], ...] = ()
     findings: tuple[Finding, ...] = ()
-    preview: Mapping[str, Any] = field(default_factory=dict)
+    preview: Json = field(default_factory=dict)
     bytes_on_disk: int = 0
     fingerprint: str = ""
     input_shape: tuple[int, ...] = ()
@@ -138,6 +139,11 @@ class Look:
     image_size: int | None = None
     sequence_length: int | None = None
     rows_file: str = ""
+
+    @property
+    def pictures(self) -> list[Json]:
+        """Of the preview: {"path", "class", "kept"?} of each."""
+        return rows(self.preview.get("pictures"))
 
     def to_json(self) -> dict[str, object]:
         return _plain(self)  # type: ignore[no-any-return]

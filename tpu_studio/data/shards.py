@@ -64,9 +64,9 @@ def look(job: Job, watch: Watch) -> Look:
         shape, train = (length,), max(1, (tokens[0] - 1) // length)
         kept = -(-(tokens[1] - 1) // length)
     findings = [item for item in was.findings if item.id != "fixed-split"]
-    preview: Mapping[str, object] = was.preview
-    if "pictures" in was.preview:
-        preview = {"pictures": [{**item, "path": str(folder / item["path"])} for item in was.preview["pictures"]]}
+    preview = was.preview
+    if was.pictures:
+        preview = {"pictures": [{**item, "path": str(folder / str(item["path"]))} for item in was.pictures]}
     return replace(
         was,
         kind=job.data.kind,

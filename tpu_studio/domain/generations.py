@@ -129,6 +129,8 @@ class Generation:
         in_short: For whom it is; *rank*: those first that are looked at first.
         compute_image: Of Compute Engine; "": that does not lend it to us.
         pods_only: Google has no price of its own for a single machine.
+        priced_chips: Chips of one unit of Google's price list: 4 in the list of Cloud TPU itself (8 cores), which has
+            the old ones; 1 in Compute Engine's.
         persistent_disk: Its machines on Compute Engine start from a disk of this kind too, not from hyperdisks only.
         compiles: Somebody has seen the TPU compiler accept a program for it.
         compiler: How that is asked for this chip, beyond the topology (``topologies.get_topology_desc``).
@@ -154,6 +156,7 @@ class Generation:
     rank: int = 0
     compute_image: str = ""
     pods_only: bool = False
+    priced_chips: int = 1
     persistent_disk: bool = True
     compiles: bool = True
     compiler: Mapping[str, str] = field(default_factory=dict)
@@ -268,6 +271,7 @@ def generation_of(raw: Mapping[str, Any]) -> Generation:
         rank=raw["rank"],
         compute_image=raw["compute_image"],
         pods_only=raw.get("pods_only", False),
+        priced_chips=raw.get("priced_chips", 1),
         persistent_disk=raw.get("persistent_disk", True),
         compiles=raw["compiles"],
         compiler=raw.get("compiler", {}),

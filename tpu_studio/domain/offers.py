@@ -19,6 +19,7 @@ from tpu_studio.domain.generations import Generation
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire import frameworks, loans
 from tpu_studio.wire.errors import CloudUnclear
+from tpu_studio.wire.records import Json, read
 
 FORMAT = 1
 FIXED = (
@@ -93,32 +94,20 @@ class Offers:
         }
 
     @classmethod
-    def from_json(cls, tree: Mapping[str, Any]) -> Offers:
-        """Raises ValueError, KeyError, TypeError or AttributeError: it is none of ours."""
+    def from_json(cls, tree: Json) -> Offers:
+        """Raises ValueError, KeyError or TypeError: it is none of ours."""
         if tree["format"] != FORMAT:
             raise ValueError(f"format {tree['format']}")
-        areas = {
-            str(zone): Area(
-                str(one["date"]),
-                {str(name): str(topology) for name, topology in one["types"].items()},
-                None if one["images"] is None else tuple(map(str, one["images"])),
-            )
-            for zone, one in tree["areas"].items()
-        }
-        zones = tree["zones"]
-        machines = tree["machines"]
-        for here in (machines or {}).values():
-            for machine in here.values():
-                int(machine["vcpu"]), float(machine["ram_gb"]), int(machine["chips"])
-        return cls(
-            str(tree["project"]),
-            str(tree["date"]),
-            areas,
-            None if zones is None else tuple(map(str, zones)),
-            machines,
-            str(tree["machines_date"]),
-            tuple(Unread(str(one["what"]), str(one["id"]), dict(one["facts"])) for one in tree["unread"]),
-        )
+        found = read(cls, tree, "offers")
+        lacking = [
+            name
+            for here in (found.machines or {}).values()
+            for name, machine in here.items()
+            if not {"vcpu", "ram_gb", "chips"} <= set(machine)
+        ]
+        if lacking:
+            raise ValueError(f"{lacking[0]} lacks something")
+        return found
 
 
 @dataclass(frozen=True)

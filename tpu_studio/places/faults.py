@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 from urllib import error, parse, request
 
 from tpu_studio.practice.settings import Settings, folder_of
@@ -23,7 +22,7 @@ class PracticeFaults:
     def listed(self) -> Mapping[str, object]:
         return self._call("GET")
 
-    def peek(self) -> Mapping[str, Any]:
+    def peek(self) -> Mapping[str, object]:
         """As `listed`, of what lies on the disk: no server is started for it."""
         database = Settings(folder_of(self._home)).database
         if not database.exists():  # the usual case, which loads nothing of the practice cloud

@@ -27,6 +27,7 @@ VERSION = tpu_studio.__version__
 def prober_of(place: str, home: Path) -> Iterator[tuple[GoogleProber, Callable[[], float]]]:
     """Who asks, and the cloud's time. Raises as `reach`; NotReady ``cloud-not-ready`` without a place for results."""
     from tpu_studio.cloud.clock import DateClock
+    from tpu_studio.cloud.livecheck import renting
     from tpu_studio.cloud.livecheck.asking import Side
     from tpu_studio.cloud.livecheck.prober import GoogleProber
     from tpu_studio.cloud.observing import account_of
@@ -40,7 +41,8 @@ def prober_of(place: str, home: Path) -> Iterator[tuple[GoogleProber, Callable[[
     if not (who.project and who.bucket and who.region):
         raise NotReady("cloud-not-ready", raw="The account is not set up")
     ends = who.endpoints
-    zones = [one.zone for one in catalogue().generation("v5e").zones if one.zone.startswith(f"{who.region}-")]
+    lent = catalogue().generation(renting.GENERATION)
+    zones = [one.zone for one in lent.zones if one.zone.startswith(f"{who.region}-")]
     zone = next(iter(sorted(zones)), "us-west4-a")
     with session(who.credentials, who.project if places.by_id(place).charges else "") as http, plain_session() as plain:
         clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations", http)

@@ -99,7 +99,8 @@ def _kept(file: Path, today: date) -> tuple[date, list[dict[str, object]]] | Non
         from tpu_studio.cloud.prices import with_rows
 
         made: Catalogue = with_rows(rows, day)
-        made.prices("v5e", 1)  # a damaged row is found here, not in a plan
+        for generation in made.generations:
+            made.prices(generation, 1)  # a damaged row is found here, not in a plan
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
     return (day, rows) if timedelta(0) <= today - day <= KEPT else None

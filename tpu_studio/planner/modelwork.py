@@ -15,21 +15,13 @@ from tpu_studio.data.looked import Look
 from tpu_studio.planner import work
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.facts import DataFacts
-from tpu_studio.wire import starters, tasks
-from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire import tasks
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import is_folder
+from tpu_studio.wire.schema import work_values
 
 _GUESS = work.Work(1_000_000, 6e6, 8 << 20, is_guess=True)
-# Beside its options, what a model's work for one example depends on.
-_DEPENDS = (
-    "data.image_size",
-    "data.sequence_length",
-    "data.task",
-    "model.name",
-    "training.rematerialize",
-)
 
 
 def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], params: int = 0) -> work.Work:
@@ -87,12 +79,11 @@ def model_key(values: Mapping[str, object], options: Mapping[str, object], look:
     seen = [look.kind, look.input_shape, look.outputs, len(look.classes)]
     if "vocabulary" in look.numbers:
         seen += [values["data.tokenizer"], look.numbers["vocabulary"]]
-    begins = {"model.preset": values["model.preset"]} if values["model.preset"] not in (starters.NONE, AUTO) else {}
-    folder = is_folder(str(values["model.preset"]))
-    if folder:  # wherever it is
-        begins = {"model.lora_rank": values["model.lora_rank"]} if values["model.lora_rank"] else {}
+    depends, folder = work_values(values), is_folder(str(values["model.preset"]))
+    if folder:
+        del depends["model.preset"]  # wherever it is
     content = [
-        {path: values[path] for path in _DEPENDS} | begins,
+        depends,
         options,
         own if values["model.file"] or folder else "",
         seen,

@@ -1,7 +1,7 @@
 """The quota limits of the practice project: one table for the TPU API, Compute Engine, Cloud Quotas and Service Usage.
 
-Ids are Google's own, which no rule can build (reference: google-cloud.md §8.1, §8.2); those of v2 to v4 on demand are
-from memory and nobody's machine depends on them. Zone and region limits both apply. Defaults are those of a project
+Ids are Google's own, which no rule can build (reference: google-cloud.md §8.1, §8.2); some are from memory, and
+nobody's machine depends on those. Zone and region limits both apply. Defaults are those of a project
 that may start; one of a new account has `NEW`, in some areas only, and the faults ``quota-zero`` and
 ``quota-region-limit`` take it all. v5e's small slices draw limits of their own (``domain.quota``).
 """
@@ -31,6 +31,7 @@ class Quota:
         default: In places where the generation is offered.
         family: Value of the dimension ``tpu_family``, on Compute Engine's one limit of that kind.
         use: ``serving``, ``training``: for which slices of v5e; "": for all of the generation.
+        from_memory: Its id is, so that Google's list may lack it (the doubt `quota-ids-old`).
     """
 
     quota_id: str
@@ -44,6 +45,7 @@ class Quota:
     default: int
     family: str = ""
     use: str = ""
+    from_memory: bool = False
 
     @property
     def dimensions(self) -> list[str]:
@@ -61,6 +63,7 @@ def _tpu(
     region: bool = True,
     use: str = "",
     title: str = "",
+    from_memory: bool = False,
 ) -> list[Quota]:
     tier = "Preemptible " if spot else ""
     title = title or f"{tier}TPU {generation} {unit}"
@@ -77,6 +80,7 @@ def _tpu(
             per,
             default,
             use=use,
+            from_memory=from_memory,
         )
         for scope, per in scopes
     ]
@@ -101,11 +105,11 @@ def _compute(
 
 _AREAS_OF_THE_NEW = ("us-central1", "us-west4", "us-east5", "europe-west4", "asia-southeast1")
 _DESCRIBED: tuple[Quota, ...] = (
-    *_tpu("TPUV2sPod", "v2", False, "cores", 16, "tpu_v2_pod"),
+    *_tpu("TPUV2sPod", "v2", False, "cores", 16, "tpu_v2_pod", from_memory=True),
     *_tpu("TPUV2sPreemptiblePod", "v2", True, "cores", 48, "tpu_v2_pod_preemptible"),
-    *_tpu("TPUV3sPod", "v3", False, "cores", 16, "tpu_v3_pod"),
+    *_tpu("TPUV3sPod", "v3", False, "cores", 16, "tpu_v3_pod", from_memory=True),
     *_tpu("TPUV3sPreemptiblePod", "v3", True, "cores", 48, "tpu_v3_pod_preemptible"),
-    *_tpu("TPUV4sPod", "v4", False, "cores", 0, "tpu_v4_pod"),
+    *_tpu("TPUV4sPod", "v4", False, "cores", 0, "tpu_v4_pod", from_memory=True),
     *_tpu("TPUV4sPreemptiblePod", "v4", True, "cores", 0, "tpu_v4_pod_preemptible"),
     *_tpu("TPUV5sLitepod", "v5e", False, "chips", 64, "tpu-v5s-litepod", use=TRAINING),
     *_tpu("TPUV5sPreemptibleLitepod", "v5e", True, "chips", 64, "tpu-v5s-litepod-preemptible", use=TRAINING),

@@ -124,7 +124,7 @@ def _infos(cloud: Cloud, request: Request) -> list[dict[str, object]]:
     by_id: dict[str, list[Quota]] = {}
     doubted = cloud.doubts.way("quota-ids-old")
     for quota in quota_limits.known(cloud, service):
-        if not (doubted and quota.generation in ("v2", "v3", "v4") and not quota.spot):
+        if not (doubted and quota.from_memory):
             by_id.setdefault(quota.quota_id, []).append(quota)
     return [_info(cloud, project, rows) for rows in by_id.values()]
 

@@ -46,8 +46,6 @@ _CITY = {
     "southamerica-west1": "Santiago",
 }
 REGIONS: tuple[str, ...] = tuple(sorted(_CITY))
-_CHIPS_OF_8_CORES = 4  # the unit that v2, v3 and v4 are sold by
-_LEGACY = ("v2", "v3", "v4")
 _NO_GROUP = {("v6e", "asia-south1")}
 _NO_PRICE = {("v5p", "us-south1", loans.spare().word)}
 _EFFECTIVE = "2026-11-01T00:00:00Z"
@@ -76,18 +74,19 @@ def of_service(service: str) -> tuple[dict[str, object], ...]:
     skus: list[dict[str, object]] = []
     for row in catalogue().price_rows:
         generation, region, tier = row.generation, row.price.region, row.price.tier
-        home = TPU_SERVICE if generation in _LEGACY else COMPUTE_SERVICE
+        unit = catalogue().generation(generation).priced_chips
+        home = TPU_SERVICE if unit > 1 else COMPUTE_SERVICE
         if home != service or (generation, region, tier) in _NO_PRICE:
             continue
         city = _CITY.get(region, region)
         per_chip = row.price.usd_per_chip_hour
         group = "" if (generation, region) in _NO_GROUP else "TPU"
-        if generation in _LEGACY:
+        if home == TPU_SERVICE:
             pod = " Pod" if row.max_chips > 4 else ""
             spot = " Preemptible" if loans.by_id(tier).spare else ""
             text = f"Tpu-{generation}{pod}{spot} running in {city}"
             if all(sku["description"] != text for sku in skus):  # pods of every size have one price
-                skus.append(_sku(service, text, region, per_chip * _CHIPS_OF_8_CORES))
+                skus.append(_sku(service, text, region, per_chip * unit))
             continue
         name = generation[0].upper() + generation[1:]
         loan = loans.by_id(tier)

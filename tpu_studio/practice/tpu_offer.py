@@ -62,7 +62,7 @@ def images(zone: str) -> list[str]:
     """Runtime versions, sorted."""
     here = {part.generation for part in slices(zone)}
     found = {catalogue().image(generation, "jax") for generation in here} | {"tpu-ubuntu2204-base", "tpu-vm-base"}
-    if here - {"v6e"}:
+    if any(catalogue().generation(one).software["tensorflow"].runtime in _TF for one in here):
         found |= set(_TF)
     return sorted(found)
 

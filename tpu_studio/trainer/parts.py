@@ -229,7 +229,8 @@ def vary_of(plan: Plan, opened: Opened, batch: int) -> Vary | None:
     varies, mixed, mix = plan.job.data.augment is True, recipe.is_mixed(plan), plan.job.training.mix
     if len(shape) != 3 or not (varies or mixed):
         return None
-    mirror, value_max = may_mirror(description), int(description.get("value_max") or 255)
+    mirror = may_mirror(description.get("kind"), description.get("classes", ()))
+    value_max = int(description.get("value_max") or 255)
 
     def vary(rng: np.random.Generator, share: Share | None) -> Batch:
         drawn: Batch = {}

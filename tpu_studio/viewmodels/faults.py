@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire.records import Json, rows, whole
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Tasks
@@ -26,13 +27,13 @@ FIRST = (
 class FaultsPort(Protocol):
     """The practice cloud's own address ``/practice/faults``; each answers with ``{"faults": […], "armed": […]}``."""
 
-    def listed(self) -> Mapping[str, object]: ...
-    def peek(self) -> Mapping[str, Any]:
+    def listed(self) -> Json: ...
+    def peek(self) -> Json:
         """The same from the disk, without starting the practice cloud."""
         ...
 
-    def arm(self, name: str) -> Mapping[str, object]: ...
-    def disarm(self, name: str) -> Mapping[str, object]: ...
+    def arm(self, name: str) -> Json: ...
+    def disarm(self, name: str) -> Json: ...
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,14 @@ class FaultsViewModel:
     def disarm_all(self) -> None:
         self._do("all", lambda: self._port.disarm(""))
 
-    def _do(self, busy: str, work: Callable[[], Mapping[str, Any]]) -> None:
+    def _do(self, busy: str, work: Callable[[], Json]) -> None:
         if self.state.value.busy:
             return
         self.state.set(replace(self.state.value, busy=busy, problem=None))
         self._tasks.submit(work, done=self._seen, failed=self._failed)
 
-    def _seen(self, told: Mapping[str, Any]) -> None:
-        self.state.set(FaultsView(rows_of(told["faults"], told["armed"])))
+    def _seen(self, told: Json) -> None:
+        self.state.set(FaultsView(rows_of(told)))
 
     def _failed(self, error: Exception) -> None:
         self.state.set(replace(self.state.value, busy="", problem=problem_of(error)))
@@ -141,7 +142,7 @@ class ArmedViewModel:
             return
         self._looking = True
 
-        def done(told: Mapping[str, object]) -> None:
+        def done(told: Json) -> None:
             self._looking = False
             self._show(told)
 
@@ -160,8 +161,8 @@ class ArmedViewModel:
     def disarm_all(self) -> None:
         self.disarm("")
 
-    def _show(self, told: Mapping[str, Any]) -> None:
-        rows = tuple(row for row in rows_of(told["faults"], told["armed"]) if row.armed)
+    def _show(self, told: Json) -> None:
+        rows = tuple(row for row in rows_of(told) if row.armed)
         if ArmedView(rows) != self.state.value:
             self.state.set(ArmedView(rows))
 
@@ -169,11 +170,12 @@ class ArmedViewModel:
         self.state.set(replace(self.state.value, busy=False, problem=problem_of(error)))
 
 
-def rows_of(faults: Sequence[Mapping[str, Any]], armed: Sequence[Mapping[str, Any]]) -> tuple[FaultRow, ...]:
-    told = []
-    for fault in faults:
-        mine = [one for one in armed if one["name"] == fault["name"]]
-        left = sum(int(one["times"]) - int(one["taken"]) for one in mine if one["times"])
+def rows_of(told: Json) -> tuple[FaultRow, ...]:
+    """As `FaultsPort` answers."""
+    found = []
+    for fault in rows(told["faults"]):
+        mine = [one for one in rows(told["armed"]) if one["name"] == fault["name"]]
+        left = sum(whole(one["times"]) - whole(one["taken"]) for one in mine if one["times"])
         name, group, sentence = (str(fault[key]) for key in ("name", "group", "sentence"))
-        told.append(FaultRow(name, group, sentence, bool(mine), left))
-    return tuple(told)
+        found.append(FaultRow(name, group, sentence, bool(mine), left))
+    return tuple(found)

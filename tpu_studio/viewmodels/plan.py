@@ -152,7 +152,7 @@ class PlanViewModel(Editing, Starting):
         """Small pictures for the preview, when the look is a new one."""
         view = self.state.value
         look = view.look
-        pictures = look.preview.get("pictures") or () if look else ()
+        pictures = look.pictures if look else []
         if look is None or not pictures:
             self._pictured = ""
             self._draw(thumbnails=())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire.owncode import in_a_share
 
@@ -61,7 +60,7 @@ def read(path: str, side: int) -> Thumbnail | None:
     return Thumbnail(Path(path).name, len(square), len(square), square.tobytes())
 
 
-def load(pictures: Sequence[Mapping[str, Any]]) -> tuple[Thumbnail, ...]:
+def load(pictures: Sequence[Mapping[str, object]]) -> tuple[Thumbnail, ...]:
     """The thumbnails of *pictures* ({"path", "class"}); one that cannot be read is left out."""
     import numpy as np
 

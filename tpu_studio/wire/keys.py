@@ -16,7 +16,7 @@ from tpu_studio.wire.kinds import Example
 Auto = Literal["auto"]
 AUTO: Final = "auto"
 A = TypeVar("A", bound=Auto, covariant=True)
-Affects = Literal["step", "machine", "result"]
+Affects = Literal["work", "step", "machine", "result"]
 Kind = Literal["text", "integer", "number", "boolean", "choice", "table", "list", "path"]
 
 _KINDS: dict[object, Kind] = {
@@ -41,8 +41,9 @@ class Key:
         auto: Whether "auto" is a value (the plan resolves it and says why).
         minimum, maximum: Inclusive bounds of a number; *above* makes the lower bound exclusive.
         group: Of the form's further settings in which it stands (``schema.GROUPS``); "" for none.
-        affects: What it changes: the program of a ``step`` (its time, its memory), the ``machine`` that the step runs
-            on, or the ``result`` only: which run it is, how long, how well it learns.
+        affects: What it changes: the model's ``work`` for one example, and with that a step's program; the program of a
+            ``step`` otherwise (its time, its memory); the ``machine`` that the step runs on; or the ``result`` only:
+            which run it is, how long, how well it learns.
         examples: The kinds of example it is about; none: any.
         before: What it was before there was such a key, of one that is younger than others: with that value all is as
             it was, and what was timed then still counts.

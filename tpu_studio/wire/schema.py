@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal
 
 from tpu_studio.wire import frameworks, kinds, loans, places, presets, starters, tasks
-from tpu_studio.wire.keys import AUTO, A, Auto, Key, key, keys_of
+from tpu_studio.wire.keys import AUTO, A, Affects, Auto, Key, key, keys_of
 from tpu_studio.wire.stops import MOST_HOURS
 
 
@@ -30,7 +30,7 @@ class Top:
 class Model:
     """What is trained."""
 
-    name: str | None = key(None, "Model", help="A model that comes with TPU Studio.")
+    name: str | None = key(None, "Model", help="A model that comes with TPU Studio.", affects="work")
     file: str | None = key(
         None,
         "Your own model",
@@ -43,6 +43,7 @@ class Model:
         help="What it has learned before: \"starter:\" and the model's name, a folder of KerasHub's or Hugging Face's such "
         'as "./resnet_50", or "none" to begin from nothing.',
         group="learning",
+        affects="work",
         examples=("picture", "text"),
         before=starters.NONE,
     )
@@ -54,6 +55,7 @@ class Model:
         help="Of a pretrained language model: small matrices learn beside its weights, so wide at their narrowest. 0: all "
         "of its weights learn, which takes several times the memory.",
         group="learning",
+        affects="work",
         examples=("text",),
         before=0,
     )
@@ -98,6 +100,7 @@ class Data(Generic[A]):
         choices=tasks.IDS,
         help="What the model learns to do.",
         group="data",
+        affects="work",
         words={one.id: one.title for one in tasks.all_tasks()},
     )
     validation: float = key(
@@ -116,6 +119,7 @@ class Data(Generic[A]):
         unit="pixels",
         help="Pictures are resized to this many pixels on each side.",
         group="data",
+        affects="work",
         examples=("picture",),
     )
     augment: bool | A = key(
@@ -133,6 +137,7 @@ class Data(Generic[A]):
         unit="tokens",
         help="How much text the model sees at once.",
         group="data",
+        affects="work",
         examples=("text",),
     )
     tokenizer: Literal["bytes", "bpe", "preset"] | A = key(
@@ -355,6 +360,7 @@ class Training(Generic[A]):
         "Gradient checkpointing",
         help="Recompute instead of remember (rematerialization): less memory for a third more work.",
         group="saving",
+        affects="work",
     )
     seed: int = key(
         0,
@@ -444,13 +450,21 @@ KEYS: tuple[Key, ...] = (
 BY_PATH: dict[str, Key] = {one.path: one for one in KEYS}
 
 
+def work_values(values: Mapping[str, object]) -> dict[str, object]:
+    """The *values* of a resolved job that a model's work for one example depends on, beside its options."""
+    return _that_affect(("work",), values)
+
+
 def step_values(values: Mapping[str, object], *, machine: bool = False) -> dict[str, object]:
     """The *values* of a resolved job that a step's time and memory may depend on; with *machine*, where it runs too."""
-    kinds_of = ("step", "machine") if machine else ("step",)
+    return _that_affect(("work", "step", "machine") if machine else ("work", "step"), values)
+
+
+def _that_affect(affected: tuple[Affects, ...], values: Mapping[str, object]) -> dict[str, object]:
     return {
         path: value
         for path, value in values.items()
-        if BY_PATH[path].affects in kinds_of and not _as_before(path, value)
+        if BY_PATH[path].affects in affected and not _as_before(path, value)
     }
 
 

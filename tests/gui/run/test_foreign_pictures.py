@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from tests.fakes.fuzz.data import claims_size
 from tests.fakes.tasks import LaterTasks
 from tpu_studio.gui.bridge import QtTasks
-from tpu_studio.gui.run.trying import Picture
+from tpu_studio.gui.run.trypieces import Picture
 from tpu_studio.viewmodels import run as runs
 from tpu_studio.viewmodels import thumbnails
 from tpu_studio.viewmodels.run import RunViewModel

@@ -9,7 +9,8 @@ from typing import Any, cast
 from pytestqt.qtbot import QtBot
 
 from tpu_studio.gui.kit import theme
-from tpu_studio.gui.run.trying import MOST_LETTERS, Answers, PassagePanel, TextPanel, Written, panel_for
+from tpu_studio.gui.run.trying import PassagePanel, TextPanel, panel_for
+from tpu_studio.gui.run.trypieces import MOST_LETTERS, Answers, Written
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.wire import kinds, tasks

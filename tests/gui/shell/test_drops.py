@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QVBoxLayo
 from tests.gui.studios import OpenStudio
 from tpu_studio.gui.kit.fields import LineEdit
 from tpu_studio.gui.kit.numberedit import DecimalBox, SpinBox
-from tpu_studio.gui.run.trying import Prompt
+from tpu_studio.gui.run.trypieces import Prompt
 from tpu_studio.gui.shell.sheet import Sheet
 
 

@@ -116,10 +116,10 @@ def test_values_stay_within_the_range_of_the_data():
 
 
 def test_digits_letters_and_hands_are_not_mirror_safe():
-    assert may_mirror({"kind": "images", "classes": ["cats", "dogs"]})
-    assert not may_mirror({"kind": "images", "classes": ["0", "1"]})
-    assert not may_mirror({"kind": "images", "classes": ["turn left", "turn right"]})
-    assert not may_mirror({"kind": "digits", "classes": ["zero"]})
+    assert may_mirror("images", ["cats", "dogs"])
+    assert not may_mirror("images", ["0", "1"])
+    assert not may_mirror("images", ["turn left", "turn right"])
+    assert not may_mirror("digits", ["zero"])
 
 
 @pytest.mark.parametrize("mirror", [False, True])

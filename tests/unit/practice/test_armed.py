@@ -26,7 +26,7 @@ def test_armed_faults_outlive_the_server_and_no_server_is_started_to_know_them(t
     faults.arm("stockout-for-ever")
     faults.arm("vm-hung", times=2)
     told = port.peek()
-    assert [row.name for row in rows_of(told["faults"], told["armed"]) if row.armed] == ["stockout-for-ever", "vm-hung"]
+    assert [row.name for row in rows_of(told) if row.armed] == ["stockout-for-ever", "vm-hung"]
     faults.disarm("vm-hung")
     db.close()
     assert [one["name"] for one in port.peek()["armed"]] == ["stockout-for-ever"]

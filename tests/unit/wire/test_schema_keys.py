@@ -8,7 +8,7 @@ from tests.fakes.looks import job
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import parse_setting
 from tpu_studio.wire.keys import Key
-from tpu_studio.wire.schema import BY_PATH, GROUPS, KEYS, concerns, step_values
+from tpu_studio.wire.schema import BY_PATH, GROUPS, KEYS, concerns, step_values, work_values
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
@@ -24,6 +24,14 @@ def test_a_steps_time_depends_on_what_changes_its_program_and_on_nothing_else() 
     assert {"training.steps_per_call", "model.options"} <= set(step)
     assert not {"name", "training.seed", "training.epochs", "limits.hours", "where.zones", "where.place"} & set(step)
     assert set(step_values(values, machine=True)) - set(step) == {"where.place", "where.accelerator", "where.backend"}
+
+
+def test_a_models_work_for_one_example_depends_on_a_part_of_what_a_step_depends_on() -> None:
+    values = job("mlp", "table").values
+    usual = {"model.name", "data.task", "data.image_size", "data.sequence_length", "training.rematerialize"}
+    assert set(work_values(values)) == usual < set(step_values(values))
+    begun = {**values, "model.preset": "starter:efficientnet-lite0", "model.lora_rank": 8}
+    assert set(work_values(begun)) == usual | {"model.preset", "model.lora_rank"} < set(step_values(begun))
 
 
 def test_a_setting_of_texts_is_not_one_of_pictures_and_converted_data_tells_by_its_task() -> None:

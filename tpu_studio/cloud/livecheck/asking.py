@@ -11,6 +11,7 @@ from typing import Any
 
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.secrecy import without_secrets
 from tpu_studio.cloud.session import TIMEOUT, once
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.workflow.livecheck.left import Left
@@ -107,7 +108,7 @@ class Side:
         names = (self.project, self.bucket, self.account, *self.secret)
         for name in sorted(filter(None, names), key=len, reverse=True):
             text = text.replace(name, "…")
-        text = errors.without_secrets(text)
+        text = without_secrets(text)
         text = re.sub(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", "…@…", text)
         text = re.sub(r"(?<![\d.])\d{9,}(?![\d.])", "…", text)
         return re.sub(r"0x[0-9a-fA-F]{8,}|[0-9a-f]{12,}", "…", text)

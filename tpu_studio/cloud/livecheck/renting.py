@@ -34,7 +34,7 @@ DOUBTS = (
     "operations-list",
     "partial-answers",
 )
-ACCELERATOR = "v5litepod-1"
+GENERATION, ACCELERATOR = "v5e", "v5litepod-1"
 LABELS = {"tpu-studio": "run", "run-id": "live-check"}
 ENDS_S = 600.0  # the machine's own timer, after its request
 STOPS_S = (720.0, 1320.0, 1920.0, *(720.0 + 3600.0 * hour for hour in range(1, 25)))  # those from outside, as a run has
@@ -49,7 +49,7 @@ _MACHINE = "machine"
 
 def usd_at_most(zone: str) -> float:
     """What `PRICED_S` of it cost, with its disk and address."""
-    price = catalogue().price("v5e", 1, zone, loans.spare().word)
+    price = catalogue().price(GENERATION, 1, zone, loans.spare().word)
     rate = 1.2 if price is None else price.usd_per_hour(1)
     return round((rate + 0.03) * PRICED_S / 3600.0, 2)
 
@@ -115,7 +115,7 @@ class Renting:
             ref=ref,
             request_id="",
             accelerator=ACCELERATOR,
-            runtime=startup.runtime("jax", "v5e"),
+            runtime=startup.runtime("jax", GENERATION),
             tier=loans.spare().word,
             valid_for_s=COMES_S,
             run_s=None,

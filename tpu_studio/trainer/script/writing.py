@@ -70,7 +70,8 @@ def written(run: Path, result: Path, plan: Plan, card: Mapping[str, Any]) -> str
 def _how(plan: Plan, card: Mapping[str, Any]) -> Fitting:
     shape = card["input"]["shape"]
     varies = plan.job.data.augment is True and len(shape) == 4
-    mirrors = may_mirror(card["data"]) if varies else None
+    data = card["data"]
+    mirrors = may_mirror(data.get("kind"), data.get("classes", ())) if varies else None
     steps = steps_of(plan, card)
     return Fitting(plan, card, of_plan(plan), steps, min(unfreeze_at(plan), steps), mirrors)
 

@@ -8,9 +8,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.domain.standing import from_json
+from tpu_studio.wire import records
+from tpu_studio.wire.records import Json, inner
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.account.ports import Allowance, Choices
 
@@ -30,7 +31,7 @@ class KeptQuota:
         """Areas that *rows* do not name stay as they were. Raises OSError."""
         before = self.of(project)
         zones, regions = {one.zone for one in rows}, set(addresses)
-        kept = [one for one in before.get("rows", ()) if one["zone"] not in zones]
+        kept: list[Json] = [one for one in records.rows(before.get("rows")) if one["zone"] not in zones]
         kept += [
             {
                 "generation": one.generation,
@@ -42,21 +43,21 @@ class KeptQuota:
             }
             for one in rows
         ]
-        told = {region: two for region, two in (before.get("addresses") or {}).items() if region not in regions}
+        told = {region: two for region, two in inner(before.get("addresses")).items() if region not in regions}
         found = {"t": now, "rows": kept, "addresses": {**told, **{one: list(two) for one, two in addresses.items()}}}
         tree = {"format": 1, "projects": {**self._read(), project: found}}
         write_atomically(self._file, json.dumps(tree, sort_keys=True).encode() + b"\n")
 
-    def of(self, project: str) -> dict[str, Any]:
+    def of(self, project: str) -> Json:
         """As `domain.standing.from_json` takes it; {}: never read."""
-        found = self._read().get(project)
+        found = inner(self._read().get(project))
         try:
-            from_json(found or {})
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
+            from_json(found)
+        except (KeyError, TypeError, ValueError, OverflowError):
             return {}
-        return dict(found or {})
+        return found
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> Json:
         try:
             projects = json.loads(self._file.read_bytes())["projects"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 
 from tests.fakes.clouddesk import CloudDesk, Killed, ends, killed_at
-from tests.fakes.skies import NOBODY, Sky, cloud_plan
+from tests.fakes.skies import Sky, cloud_plan
+from tests.fakes.skysides import NOBODY
 from tpu_studio.domain.sentences import say_notice, say_reason
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.reasons import Reason

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.clouddesk import CloudDesk, ends
-from tests.fakes.skies import NOBODY, Sky, cloud_plan
+from tests.fakes.skies import Sky, cloud_plan
+from tests.fakes.skysides import NOBODY
 from tests.unit.workflow.cloudruns.test_gate import RUNNER, refused, told_end
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.stops import OFFSETS_S

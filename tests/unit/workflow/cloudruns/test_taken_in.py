@@ -190,7 +190,7 @@ def test_who_may_not_list_looks_for_each_machine_also_for_one_that_is_said_to_be
     def refused(*given: object) -> None:
         raise CloudRefused("permission-missing", raw="tpu.nodes.list")
 
-    monkeypatch.setattr("tests.fakes.skies._Machines.find", refused)
+    monkeypatch.setattr("tests.fakes.skysides.Machines.find", refused)
     now = second.sky.now
     more = [(f"ts-{RUN}-a1-t{n}", 1 + n) for n in range(2, 2 + others)]
     gone = [
