@@ -451,7 +451,7 @@ def _page(verb: argparse.ArgumentParser, what: str, formats: Sequence[str] = (),
         ]
     )
     verb.add_argument("--as", dest="form", choices=("page", *more, *formats), help=told)
-    verb.add_argument("--to", type=Path, metavar="FILE", help="where that file goes")
+    verb.add_argument("--to", type=Path, metavar="FILE", help="where that file, or a Hugging Face folder, goes")
     verb.add_argument("--force", action="store_true", help="write over a file that is there")
 
 

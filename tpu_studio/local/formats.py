@@ -22,8 +22,8 @@ _LOGGED = 2000  # characters of what was said
 @dataclass(frozen=True)
 class Written:
     """*file*: or folder. *checked*: by its ``weights``, by ``examples`` of the run's unseen data, made-up ``inputs``,
-    as a ``folder`` or as a ``script``; so many (*count*). *difference*: the largest there was to Keras, in the answers of
-    the model."""
+    as a ``folder`` or as a ``script``; so many (*count*). *difference*: the largest there was to Keras, in the
+    model's answers."""
 
     file: Path
     bytes: int

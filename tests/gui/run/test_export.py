@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
 from tests.gui.run.test_page import Shown, open_page, studio  # noqa: F401  the fixtures
-from tpu_studio.gui.kit.choose import ChoiceGroup
+from tpu_studio.gui.kit.choose import ChoiceCard, ChoiceGroup
 from tpu_studio.local.formats import Written
 from tpu_studio.wire.errors import RunError
 
@@ -76,6 +77,35 @@ def test_that_a_script_names_ones_folders_is_said_before_and_after(qtbot: Any, s
     qtbot.waitUntil(lambda: bool(told))
     assert told[0] == "The model of digits is saved as Keras script"
     assert "reads the same 1,797 examples" in told[1] and "It names your folders and files" in told[1]
+
+
+def test_back_into_a_folder_is_offered_where_a_run_began_from_one(
+    qtbot: Any, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, Path]] = []
+
+    def write(form: str, file: Path) -> Written:
+        asked.append((form, file))
+        return Written(file, 4096, "folder", 21, 0.0)
+
+    shown.model.write_format, shown.model.tell = write, lambda title, text="", **more: None
+    qtbot.mouseClick(shown.page.export_button, Qt.MouseButton.LeftButton)
+    assert shown.sheet is not None
+    (group,) = shown.sheet.findChildren(ChoiceGroup)
+    assert "huggingface" not in {card.key for card in group.findChildren(ChoiceCard)}
+    shown.answer(qtbot, "Cancel")
+    model = replace(shown.model.plan.job.model, name="pretrained-lm")
+    job = replace(shown.model.plan.job, model=model)
+    monkeypatch.setattr(shown.model, "plan", replace(shown.model.plan, job=job))
+    qtbot.mouseClick(shown.page.export_button, Qt.MouseButton.LeftButton)
+    (group,) = shown.sheet.findChildren(ChoiceGroup)
+    qtbot.mouseClick(group.card("huggingface"), Qt.MouseButton.LeftButton)
+    shown.answer(qtbot, "Choose where…")
+    dialog = shown.page.findChildren(QFileDialog)[-1]
+    assert dialog.fileMode() == QFileDialog.FileMode.Directory
+    dialog.fileSelected.emit(str(tmp_path / "copy"))
+    dialog.close()
+    qtbot.waitUntil(lambda: asked == [("huggingface", tmp_path / "copy")])
 
 
 def test_the_folder_is_what_enter_chooses(qtbot: Any, shown: Shown, tmp_path: Path) -> None:

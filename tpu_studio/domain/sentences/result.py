@@ -116,6 +116,20 @@ _SCRIPT_WHY = {
 }
 
 
+def _unsupported(f: Facts) -> Sentence:
+    if f.text("format") in exports.IDS and exports.by_id(f.text("format")).of_folders:
+        return Sentence(
+            "This model cannot become a Hugging Face folder",
+            f"Only a language model that began from one can ({f.text('raw', 'this one did not')}). {_UNCHANGED}",
+            "Export the folder, or its weights as safetensors.",
+        )
+    return Sentence(
+        f"{_format(f)} has no way to hold this model",
+        f"It has an operation that this format does not know. {_UNCHANGED}",
+        "Export the folder: its Keras file and its SavedModel hold every model. The details name the operation.",
+    )
+
+
 def _no_script(f: Facts) -> Sentence:
     why, instead = _SCRIPT_WHY.get(f.text("why"), ("It cannot be said plainly yet", "Export the folder."))
     return Sentence(
@@ -189,11 +203,7 @@ ERRORS: dict[str, Entry] = {
         f"{f.text('raw', 'The disk or the folder refused')}. {_UNCHANGED}",
         "Choose another place, or make room.",
     ),
-    "export-unsupported": lambda f: Sentence(
-        f"{_format(f)} has no way to hold this model",
-        f"It has an operation that this format does not know. {_UNCHANGED}",
-        "Export the folder: its Keras file and its SavedModel hold every model. The details name the operation.",
-    ),
+    "export-unsupported": _unsupported,
     "export-no-script": _no_script,
     "export-differs": lambda f: Sentence(
         f"As {_format(f)} the model would answer otherwise",
