@@ -82,12 +82,11 @@ class Preparation:
             self._send(side, part, SUFFIX, done, total, progress)
             done += part.size
             progress(done, total)
-        told: dict[str, object] = (
-            {} if installer is None else {"installer": self._carry(side, installer, done, total, progress)}
-        )
+        told: dict[str, object] = {"preset": [one.record() for one in folder]} if folder else {}
+        if installer is not None:
+            told["installer"] = self._carry(side, installer, done, total, progress)
         return {
             **told,
-            **({"preset": [one.record() for one in folder]} if folder else {}),
             "bundle": {"object": name, "sha256": sha256, "bytes": len(packed)},
             "data": data,
             "environment": startup.environment(plan.framework, generation),

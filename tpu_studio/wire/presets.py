@@ -25,7 +25,7 @@ PROBLEMS = tuple(
     f"preset-{what}"
     for what in (
         *("not-chosen", "missing", "in-a-share", "links-out", "unreadable", "other-format", "pickled", "foreign"),
-        *("other-network", "in-part", "differs", "unfit", "needs-memory", "needs-disk"),
+        *("other-network", "in-part", "differs", "unfit", "needs-memory", "needs-disk", "needs-host"),
     )
 )
 

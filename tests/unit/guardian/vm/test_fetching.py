@@ -60,12 +60,9 @@ def test_it_is_there_whole_before_the_trainer_starts_whatever_was_cut(cloud: Clo
     vm.to_its_deletion()
     assert cloud.said("end")[0]["reason"] == "completed"
     assert {path.name: path.read_bytes() for path in folder_of(vm).iterdir()} == FILES
-    assert not [path for path in (vm.root / "ts-digits-k3f7-a1-t1" / "fetched").iterdir()]
-    told = [
-        (event["done_bytes"], event["total_bytes"])
-        for event in cloud.said("phase")
-        if event["detail"] == "weights" and "done_bytes" in event
-    ]
+    assert not list((vm.root / "ts-digits-k3f7-a1-t1" / "fetched").iterdir())
+    said = [one for one in cloud.said("phase") if one["detail"] == "weights" and "done_bytes" in one]
+    told = [(one["done_bytes"], one["total_bytes"]) for one in said]
     assert told == sorted(told) and told[-1] == (25_032, 25_032)
 
 
