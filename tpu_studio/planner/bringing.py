@@ -67,7 +67,7 @@ def room(
     every = weights_in(preset) if work.is_guess else work.params + work.frozen
     learns = 0 if work.is_guess else work.params
     facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name, "size": preset.size_bytes}
-    facts |= {"machine": rented.title, "practice": practice}
+    facts |= {"machine": rented.title, "here": practice}
     state = FLOAT * (_COPIES * _MOMENTS * learns + _FORMATS * every)
     disk = preset.size_bytes + PART_BYTES + 2 * data_bytes + state
     if practice:  # the practice bucket lies on the same disk

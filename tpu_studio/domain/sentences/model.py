@@ -201,12 +201,12 @@ CHECKS |= {
         f"With its copies and its result the run needs {f.bytes('needs_bytes', 'more than there is')}, and the disk "
         + (
             f"of this computer, which the practice machine uses, has {f.bytes('has_bytes', 'less')} free. "
-            if f.raw("practice")
+            if f.raw("here")
             else f"of this TPU has {f.bytes('has_bytes', 'less')}. "
         )
         + NOTHING_CHARGED,
         "Make room on this disk, or choose a smaller network."
-        if f.raw("practice")
+        if f.raw("here")
         else "Let fewer weights learn (model.lora_rank), choose a smaller network, or train on this computer.",
     ),
     "preset-needs-host": lambda f: Sentence(
