@@ -62,11 +62,14 @@ def test_weights_that_stay_count_for_memory(tmp_path: Path, tale: Path) -> None:
     counted |= {"activation_bytes": 1e6, "evaluation_bytes": 1e6, "params": 1_000_000}
     asked = job(MODEL, "text", model={"preset": str(decoder("gpt2", tmp_path))}).with_values({"data.path": str(tale)})
 
-    def weights(**more: int) -> int:
+    def weights(precision: str, **more: int) -> int:
         sources = Sources(SHIPPED, model=lambda plan: counted | more)
-        return plan_job(Draft(asked, look(asked)), sources, NOW).plan.memory.device_bytes
+        with_it = asked.with_values({"training.precision": precision})
+        return plan_job(Draft(with_it, look(with_it)), sources, NOW).plan.memory.device_bytes
 
-    assert weights(frozen=500_000_000) - weights() == pytest.approx(2e9, rel=0.3)
+    for precision, bytes_each in (("float32", 4), ("bfloat16", 2)):
+        more = weights(precision, frozen=500_000_000) - weights(precision)
+        assert more == pytest.approx(bytes_each * 500_000_000, rel=0.01), precision
 
 
 def test_longer_pieces_than_it_has_read_are_refused(tmp_path: Path, tale: Path) -> None:
