@@ -1,8 +1,8 @@
 """Run in the engine: language models of Hugging Face folders.
 
 `seen FOLDER` prints how far from Transformers' own answers each network's are, and whether its saved file opens as it
-was; `adapted FOLDER` what learns beside the weights of one, and what is left of it in a result; `narrow FOLDER` the same
-of weights that are held in bfloat16, and how far they answer from float32 ones.
+was; `adapted FOLDER` what learns beside the weights of one, and what is left of it in a result; `narrow FOLDER` what
+is held in bfloat16 under it, and how far that answers from float32.
 """
 
 from __future__ import annotations
