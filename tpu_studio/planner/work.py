@@ -359,8 +359,9 @@ def memory(
     """Memory of training: weights and gradients, the optimizer's moments, one part's activations, data, the framework.
 
     AdamW keeps two moments a weight, SGD with momentum one. bfloat16 halves the activations, and the weights that stay
-    as they are (`models.causal`): those that learn, gradients and moments stay float32. On a TPU (*chip*) what XLA keeps is known better for our own models. Evaluation goes
-    through *unseen* examples. *scored_at_once*: tokens of a chip; 0: all.
+    as they are (`models.causal`): those that learn, gradients and moments stay float32. On a TPU (*chip*) what XLA
+    keeps is known better for our own models. Evaluation goes through *unseen* examples. *scored_at_once*: tokens of a
+    chip; 0: all.
     """
     moments = 2 if optimizer == "adamw" else 1
     narrow = 2 if precision == "bfloat16" else 1

@@ -7,7 +7,6 @@ is held in bfloat16 under it, and how far that answers from float32.
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
 from pathlib import Path
@@ -126,8 +125,5 @@ def _narrow(folder: Path) -> dict[str, Any]:
     }
 
 
-print(
-    json.dumps(
-        functools.partial({"seen": seen, "adapted": adapted, "narrow": narrow}[sys.argv[1]], Path(sys.argv[2]))()
-    )
-)
+WAYS = {"seen": seen, "adapted": adapted, "narrow": narrow}
+print(json.dumps(WAYS[sys.argv[1]](Path(sys.argv[2]))))

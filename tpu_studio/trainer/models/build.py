@@ -71,7 +71,7 @@ def count_params(model: keras.Model) -> int:
 
 @contextlib.contextmanager
 def precision(name: str) -> Iterator[None]:
-    """Layers made inside compute in *name*; their weights stay float32 either way."""
+    """Layers made inside compute in *name*; their weights stay float32 either way, but for `causal`'s that stay."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(POLICIES.get(name, "float32"))
     try:
