@@ -142,6 +142,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--coordinator", default="")
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--preset", type=Path)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--step-s", type=float, default=0.01)
     parser.add_argument("--save-every", type=int, default=5)

@@ -19,13 +19,18 @@ import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tests.fakes.making import make_plan
+from tests.fakes.presets import decoder
 from tests.fakes.waiting import PATIENCE_S
 from tests.journeys.test_cloud_run import Desk, desk, practice
+from tpu_studio.cloud import presetparts
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.data.look import look
+from tpu_studio.domain.catalogue import SHIPPED
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import reading
+from tpu_studio.workflow.planning import Draft, Sources, plan_job
 
 __all__ = ["desk", "practice"]
 
@@ -103,6 +108,51 @@ def test_pictures_of_any_name_arrive_whole_and_are_brought_once(practice: Start,
     box.write(held[0].name, b"x" * held[0].size)  # of the same length, and damaged
     Preparation().upload(here.driver.side(plan), plan, second, lambda done, total: None)
     assert [one.md5 for one in box.list("data/")] == [one.md5 for one in held]
+
+
+def test_the_folder_that_a_model_begins_from_arrives_whole_and_is_brought_once(
+    practice: Start, desk: Sit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presetparts, "PART_BYTES", 20_000)
+    folder, go_on, tale = decoder("llama", tmp_path), tmp_path / "go-on", tmp_path / "tale.txt"
+    (folder / "notes.txt").write_text("mine")
+    tale.write_text("".join(f"{number} quick brown foxes jump over the lazy dog.\n" for number in range(900)))
+    told = parse(
+        {
+            "name": "tale",
+            "model": {"name": "pretrained-lm", "preset": str(folder)},
+            "data": {"kind": "text", "path": str(tale)},
+            "where": {"place": "practice"},
+        }
+    )
+    plan = plan_job(Draft(told, look(told)), Sources(SHIPPED), time.time()).plan
+    assert not plan.blocking, plan.checks
+    here = desk(practice(trainer=held_at(5, go_on)))
+    box: Any = here.driver.side(plan).mailbox
+    sent = [0]
+    box._http.hooks["response"].append(
+        lambda reply, **_: sent.__setitem__(0, sent[0] + len(reply.request.body or b"")) if _is_data(reply) else None
+    )
+
+    first = here.runs.launch(plan)
+    here.until(first, lambda row: row.step >= 4)
+    there = {path.name: path for path in here.practice.cloud.settings.machine_root.rglob("preset/*")}
+    assert set(there) == set(reading.read(folder).files)
+    (on_machine,) = {path.parent for path in there.values()}
+    assert reading.read(on_machine).sha256 == plan.preset_sha256
+    go_on.touch()
+    assert here.until(first).reason == "completed", here.tell(first)
+    files = [event for event in here.said(first, 1) if event.kind == "phase" and event.get("detail") == "weights"]
+    assert files[-1].get("done_bytes") == sum((folder / name).stat().st_size for name in there)
+    brought, held = sent[0], box.list("data/")
+    assert brought > plan.preset_bytes > 20_000
+    assert {f"gs://{box.bucket}/{one.name}" for one in held} == {
+        one["object"] for one in here.receipt(first)["kept_for_other_runs"]
+    }
+
+    second = here.runs.launch(plan)
+    assert here.until(second).reason == "completed", here.tell(second)
+    assert (sent[0], box.list("data/")) == (brought, held)
 
 
 def _is_data(reply: Any) -> bool:

@@ -52,12 +52,19 @@ def train(run: Path, attempt: int = 1) -> Training:
     return training
 
 
-@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("framework", "precision"),
+    [
+        ("jax", "bfloat16"),
+        pytest.param("jax", "float32", marks=pytest.mark.thorough),
+        pytest.param("tensorflow", "bfloat16", marks=pytest.mark.thorough),
+    ],
+)
 def test_killed_it_goes_on_bit_for_bit_and_a_copy_holds_what_learns_alone(
-    tmp_path: Path, tale: Path, framework: str
+    tmp_path: Path, tale: Path, framework: str, precision: str
 ) -> None:
     folder = decoder("qwen2", tmp_path)
-    plan = planned(folder, tale, framework)
+    plan = planned(folder, tale, framework, precision=precision)
     whole = train(put(tmp_path / "whole", plan))
     _, position, copy = newest(whole.run)
     assert position["base"] == plan.preset_sha256 == reading.read(folder).sha256

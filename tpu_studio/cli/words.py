@@ -72,7 +72,7 @@ def _waiting(view: RunView) -> tuple[str, str]:
 
 def _before(view: RunView, place: str, now: float) -> tuple[str, str]:
     """From the launch to the first step."""
-    from tpu_studio.viewmodels.runrented import queued_words, upload_words
+    from tpu_studio.viewmodels.runrented import fetch_words, queued_words, upload_words
     from tpu_studio.viewmodels.runrows import marked
     from tpu_studio.viewmodels.runstages import DETAILS
 
@@ -93,10 +93,11 @@ def _before(view: RunView, place: str, now: float) -> tuple[str, str]:
     told = _PHASES.get(view.phase.value, view.phase.value)
     detail = DETAILS.get(view.detail, view.detail)
     told += f": {detail}" if detail else ""
+    far = f", {fetched}" if (fetched := fetch_words(view)) else ""
     after = f" (it has waited {figures.duration(waited_s)} for its turn)" if waited else ""
     usd = usd_now(view, now) if view.rented and view.usd_at else 0.0
     cost = f" · {marked(place, usd)}" if usd else ""
-    return f"{told} …{after}{cost}{_since(view, now) if cost else ''}", told
+    return f"{told}{far} …{after}{cost}{_since(view, now) if cost else ''}", told
 
 
 def _training(view: RunView, place: str, now: float) -> str:

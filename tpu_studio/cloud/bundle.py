@@ -23,13 +23,12 @@ from typing import BinaryIO
 
 from tpu_studio.data.paths import check_ordinary, data_path, path_error
 from tpu_studio.data.readers import reader_of
-from tpu_studio.wire import kinds, models, owncode, presets, starters
+from tpu_studio.wire import kinds, models, owncode, starters
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.resources import resource_path
 from tpu_studio.wire.sizes import MODEL_CODE_BYTES
 
@@ -42,22 +41,20 @@ _READ = 1 << 20
 
 def bundle(plan: Plan, model: bytes | None = None) -> bytes:
     """The archive: ``plan.json``, ``tpu_studio/`` as sources with the lock of packages, ``model/model.py``, the starter
-    weights that it begins from, or the folder.
+    weights that it begins from. A folder that it begins from goes beside it (`presetparts`).
 
     Args:
         model: The person's own file, where it does not lie on this computer; as agreed to, like the one that does.
 
     Raises:
         ModelError: ``model-file-missing``, ``model-no-consent``: the file is not the one that was agreed to;
-            ``starter-missing``, ``starter-damaged``, ``preset-too-large-to-bring`` and those of ``wire.presets``.
+            ``starter-missing``, ``starter-damaged``.
         FileNotFoundError: The installation is incomplete.
     """
     files = [("plan.json", plans.dumps(plan)), *_program(plan.job)]
     if plan.job.model.is_own:
         files.append(("model/model.py", _agreed(plan, model) if model is not None else _own_model(plan)))
-    if plan.job.model.folder:
-        files += _preset(plan)
-    elif preset := plan.job.model.starts_from:
+    if not plan.job.model.folder and (preset := plan.job.model.starts_from):
         files.append(_starter(preset))
     raw = io.BytesIO()
     with (
@@ -88,21 +85,6 @@ def _starter(preset: str) -> tuple[str, bytes]:
     if problem := starter.problem():
         raise ModelError(problem, preset=preset, path=str(starter.path))
     return "/".join(("tpu_studio", *starters.BROUGHT, starter.file)), starter.path.read_bytes()
-
-
-def _preset(plan: Plan) -> Iterator[tuple[str, bytes]]:
-    preset = reading.read(presets.folder_of(plan.job.model.folder, plan.job.base))
-    presets.check_same(preset, plan.preset_sha256 or "none")  # a plan that somebody wrote may name any folder
-    if preset.size_bytes > presets.MOST_BROUGHT:
-        raise ModelError(
-            "preset-too-large-to-bring",
-            path=str(preset.folder),
-            file=preset.folder.name,
-            size=preset.size_bytes,
-            limit=presets.MOST_BROUGHT,
-        )
-    for name in preset.files:
-        yield "/".join(("tpu_studio", *presets.BROUGHT, name)), reading.content(preset, name)
 
 
 def _digits() -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tpu_studio.cloud import carried, startup
 from tpu_studio.cloud.bundle import Piece, bundle, data_pieces, model_in
+from tpu_studio.cloud.presetparts import SUFFIX, Part, Whole, files_of
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
@@ -35,7 +36,7 @@ class Preparation:
 
     def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, object]:
         """See `ports.Preparing`; also ``runtime``, the image for the TPU API. Whatever *progress* raises cancels."""
-        return self._upload(side, plan, run, bundle(plan), data_pieces(plan.job), progress)
+        return self._upload(side, plan, run, bundle(plan), data_pieces(plan.job), _folder(plan, progress), progress)
 
     def with_our_code(
         self, side: CloudSide, plan: Plan, run: str, pieces: Mapping[str, object], progress: Progress
@@ -46,16 +47,25 @@ class Preparation:
             there = pieces.get("bundle")
             name = str(there.get("object")) if isinstance(there, Mapping) else ""
             model = model_in(side.mailbox.read(name) or b"") if name.startswith(f"runs/{run}/job/") else None
-        data = pieces.get("data")
-        ours = self._upload(side, plan, run, bundle(plan, model), (), progress)
-        return {**ours, "data": data if isinstance(data, list) else []}
+        kept = {name: there for name in ("data", "preset") if isinstance(there := pieces.get(name), list)}
+        folder = [] if "preset" in kept else _folder(plan, progress)  # an earlier version had it in the archive
+        ours = self._upload(side, plan, run, bundle(plan, model), (), folder, progress)
+        return {**ours, **kept}
 
     def _upload(
-        self, side: CloudSide, plan: Plan, run: str, packed: bytes, pieces: Sequence[Piece], progress: Progress
+        self,
+        side: CloudSide,
+        plan: Plan,
+        run: str,
+        packed: bytes,
+        pieces: Sequence[Piece],
+        folder: Sequence[Whole],
+        progress: Progress,
     ) -> Mapping[str, object]:
         generation = catalogue().slice(plan.accelerator).generation
         installer = self._installer_for(plan)
-        total = len(packed) + sum(piece.size for piece in pieces) + (installer.stat().st_size if installer else 0)
+        total = len(packed) + sum(piece.size for piece in pieces) + sum(one.size for one in folder)
+        total += installer.stat().st_size if installer else 0
         sha256 = hashlib.sha256(packed).hexdigest()
         name = f"runs/{run}/job/bundle-{sha256}.tar.gz"
         progress(0, total)
@@ -68,7 +78,13 @@ class Preparation:
             data.append(self._bring(side, piece, done, total, progress))
             done += piece.size
             progress(done, total)
-        told = {} if installer is None else {"installer": self._carry(side, installer, done, total, progress)}
+        for part in (part for one in folder for part in one.parts):
+            self._send(side, part, SUFFIX, done, total, progress)
+            done += part.size
+            progress(done, total)
+        told: dict[str, object] = {"preset": [one.record() for one in folder]} if folder else {}
+        if installer is not None:
+            told["installer"] = self._carry(side, installer, done, total, progress)
         return {
             **told,
             "bundle": {"object": name, "sha256": sha256, "bytes": len(packed)},
@@ -100,13 +116,20 @@ class Preparation:
         return startup.metadata(config, deadline)
 
     def _bring(self, side: CloudSide, piece: Piece, before: int, total: int, progress: Progress) -> dict[str, object]:
+        record = self._send(side, piece, piece.suffix, before, total, progress)
+        return record | {"as": piece.folder} | ({"file": piece.file} if piece.file else {})
+
+    def _send(
+        self, side: CloudSide, piece: Piece | Part, suffix: str, before: int, total: int, progress: Progress
+    ) -> dict[str, object]:
+        """Named by its content."""
         try:
             with tempfile.TemporaryDirectory(prefix="tpu-studio-", dir=self._scratch) as folder:
                 path = Path(folder) / "piece"
                 with open(path, "wb") as out:
                     sha256 = piece.write(out)
                 size = path.stat().st_size
-                name = f"data/{sha256}{piece.suffix}"
+                name = f"data/{sha256}{suffix}"
 
                 def told(done: int, whole: int) -> None:
                     progress(before + round(piece.size * done / whole) if whole else before, total)
@@ -114,5 +137,9 @@ class Preparation:
                 side.mailbox.upload(path, name, told)
         except OSError as error:
             raise RunError("disk-full", raw=str(error)) from error
-        record = {"object": name, "sha256": sha256, "bytes": size, "as": piece.folder}
-        return record | ({"file": piece.file} if piece.file else {})
+        return {"object": name, "sha256": sha256, "bytes": size}
+
+
+def _folder(plan: Plan, progress: Progress) -> Sequence[Whole]:
+    """Read before anything is sent; cancelled as the sending is."""
+    return files_of(plan, lambda: progress(0, plan.preset_bytes))

@@ -22,6 +22,7 @@ import numpy as np
 from tpu_studio.data.arrays import Ints32
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError, RunError
+from tpu_studio.wire.jsonfile import each_once
 from tpu_studio.wire.sizes import read_at_most
 from tpu_studio.wire.starters import TOKENIZER, Starter
 
@@ -142,13 +143,6 @@ def check_parts(file: bytes) -> bytes:
     if not fits:
         raise ValueError("it is no tokenizer of ours: it has other parts")
     return json.dumps(tree).encode()
-
-
-def each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    tree = dict(pairs)
-    if len(tree) != len(pairs):
-        raise ValueError("a key is there twice")
-    return tree
 
 
 def _fits_model(model: Mapping[str, Any]) -> bool:

@@ -81,7 +81,8 @@ def _phase(view: RunView, event: Event) -> RunView:
     waiting = view.waiting if phase is Phase.QUEUED else {}
     anew = phase in (Phase.QUEUED, Phase.SETTING_UP, Phase.COMPILING)
     pace = view.pace.begun_anew() if anew and phase is not Phase.QUEUED else view.pace
-    view = replace(view, profiling=view.profiling and not anew)  # who was to make one is gone
+    fetched = (_int(event.get("done_bytes")), _int(event.get("total_bytes")))
+    view = replace(view, fetched=fetched, profiling=view.profiling and not anew)  # who was to make one is gone
     return replace(
         view, phase=phase, detail=detail, spans=spans, attempt=attempt, happened=happened, waiting=waiting, pace=pace
     )

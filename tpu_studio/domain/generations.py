@@ -209,10 +209,16 @@ class Generation:
 
     def vcpus_for(self, chips: int) -> int:
         """Processors of all machines together."""
-        vms = self.vms_for(chips)
-        each = max(1, chips // vms)
+        return self.vms_for(chips) * self._machine_for(chips).vcpu
+
+    def ram_bytes_for(self, chips: int) -> int:
+        """Memory of one of the machines; 0: not known."""
+        return round(self._machine_for(chips).ram_gb * 2**30) if self.machines else 0
+
+    def _machine_for(self, chips: int) -> Machine:
+        each = max(1, chips // self.vms_for(chips))
         fitting = [machine for machine in self.machines if machine.chips >= each] or list(self.machines)
-        return vms * min(fitting, key=lambda machine: machine.chips).vcpu
+        return min(fitting, key=lambda machine: machine.chips)
 
 
 @dataclass(frozen=True)

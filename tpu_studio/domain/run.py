@@ -75,6 +75,7 @@ class RunView:
         unproved: Names of machines that were asked for and not yet proved gone.
         deleting: Names of those whose deletion was asked for.
         uploaded: Bytes done and in all while job and data are uploaded.
+        fetched: Bytes done and in all of what a machine fetches just now.
         profiling: A profile was asked for and is not there yet; *profile_from*: the step it begun at, None before.
         profile: The newest one, as its event tells it; `profile_failed`: why the one asked for last was not made.
     """
@@ -116,6 +117,7 @@ class RunView:
     unproved: tuple[str, ...] = ()
     deleting: tuple[str, ...] = ()
     uploaded: tuple[int, int] = (0, 0)
+    fetched: tuple[int, int] = (0, 0)
     profiling: bool = False
     profile_from: int | None = None
     profile: Mapping[str, object] = field(default_factory=dict)

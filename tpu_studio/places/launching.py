@@ -16,11 +16,12 @@ from typing import BinaryIO, cast
 from tpu_studio.cloud import startup
 from tpu_studio.cloud.bundle import bundle, data_pieces
 from tpu_studio.cloud.commands import script
+from tpu_studio.cloud.presetparts import SUFFIX, files_of
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.records import inner, rows
-from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.wire.records import inner
+from tpu_studio.workflow.cloudruns import asking, brought
 from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Ref
 from tpu_studio.workflow.cloudruns.state import State
@@ -44,7 +45,12 @@ def launch_script(plan: Plan, run: str, side: CloudSide, install: str) -> str:
         local = str(piece.files[0].path) if piece.single else f"{found}.tar"
         uploads[local] = name
         data.append({"object": name, "sha256": found, "bytes": told.size, "as": piece.folder})
-    pieces = {
+    folder = files_of(plan)
+    for one in folder:
+        whole = str(one.path) if len(one.parts) == 1 else ""
+        uploads |= {whole or f"{part.sha256}{SUFFIX}": part.object for part in one.parts}
+    pieces: dict[str, object] = {
+        **({"preset": [one.record() for one in folder]} if folder else {}),
         "bundle": {"object": object_, "sha256": sha256, "bytes": len(packed)},
         "data": data,
         "environment": startup.environment(plan.framework, generation),
@@ -65,7 +71,7 @@ def run_script(plan: Plan, run: str, state: State, side: CloudSide, install: str
     if not state.pieces or not state.pieces.get("bundle") or not state.machines:
         return launch_script(plan, run, side, install)
     machine = state.machines[-1]
-    pieces = [inner(state.pieces["bundle"]), *rows(state.pieces.get("data"))]
+    pieces = [inner(state.pieces["bundle"]), *brought.shared(state.pieces)]
     uploads = {PurePosixPath(str(piece["object"])).name: str(piece["object"]) for piece in pieces}
     now_ours = {**state.pieces, "guardian_sha256": startup.guardian_sha256()}  # the script only names its file
     before = replace(state, machines=state.machines[:-1], pieces=now_ours)

@@ -44,6 +44,16 @@ CALL_S = Range(0.0003, 0.001, 0.003)
 IN_MEMORY_BYTES = 2 * 2**30  # of decoded pictures, at most (``trainer.parts``)
 READING_TOGETHER = Range(0.5, 0.65, 1.0)
 
+# A folder of pretrained weights on its way, bytes a second; low is the good case. BUCKET: from a bucket to a machine in
+# the same region, one range after the other; PRACTICE: the same on one computer. READ: from a machine's disk, with a
+# hash. UPLOAD: from a home, 5 to 100 Mbit/s. All are judgements: no run of a person with such a folder was seen yet.
+BUCKET_BYTES_PER_S = Range(200e6, 80e6, 20e6)
+PRACTICE_BYTES_PER_S = Range(200e6, 80e6, 20e6)
+READ_BYTES_PER_S = Range(1000e6, 400e6, 120e6)
+UPLOAD_BYTES_PER_S = Range(12.5e6, 2.5e6, 0.625e6)
+# What a TPU machine's disk holds before a run: its image, and what is installed for training, with what was fetched.
+DISK_TAKEN_BYTES = 30 * 10**9
+
 # Training that early stopping leaves out: often nothing, at times half (a judgement; Prechelt 1998 found that how much
 # depends on the problem).
 EARLY_STOPPING_SAVES = Range(0.0, 0.15, 0.5)

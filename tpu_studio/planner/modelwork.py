@@ -19,6 +19,7 @@ from tpu_studio.wire import tasks
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import is_folder
+from tpu_studio.wire.pretrained import decoder
 from tpu_studio.wire.schema import work_values
 
 _GUESS = work.Work(1_000_000, 6e6, 8 << 20, is_guess=True)
@@ -39,6 +40,7 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
         known,
         params=int(counted["params"]),
         frozen=int(counted.get("frozen") or 0),
+        wide=_wide(resolved) if counted.get("frozen") else 0,
         flops=float(counted["flops"]),
         recomputed=float(counted["flops"]) / float(counted["model_flops"]) if counted["model_flops"] else 1.0,
         convolutions=bool(counted["convolutions"]),
@@ -56,6 +58,14 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
             seen_bytes=int(counted["evaluation_bytes"]),
         ),
     )
+
+
+def _wide(resolved: Resolved) -> int:
+    """The layer that makes the scores computes in float32 where it has a table of its own."""
+    if resolved.preset is None or not resolved.preset.reads_text:
+        return 0
+    network = decoder.describe(resolved.preset.config)
+    return 0 if network.tied else network.vocabulary * network.width
 
 
 def _while_frozen(resolved: Resolved, whole: work.Work) -> work.Work:

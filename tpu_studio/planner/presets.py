@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tpu_studio.domain.sentences import say_finding
+from tpu_studio.planner import bringing
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.rented import Rented
+from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import places, presets
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
@@ -30,8 +32,13 @@ def of_starter(resolved: Resolved, rented: Rented | None, problem: str) -> Itera
         yield Check(problem, "error", say_finding(problem, facts).title, None, facts)
 
 
-def of_folder(resolved: Resolved, rented: Rented | None, known: Known) -> Iterator[Check]:
-    """Whether there is a folder for a model that begins from one, and whether it is what it should be."""
+def of_folder(
+    resolved: Resolved, rented: Rented | None, known: Known, work: Work, memory: Memory, data_bytes: int
+) -> Iterator[Check]:
+    """Whether there is a folder for a model that begins from one, whether it is what it should be, and has room.
+
+    *data_bytes*: as `bringing.room`.
+    """
     model, preset = BY_NAME.get(resolved.job.model.id), known.preset
     if model is None or not model.from_folder:
         return
@@ -40,14 +47,17 @@ def of_folder(resolved: Resolved, rented: Rented | None, known: Known) -> Iterat
     elif preset is None:
         yield _check("preset-not-chosen", "error", {"model": model.title})
     else:
-        yield from _of_preset(resolved, rented, preset)
+        yield from _of_preset(resolved, preset)
+        if rented is not None:
+            place = str(resolved.job.where.place)
+            yield from bringing.room(preset, rented, work, memory, place, data_bytes, known.free_bytes)
         seen = known.model_facts  # by the engine, where it could not build it
         if (problem := str(seen.get("problem") or "")) in presets.PROBLEMS:
             facts = seen.get("facts")
             yield _check(problem, "error", facts if isinstance(facts, Mapping) else {})
 
 
-def _of_preset(resolved: Resolved, rented: Rented | None, preset: presets.Preset) -> Iterator[Check]:
+def _of_preset(resolved: Resolved, preset: presets.Preset) -> Iterator[Check]:
     side, reads = resolved.job.data.image_size, preset.network.reads
     facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name}
     (wanted,) = BY_NAME[resolved.job.model.id].examples
@@ -61,9 +71,6 @@ def _of_preset(resolved: Resolved, rented: Rented | None, preset: presets.Preset
         yield _check("preset-one-size", "error", facts | {"side": preset.nearest(side), "given": side}, fix)
     if reads == "picture" and not preset.says_scale:
         yield _check("preset-without-scale", "info", facts)
-    if rented is not None and preset.size_bytes > presets.MOST_BROUGHT:
-        sizes: dict[str, object] = {"size": preset.size_bytes, "limit": presets.MOST_BROUGHT}
-        yield _check("preset-too-large-to-bring", "error", facts | sizes, {"where.place": places.default().id})
 
 
 def _check(id: str, level: str, facts: Mapping[str, object], fix: Mapping[str, object] | None = None) -> Check:

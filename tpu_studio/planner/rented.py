@@ -38,6 +38,7 @@ BOOT_S = Range(90.0, 180.0, 420.0)  # from the node's creation to the guardian's
 COMPILE_S = Range(10.0, 30.0, 120.0)
 SAVE_S = Range(5.0, 15.0, 60.0)
 PRACTICE_SETUP_S = Range(4.0, 10.0, 40.0)  # a practice machine is a process on this computer
+NO_TIME = Range(0.0, 0.0, 0.0)
 PRACTICE_HOURS_LEAST = 0.5
 PRACTICE_LIMIT_WHY = (
     "Half an hour at least: a practice machine trains on this computer, which may be busy, and nothing is charged"
@@ -228,6 +229,7 @@ def estimate(
     mine: Mine = NOTHING,
     *,
     sharded: bool = False,
+    brought: Range = NO_TIME,
 ) -> Estimate:
     """Time on the slice, from the node's creation to its deletion: that is what is charged.
 
@@ -236,12 +238,13 @@ def estimate(
     Args:
         mine: Runs of before; those at the same kind of place correct what the model says.
         sharded: Each chip holds its share of weights and optimizer.
+        brought: Seconds until what the model begins from is there.
     """
     if places.by_id(resolved.job.where.place).rehearses:
         why = "The practice machine trains on this computer's processor, so it takes as long as here."
         if here.lesson:
             why = f"{here.lesson.words} The practice machine is this computer's processor."
-        return replace(here, setup_s=plus(PRACTICE_SETUP_S, here.setup_s), why=why)
+        return replace(here, setup_s=plus(plus(PRACTICE_SETUP_S, brought), here.setup_s), why=why)
     workload = workload_of(resolved, work, rented)
     answer = _throughput(workload, rented.known)
     assert answer.step_time_s is not None
@@ -266,7 +269,7 @@ def estimate(
     checking = step.scaled(rounds * resolved.validation / max(1, resolved.batch) / 3.0)
     training = plus(plus(step.scaled(resolved.steps), checking), SAVE_S)
     environment, compiling = (learned(mine.runs, name, traits, modelled[name]) for name in ("setup_s", "compile_s"))
-    setup = plus(plus(BOOT_S, environment), compiling)
+    setup = plus(plus(plus(BOOT_S, brought), environment), compiling)
     why = f"From published measurements of similar work on {rented.slice.generation}; limited by {answer.limited_by}."
     if lesson:
         why = f"{lesson.words} Beside them, published measurements of similar work; limited by {answer.limited_by}."

@@ -60,6 +60,7 @@ class Work:
 
     Attributes:
         params: Trained weights; *frozen*: those that stay as they are, beside which small matrices learn (LoRA).
+        wide: Of the frozen, those that are in float32 whatever the others are in.
         flops: Floating-point operations of training on one example (of text: one sequence), forward and backward.
         activation_bytes: Memory of what one example leaves behind for the backward pass.
         convolutions: Whether most of the work is convolution, which XLA does slowly on processors.
@@ -96,6 +97,7 @@ class Work:
     recomputed: float = 1.0
     is_guess: bool = False
     frozen: int = 0
+    wide: int = 0
 
     @property
     def model_flops(self) -> float:
@@ -356,18 +358,20 @@ def memory(
 ) -> Memory:
     """Memory of training: weights and gradients, the optimizer's moments, one part's activations, data, the framework.
 
-    AdamW keeps two moments a weight, SGD with momentum one. bfloat16 halves the activations only: weights, gradients
-    and moments stay float32. On a TPU (*chip*) what XLA keeps is known better for our own models. Evaluation goes
-    through *unseen* examples. *scored_at_once*: tokens of a chip; 0: all.
+    AdamW keeps two moments a weight, SGD with momentum one. bfloat16 halves the activations, and the weights that stay
+    as they are (`models.causal`): those that learn, gradients and moments stay float32. On a TPU (*chip*) what XLA
+    keeps is known better for our own models. Evaluation goes through *unseen* examples. *scored_at_once*: tokens of a
+    chip; 0: all.
     """
     moments = 2 if optimizer == "adamw" else 1
     narrow = 2 if precision == "bfloat16" else 1
+    frozen = work.wide * FLOAT + (work.frozen - work.wide) * FLOAT // narrow
     part = max(1, batch // accumulate)
     if chip and work.kept is not None:
         few = scored_at_once > 0 and work.unscored is not None
         kept = work.unscored if few and work.unscored is not None else work.kept
         return Memory(
-            weights=(work.params + work.frozen) * FLOAT,
+            weights=work.params * FLOAT + frozen,
             gradients=work.params * FLOAT,
             optimizer=work.params * FLOAT * moments,
             activations=int(kept.of(precision) * part),
@@ -386,7 +390,7 @@ def memory(
             gathered=_gathered(work, narrow, few=few),
         )
     return Memory(
-        weights=(work.params * 2 + work.frozen) * FLOAT,
+        weights=work.params * 2 * FLOAT + frozen,
         optimizer=work.params * FLOAT * moments,
         activations=work.activation_bytes * part // narrow,
         data=data_bytes,

@@ -61,6 +61,7 @@ def loads(text: str) -> RunView | None:
                 "unproved": tuple(tree["unproved"]),
                 "deleting": tuple(tree["deleting"]),
                 "uploaded": tuple(tree["uploaded"]),
+                "fetched": tuple(tree["fetched"]),
                 "busy": tuple(tree["busy"]),
                 "memory_most": tuple(tree["memory_most"]),
                 "flops_used": tuple(tree["flops_used"]),

@@ -31,6 +31,7 @@ def main(argv: list[str]) -> int:
     train.add_argument("--coordinator", default="", help="host:port of worker 0's distributed runtime")
     train.add_argument("--data", type=Path, help="where the data stands, if not where the plan says")
     train.add_argument("--model-file", type=Path, help="where the model of one's own stands")
+    train.add_argument("--preset", type=Path, help="where the folder stands that the model begins from")
     timing = verbs.add_parser("time", help="how long a step takes")
     timing.add_argument("--plan", type=Path, required=True)
     timing.add_argument("--seconds", type=float, default=5.0)
@@ -45,8 +46,7 @@ def main(argv: list[str]) -> int:
             asked.run,
             asked.attempt,
             asked.worker,
-            data=asked.data,
-            model_file=asked.model_file,
+            moved={"data.path": asked.data, "model.file": asked.model_file, "model.preset": asked.preset},
             workers=asked.workers,
             coordinator=asked.coordinator,
         )

@@ -42,20 +42,19 @@ def train(
     attempt: int,
     worker: int,
     *,
-    data: Path | None = None,
-    model_file: Path | None = None,
+    moved: Mapping[str, Path | None] | None = None,
     workers: int = 1,
     coordinator: str = "",
 ) -> int:
     """Exit code: 0 finished or stopped as asked, 3 ended for another reason that the outcome names.
 
-    *data*, *model_file*: where they stand on this machine, when that is not where the plan was made.
+    *moved*: where data, model file and folder stand on this machine, when that is not where the plan was made; as of
+    `moved_plan`.
     *workers*, *coordinator*: how many machines train this model together, and where worker 0 gathers them.
     """
     if workers > 1:
-        return _train_together(run, attempt, worker, workers, coordinator, data, model_file)
+        return _train_together(run, attempt, worker, workers, coordinator, moved)
     events = Events(take_stdout())
-    moved = {"data.path": data, "model.file": model_file}
     attempting = Attempt(run.resolve(), attempt, worker, events, moved)
     try:
         outcome = attempting.go()
@@ -65,14 +64,13 @@ def train(
 
 
 def _train_together(
-    run: Path, attempt: int, worker: int, workers: int, coordinator: str, data: Path | None, model_file: Path | None
+    run: Path, attempt: int, worker: int, workers: int, coordinator: str, moved: Mapping[str, Path | None] | None
 ) -> int:
     from tpu_studio.trainer import team
 
     fd = take_stdout()
     events = team.Aside(fd, worker) if worker else Events(fd)
     together = team.Team(workers, worker, coordinator)
-    moved = {"data.path": data, "model.file": model_file}
     attempting = Attempt(run.resolve(), attempt, worker, events, moved, together)
     try:
         outcome = attempting.go()

@@ -79,6 +79,12 @@ def upload_words(view: RunView) -> str:
     return f"{figures.size(done)} of {figures.size(total)}"
 
 
+def fetch_words(view: RunView) -> str:
+    """`1.2 of 3.4 GB`, "" while a machine fetches nothing that is told of."""
+    done, total = view.fetched
+    return f"{figures.size(done)} of {figures.size(total)}" if total and view.detail == "weights" else ""
+
+
 def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     """Once it has waited for a while: how long, who was asked, what is possible besides waiting."""
     before = ("uploading", "proving", "submitted")

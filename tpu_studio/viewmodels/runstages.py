@@ -31,6 +31,7 @@ DETAILS = {
     "claimed": "the machine reports",
     "proof": "proving that it can delete itself",
     "bundle": "fetching the job",
+    "weights": "fetching the model that it begins from",
     "environment": "installing the training software",
     "starting the trainer": "starting the training program",
     "starting": "starting the machine",
@@ -84,6 +85,7 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
             detail = detail_words(facts, view.detail)
             if facts.rented and phase is Phase.QUEUED:
                 detail = runrented.upload_words(view) or f"{lasted} so far"
+            detail += f", {fetched}" if (fetched := runrented.fetch_words(view)) else ""
             told.append(Stage(title, "current", 0.5, detail or lasted, weight))
         else:
             broke = failed and phase is begun_last

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,14 @@ def parse_json(data: bytes | str, name: str) -> object:
         if _is_deep(tree):
             raise NotJson(f"{name} nests deeper than {DEEPEST} levels.")
         return tree
+
+
+def each_once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """As ``object_pairs_hook``. Raises ValueError for a key that is there twice."""
+    tree = dict(pairs)
+    if len(tree) != len(pairs):
+        raise ValueError("a key is there twice")
+    return tree
 
 
 def _brackets(data: bytes | str) -> int:

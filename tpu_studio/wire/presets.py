@@ -14,21 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tpu_studio.wire import homes, owncode
+from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError
 
 WEIGHTS, INDEX = "model.weights.h5", "model.weights.json"
 SAFETENSORS, SAFETENSORS_INDEX = "model.safetensors", "model.safetensors.index.json"
-BROUGHT = ("resources", homes.STARTER_WEIGHTS, "preset")  # in the package, on a rented machine
-_BROUGHT = Path(__file__).resolve().parent.parent.joinpath(*BROUGHT)
-MOST_BROUGHT = 128_000_000  # bytes that travel within the program's archive
 
 # That choosing another folder mends.
 PROBLEMS = tuple(
     f"preset-{what}"
     for what in (
         *("not-chosen", "missing", "in-a-share", "links-out", "unreadable", "other-format", "pickled", "foreign"),
-        *("other-network", "in-part", "differs", "unfit", "needs-memory", "too-large-to-bring"),
+        *("other-network", "in-part", "differs", "unfit", "needs-memory", "needs-disk", "needs-host"),
     )
 )
 
@@ -162,11 +159,15 @@ def lies_in(folder: Path) -> bool:
 
 
 def folder_of(value: str, base: str) -> Path:
-    """Where that preset of a job whose relative paths begin at *base* is; on a machine that was brought it, there."""
-    return _BROUGHT if _BROUGHT.is_dir() else Path(base or os.sep, os.path.expanduser(value))
+    """Where that preset of a job is, whose relative paths begin at *base*."""
+    return Path(base or os.sep, os.path.expanduser(value))
 
 
 def check_same(preset: Preset, sha256: str) -> None:
     """Raises ModelError ``preset-changed``: it is not the one of *sha256*, that was planned with."""
     if sha256 and preset.sha256 != sha256:
-        raise ModelError("preset-changed", path=str(preset.folder), file=preset.folder.name)
+        raise changed(preset)
+
+
+def changed(preset: Preset) -> ModelError:
+    return ModelError("preset-changed", path=str(preset.folder), file=preset.folder.name)

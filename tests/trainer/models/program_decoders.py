@@ -1,12 +1,12 @@
 """Run in the engine: language models of Hugging Face folders.
 
 `seen FOLDER` prints how far from Transformers' own answers each network's are, and whether its saved file opens as it
-was; `adapted FOLDER` what learns beside the weights of one, and what is left of it in a result.
+was; `adapted FOLDER` what learns beside the weights of one, and what is left of it in a result; `narrow FOLDER` what
+is held in bfloat16 under it, and how far that answers from float32.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
 from pathlib import Path
@@ -20,6 +20,7 @@ from tests.fakes.presets import decoder, decoders
 from tpu_studio.trainer import recipe, state
 from tpu_studio.trainer.frameworks import running, without_tensorflow
 from tpu_studio.trainer.models import causal
+from tpu_studio.trainer.models.build import precision
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.trainer.result import inspected
 from tpu_studio.wire.pretrained import reading
@@ -88,4 +89,41 @@ def _adapted(folder: Path) -> dict[str, Any]:
     }
 
 
-print(json.dumps(functools.partial({"seen": seen, "adapted": adapted}[sys.argv[1]], Path(sys.argv[2]))()))
+def narrow(root: Path) -> dict[str, Any]:
+    return {name: _narrow(decoder(name, root)) for name in ("gpt2", "llama", "gemma3")}
+
+
+def _narrow(folder: Path) -> dict[str, Any]:
+    """Under bfloat16, with weights held in four bytes and in two; both learn the same beside them."""
+    preset, recorded = reading.read(folder), np.load(folder / "seen.npz")
+    tokens = recorded["tokens"]
+    shapes = Shapes("text", "language-model", tokens.shape[1:], "int32", preset.vocabulary)
+    model = SimpleNamespace(folder=str(folder), rank=4, id="pretrained-lm")
+    job = SimpleNamespace(model=model, base="", training=SimpleNamespace(rematerialize=False, seed=3))
+    plan: Any = SimpleNamespace(job=job, preset_sha256=preset.sha256)
+    with precision("bfloat16"):
+        built = causal.build(shapes, {}, 3, plan)
+        wide = causal.decoder(causal.describe(preset.config), tokens.shape[1], rematerialize=False)
+        causal._add_lora(wide, 4)
+        causal.fill(built, preset)
+        causal.fill(wide, preset)
+        rng = np.random.default_rng(0)
+        for one, other in zip(built.trainable_weights, wide.trainable_weights, strict=True):
+            drawn = rng.normal(0, 0.2, one.shape)
+            one.assign(drawn)
+            other.assign(drawn)
+        found, whole = answers(built, tokens), answers(wide, tokens)
+        result = causal.merged(built, plan, shapes)
+    frozen = [one for one in built.weights if not one.trainable]
+    return {
+        "learns_in": sorted({str(one.dtype) for one in built.trainable_weights}),
+        "result_in": sorted({str(one.dtype) for one in result.weights}),
+        "narrow": sum(one.dtype == "bfloat16" for one in frozen),
+        "wide": sorted(one.path for one in frozen if one.dtype != "bfloat16"),
+        "as_wide": float(np.abs(found - whole).max()),
+        "spread": float(whole.std()),
+    }
+
+
+WAYS = {"seen": seen, "adapted": adapted, "narrow": narrow}
+print(json.dumps(WAYS[sys.argv[1]](Path(sys.argv[2]))))

@@ -22,6 +22,17 @@ def test_each_answers_as_its_own_network_does(tmp_path: Path, framework: str) ->
         assert one["opens"] and one["looks_ahead"] < 1e-5, name
 
 
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
+def test_under_bfloat16_what_stays_takes_two_bytes_a_weight_and_answers_the_same(
+    tmp_path: Path, framework: str
+) -> None:
+    """Bit for bit: products are of bfloat16 numbers either way."""
+    for name, one in run_in_engine(PROGRAM, "narrow", str(tmp_path), backend=framework).items():
+        assert one["learns_in"] == ["float32"] == one["result_in"], name
+        assert one["narrow"] > 10 and set(one["wide"]) <= {"answer/kernel", "frequencies/embeddings"}, name
+        assert one["as_wide"] == 0.0 and one["spread"] > 0.5, name
+
+
 def test_small_matrices_learn_beside_the_weights_and_are_added_to_them_in_the_end(tmp_path: Path) -> None:
     for name, one in run_in_engine(PROGRAM, "adapted", str(tmp_path), backend="jax").items():
         assert one["begins"] < 2e-5, name  # nothing is changed before the first step

@@ -13,16 +13,14 @@ from typing import Any
 import pytest
 
 from tests.fakes.plans import plan
-from tests.fakes.presets import unpacked
 from tpu_studio.cloud.bundle import bundle, data_pieces
 from tpu_studio.data.convert import convert
 from tpu_studio.data.fingerprints import fingerprint_of
 from tpu_studio.trainer.guardian.vm.unpack import unpack
-from tpu_studio.wire import models, presets
+from tpu_studio.wire import models
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job, parse
-from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.resources import resource_path
 
 
@@ -85,61 +83,6 @@ def test_starter_weights_travel_whole_or_not_at_all(tmp_path: Path, monkeypatch:
     held = names_in(bundle(begins))
     assert held["tpu_studio/resources/starter-weights/efficientnet-lite0.safetensors"] == b"torn"
     assert "starter-weights" not in " ".join(names_in(bundle(made)))
-
-
-def test_a_folder_of_pretrained_weights_travels_as_it_was_planned_with_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = unpacked("classifier", tmp_path)
-    made = plan()
-    job = made.job.with_values({"model.name": "kerashub-backbone", "model.preset": str(folder)})
-    begins = replace(made, job=job, preset_sha256=reading.read(folder).sha256)
-    held = names_in(bundle(begins))
-    there = "tpu_studio/resources/starter-weights/preset/"
-    assert held[f"{there}model.weights.h5"] == (folder / "model.weights.h5").read_bytes()
-    assert f"{there}task.weights.h5" not in held  # its own answers stay here
-
-    for name in (name for name in held if name.startswith(there)):  # as the machine finds it
-        path = tmp_path / "machine" / Path(name).name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(held[name])
-    monkeypatch.setattr(presets, "_BROUGHT", tmp_path / "machine")
-    found = reading.read(presets.folder_of(str(folder), ""))
-    assert (found.folder, found.sha256) == (tmp_path / "machine", begins.preset_sha256)
-    monkeypatch.undo()
-
-    for other in ("0" * 64, ""):
-        with pytest.raises(ModelError, match="preset-changed"):
-            bundle(replace(begins, preset_sha256=other))
-    monkeypatch.setattr(presets, "MOST_BROUGHT", 1000)
-    with pytest.raises(ModelError, match="preset-too-large-to-bring"):
-        bundle(begins)
-
-
-@pytest.mark.parametrize("hashed", [False, True])
-def test_a_link_that_takes_the_place_of_a_description_brings_no_file_of_mine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: bool
-) -> None:
-    """After the plan, or, *hashed*, between the last look at the folder and the archive; of the same size and time."""
-    folder, secret = unpacked("vit", tmp_path), tmp_path / "id_ed25519"
-    secret.write_bytes(b"-----BEGIN OPENSSH PRIVATE KEY-----\n" + b"k" * 400)
-    task = folder / "task.json"
-    task.write_text('{"class_name": "x"}'.ljust(secret.stat().st_size))
-    os.utime(task, ns=(secret.stat().st_mtime_ns,) * 2)
-    seen, made = reading.read(folder), plan()
-    job = made.job.with_values({"model.name": "kerashub-backbone", "model.preset": str(folder)})
-    begins = replace(made, job=job, preset_sha256=seen.sha256)
-    assert b"OPENSSH" not in b"".join(names_in(bundle(begins)).values())
-    if hashed:
-        monkeypatch.setattr(reading, "read", lambda _: seen)
-    task.unlink()
-    task.symlink_to(secret)
-    with pytest.raises(ModelError, match="preset-links-out"):
-        bundle(begins)
-    task.unlink()
-    task.write_bytes(secret.read_bytes())
-    with pytest.raises(ModelError, match="preset-changed" if hashed else "preset-unreadable"):
-        bundle(begins)
 
 
 def test_a_model_of_ones_own_travels_only_as_it_was_agreed_to(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.presets import DECODERS, decoders
-from tpu_studio.data.published import PATTERNS, _bytes_of, _bytes_of_word, _rewritten
+from tpu_studio.data.published import _bytes_of, _bytes_of_word
 from tpu_studio.data.tokens import read_beside
+from tpu_studio.wire.pretrained.tokenizer import PATTERNS, _rewritten
 
 Tree = dict[str, Any]
 BYTES, WORDS = "gpt2", "gemma3"

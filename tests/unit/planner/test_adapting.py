@@ -62,11 +62,14 @@ def test_weights_that_stay_count_for_memory(tmp_path: Path, tale: Path) -> None:
     counted |= {"activation_bytes": 1e6, "evaluation_bytes": 1e6, "params": 1_000_000}
     asked = job(MODEL, "text", model={"preset": str(decoder("gpt2", tmp_path))}).with_values({"data.path": str(tale)})
 
-    def weights(**more: int) -> int:
+    def weights(precision: str, **more: int) -> int:
         sources = Sources(SHIPPED, model=lambda plan: counted | more)
-        return plan_job(Draft(asked, look(asked)), sources, NOW).plan.memory.device_bytes
+        with_it = asked.with_values({"training.precision": precision})
+        return plan_job(Draft(with_it, look(with_it)), sources, NOW).plan.memory.device_bytes
 
-    assert weights(frozen=500_000_000) - weights() == pytest.approx(2e9, rel=0.3)
+    for precision, bytes_each in (("float32", 4), ("bfloat16", 2)):
+        more = weights(precision, frozen=500_000_000) - weights(precision)
+        assert more == pytest.approx(bytes_each * 500_000_000, rel=0.01), precision
 
 
 def test_longer_pieces_than_it_has_read_are_refused(tmp_path: Path, tale: Path) -> None:
@@ -106,3 +109,23 @@ def test_a_folder_of_pictures_is_none_for_texts_and_the_other_way_round(tmp_path
 
 def test_without_a_folder_it_is_not_begun(tale: Path) -> None:
     assert {check.id for check in planned(None, tale).blocking} == {"preset-not-chosen"}
+
+
+def test_what_the_memory_beside_a_tpu_does_not_hold_is_refused_before_anything_is_rented(
+    tmp_path: Path, tale: Path
+) -> None:
+    """A result of 7 billion weights is put together twice, in float32: 56 GB, where a machine of one v5e chip has 48
+    GiB and one of eight 384 GiB."""
+    counted = {"flops": 1e9, "model_flops": 1e9, "convolutions": False, "precision": "bfloat16", "widest": 10}
+    counted |= {"activation_bytes": 1e6, "evaluation_bytes": 1e6, "params": 1_000_000, "frozen": 7_000_000_000}
+    folder = str(decoder("gpt2", tmp_path))
+
+    def refused(accelerator: str, **more: int) -> set[str]:
+        where = {"place": "cloud", "accelerator": accelerator}
+        asked = job(MODEL, "text", model={"preset": folder}, where=where).with_values({"data.path": str(tale)})
+        sources = Sources(SHIPPED, model=lambda plan: counted | more)
+        return {check.id for check in plan_job(Draft(asked, look(asked)), sources, NOW).plan.blocking}
+
+    assert refused("v5litepod-1") == {"preset-needs-disk", "preset-needs-host"}  # 112 GB in the result's four formats
+    assert refused("v5litepod-8") == {"preset-needs-disk"}
+    assert refused("v5litepod-1", frozen=3_000_000_000) == set()

@@ -16,7 +16,6 @@ from tpu_studio.data.looked import ImageSizes, Look
 from tpu_studio.domain.catalogue import SHIPPED
 from tpu_studio.planner.modelwork import key_of_plan
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire import presets
 from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.pretrained import reading
@@ -26,10 +25,17 @@ MODEL = "kerashub-backbone"
 LARGE = replace(HANDS, image_sizes=ImageSizes(400, 400, 400, 400, 400, 400))
 
 
-def planned(preset: str | None, look: Look = HANDS, model: str = MODEL, base: str = "", **tables: Any) -> Plan:
+def planned(
+    preset: str | None,
+    look: Look = HANDS,
+    model: str = MODEL,
+    base: str = "",
+    free_bytes: int | None = None,
+    **tables: Any,
+) -> Plan:
     tables["model"] = tables.get("model", {}) | ({"preset": preset} if preset else {})
     asked = job(model, look.kind, **tables)
-    return plan_job(Draft(replace(asked, base=base), look), Sources(SHIPPED), NOW).plan
+    return plan_job(Draft(replace(asked, base=base), look), Sources(SHIPPED, free_bytes=lambda: free_bytes), NOW).plan
 
 
 @pytest.fixture
@@ -111,13 +117,31 @@ def test_a_name_is_no_folder(preset: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["practice", "cloud"])
-def test_a_rented_machine_is_brought_what_is_not_too_large(
+def test_a_rented_machine_is_brought_what_its_disk_has_room_for(
     place: str, resnet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not planned(str(resnet), where={"place": place}).blocking
-    monkeypatch.setattr(presets, "MOST_BROUGHT", 1000)
-    (check,) = planned(str(resnet), where={"place": place}).blocking
-    assert (check.id, check.fix) == ("preset-too-large-to-bring", {"where.place": "computer"})
+    seen = reading.read(resnet)
+    for size, refused in ((seen.size_bytes, False), (5_000_000_000, False), (71_000_000_000, True)):
+        monkeypatch.setattr(reading, "read", lambda _, size=size: replace(seen, size_bytes=size))
+        plan = planned(str(resnet), free_bytes=100_000_000_000, where={"place": place})
+        assert ["preset-needs-disk"] * refused == [check.id for check in plan.blocking][:1], plan.blocking
+        assert plan.preset_bytes == size
+
+
+@pytest.mark.parametrize("place", ["practice", "cloud"])
+def test_what_it_is_brought_counts_for_time_and_money(
+    place: str, resnet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, told = reading.read(resnet), []
+    for size in (10_000_000, 4_010_000_000):
+        monkeypatch.setattr(reading, "read", lambda _, size=size: replace(seen, size_bytes=size))
+        told.append(planned(str(resnet), where={"place": place}))
+    small, large = told
+    gigabytes, seconds = 4, large.time_s.expected - small.time_s.expected
+    assert seconds == pytest.approx(gigabytes * (1000 / 80 + 3 * 1000 / 400), rel=0.01)  # fetched, and read three times
+    assert small.extras and large.extras
+    kept = [plan.extras.usd("storage") for plan in told]
+    assert kept[1] - kept[0] > gigabytes * 0.0186  # a month of it, in the cheapest region
 
 
 def test_a_notebook_is_brought_none(resnet: Path) -> None:

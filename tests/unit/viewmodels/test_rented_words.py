@@ -13,6 +13,7 @@ import pytest
 from tests.fakes.looks import DIGITS, LAPTOP, NOW
 from tests.fakes.making import make_plan
 from tests.fakes.views import T, view_of
+from tpu_studio.cli import words
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import figures, renewed
 from tpu_studio.domain.run import RunView
@@ -490,3 +491,15 @@ def test_a_machine_that_says_to_be_over_is_not_finished_and_can_be_stopped_until
         row = row_of(replace(said, status=status, reason=reason))
         assert (row.status, row.may_stop) == ("Cleaning up", True)
         assert row_of(replace(said, status=status, reason=reason, settled=True)).status == shown
+
+
+def test_a_folder_that_a_machine_fetches_says_how_far_it_is():
+    facts = runfacts.facts_of(plan_at("cloud"))
+    fetching = {"phase": "setting-up", "detail": "weights", "attempt": 1}
+    fetching |= {"done_bytes": 1_200_000_000, "total_bytes": 3_400_000_000}
+    view = view_of(*ASKED, (20.0, "phase", fetching))
+    setting_up = next(one for one in runstages.stages(facts, view, T + 21) if one.state == "current")
+    assert setting_up.caption == "fetching the model that it begins from, 1.2 GB of 3.4 GB"
+    assert words.doing(view, "cloud", T + 21)[0].startswith(f"Setting up: {setting_up.caption} …")
+    after = view_of(*ASKED, (20.0, "phase", fetching), (21.0, "phase", {**fetching, "detail": "environment"}))
+    assert runrented.fetch_words(after) == ""

@@ -331,3 +331,31 @@ def test_files_that_say_endlessly_much_of_themselves(llama: Path) -> None:
         lambda tree: tree["weight_map"].update({f"x{number}": name for number, name in enumerate(names)}),
     )
     assert error_of(llama).facts["why"] == "Its files say more of themselves than any model's."
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"model": {"type": "WordPiece", "vocab": {"a": 0}, "merges": []}}, "Its model is no BPE."),
+        ({"pre_tokenizer": {"type": "Metaspace"}}, "Its pieces are not of bytes."),
+        ({"normalizer": {"type": "Lowercase"}}, "It changes texts by “Lowercase”."),
+        ({"model": None}, "It is no tokenizer that is known"),
+    ],
+)
+def test_a_tokenizer_of_a_kind_that_is_not_known_is_refused_where_the_folder_is_read(
+    gpt2: Path, change: dict[str, object], why: str
+) -> None:
+    path = gpt2 / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | change), "utf-8")
+    with pytest.raises(ModelError) as caught:
+        reading.read(gpt2)
+    assert (caught.value.id, caught.value.facts["file"]) == ("preset-unreadable", "tokenizer.json")
+    assert str(caught.value.facts["why"]).startswith(why)
+
+
+def test_a_tokenizer_with_more_tokens_than_the_network_is_refused_there_too(gpt2: Path) -> None:
+    path = gpt2 / "tokenizer.json"
+    tree = json.loads(path.read_text("utf-8"))
+    tree["added_tokens"].append({"id": 320, "content": "<|new|>", "special": True, "lstrip": False, "rstrip": False})
+    path.write_text(json.dumps(tree), "utf-8")
+    assert refused(gpt2) == ("preset-unfit", "tokenizer.json")

@@ -196,10 +196,24 @@ CHECKS |= {
         f"slowly. {NOTHING_CHARGED}",
         "If you have its image_converter.json, or its preprocessor.json, put it into the folder.",
     ),
-    "preset-too-large-to-bring": lambda f: Sentence(
-        f"The folder {_folder(f)} is too large to be brought to a rented machine, in this version",
-        f"It has {f.bytes('size')}; {f.bytes('limit', '128 MB')} travel with the program. {NOTHING_CHARGED}",
-        "Train on this computer, or choose a smaller network.",
+    "preset-needs-disk": lambda f: Sentence(
+        f"The folder {_folder(f)} does not fit onto the machine's disk",
+        f"With its copies and its result the run needs {f.bytes('needs_bytes', 'more than there is')}, and the disk "
+        + (
+            f"of this computer, which the practice machine uses, has {f.bytes('has_bytes', 'less')} free. "
+            if f.raw("here")
+            else f"of this TPU has {f.bytes('has_bytes', 'less')}. "
+        )
+        + NOTHING_CHARGED,
+        "Make room on this disk, or choose a smaller network."
+        if f.raw("here")
+        else "Let fewer weights learn (model.lora_rank), choose a smaller network, or train on this computer.",
+    ),
+    "preset-needs-host": lambda f: Sentence(
+        f"The network of {_folder(f)} does not fit into the memory of the machine beside the TPU",
+        f"Its result is put together there, in {f.bytes('needs_bytes', 'more than there is')}; a machine of "
+        f"{f.text('machine', 'this TPU')} has {f.bytes('has_bytes', 'less')}. {NOTHING_CHARGED}",
+        "Choose a TPU with more chips to a machine (where.accelerator), or a smaller network.",
     ),
 }
 

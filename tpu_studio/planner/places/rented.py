@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S
-from tpu_studio.planner import allowed, areas, checks, rented, work
+from tpu_studio.planner import allowed, areas, bringing, checks, rented, work
 from tpu_studio.planner.estimate import Estimate, limit_hours, limit_usd
 from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.planner.own import Mine
@@ -41,7 +41,8 @@ class RentedPlanner:
 
     def estimate(self, sized: Sized, here: Estimate, mine: Mine) -> Estimate:
         sharded = sized.memory.sharded
-        return rented.estimate(sized.resolved, sized.work, sized.tpu, here, mine, sharded=sharded)
+        brought = bringing.fetching_s(sized.resolved.preset, str(sized.resolved.job.where.place))
+        return rented.estimate(sized.resolved, sized.work, sized.tpu, here, mine, sharded=sharded, brought=brought)
 
     def price(self, sized: Sized) -> PlanPrice | None:
         where = sized.resolved.job.where
@@ -102,11 +103,12 @@ def _extras(parts: Parts, limits: Limits, money: float | None) -> Extras:
     home = areas.practice_home(found.known) if practice else known.bucket_region
     compute = found.backend == "compute-engine"
     loan = Loan(tuple(found.zones), found.tier, found.slice.vms, compute, home, known.kept_days)
-    state = parts.sized.work.params * work.FLOAT
+    counted, preset = parts.sized.work, resolved.preset
+    every = bringing.weights_in(preset) if preset and counted.is_guess else counted.params + counted.frozen
     moved = Moved(
-        result=RESULT_TIMES * state + RESULT_BYTES,
-        state=STATE_TIMES * state,
-        data=parts.question.look.bytes_on_disk,
+        result=RESULT_TIMES * every * work.FLOAT + RESULT_BYTES,
+        state=STATE_TIMES * counted.params * work.FLOAT,
+        data=parts.question.look.bytes_on_disk + (preset.size_bytes if preset else 0),
         steps=resolved.steps,
         copies=sum(
             math.ceil(resolved.steps / every) for every in (job.training.checkpoint_every, job.training.evaluate_every)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
+from tpu_studio.planner import bringing
 from tpu_studio.wire import places
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import whole
@@ -30,9 +31,17 @@ def brought(plan: Plan) -> Iterator[Brought]:
         yield Brought("Data", one_line(str(path)), _copied(plan, told))
     if path := plan.job.model.folder:
         size = plan.preset_bytes
-        yield Brought(
-            "Begins from", one_line(path), _copied(plan, [f"{figures.size(size)} of weights"] if size else [])
-        )
+        told = [f"{figures.size(size)} of weights"] if size else []
+        yield Brought("Begins from", one_line(path), _copied(plan, told) + _patience(plan))
+
+
+def _patience(plan: Plan) -> str:
+    """What has to go up is said to take its time, where it does."""
+    taking = None if places.by_id(plan.place).rehearses else bringing.uploading_s(plan.preset_bytes)
+    if taking is None:
+        return ""
+    between = f"{figures.duration(taking.low)} to {figures.duration(taking.high)}"
+    return f" At 100 to 5 Mbit/s this takes {between}, once: another run finds it there for 30 days."
 
 
 def _copied(plan: Plan, told: list[str]) -> str:

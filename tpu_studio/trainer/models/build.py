@@ -48,7 +48,8 @@ def build(plan: Plan, description: Mapping[str, object]) -> keras.Model:
 
 
 def for_result(model: keras.Model, plan: Plan, description: Mapping[str, object]) -> keras.Model:
-    """What of a trained *model* is kept: what was learned beside its weights is added to them.
+    """What of a trained *model* is kept: what was learned beside its weights is added to them, in the machine's own
+    memory: in float32 they may be more than a chip has room for.
 
     Raises:
         ModelError: The folder that it began from is not there as it was.
@@ -56,7 +57,7 @@ def for_result(model: keras.Model, plan: Plan, description: Mapping[str, object]
     if not plan.job.model.rank:
         return model
     family = families.by_id(catalogue.spec(plan.job.model.id).family)
-    with precision(plan.job.training.precision):
+    with precision(plan.job.training.precision), keras.device("cpu"):
         found: keras.Model = import_module(f"{__package__}.{family.builder}").merged(
             model, plan, shapes(plan, description)
         )
@@ -70,7 +71,7 @@ def count_params(model: keras.Model) -> int:
 
 @contextlib.contextmanager
 def precision(name: str) -> Iterator[None]:
-    """Layers made inside compute in *name*; their weights stay float32 either way."""
+    """Layers made inside compute in *name*; their weights stay float32 either way, but for `causal`'s that stay."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(POLICIES.get(name, "float32"))
     try:

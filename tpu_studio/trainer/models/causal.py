@@ -2,14 +2,15 @@
 
 Pre-norm blocks with grouped queries (Ainslie et al. 2023), rotary or learned places, and a layer between that is gated
 or not, by the traits of `wire.pretrained.decoder`. Only Keras's layers and operations, so the saved file needs no code
-of ours. With a rank (`model.lora_rank`) its weights stay as they are, and small matrices beside each product learn
-(Hu et al. 2021); a result has them added in (`merged`).
+of ours. With a rank (`model.lora_rank`) its weights stay as they are, under bfloat16 in two bytes each, and small
+matrices beside each product learn (Hu et al. 2021); a result has them added in, in float32 (`merged`).
 B examples, T tokens, W width, H heads of queries in K groups, G = H/K, D numbers a head, V vocabulary, N = B·T.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import keras
@@ -33,10 +34,11 @@ def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> 
     """Raises ModelError: those of `pretrained.preset_of`."""
     preset = pretrained.preset_of(plan)
     (tokens,) = shapes.input
-    network = describe(preset.config)
+    network, rank = describe(preset.config), plan.job.model.rank
     with initial.to_fill(), weights_at_most(preset.size_bytes // pretrained.SMALLEST + pretrained.SPARE):
-        model = decoder(network, tokens, rematerialize=plan.job.training.rematerialize is True)
-        if rank := plan.job.model.rank:
+        with _narrow() if rank else nullcontext():
+            model = decoder(network, tokens, rematerialize=plan.job.training.rematerialize is True)
+        if rank:
             _add_lora(model, rank)
     if initial.draws():
         for weight in model.trainable_weights:
@@ -193,11 +195,23 @@ def _norm(d: Decoder, name: str) -> Callable[[Tensor], Tensor]:
     return layer
 
 
+@contextmanager
+def _narrow() -> Iterator[None]:
+    """Layers made inside that compute in bfloat16 hold their weights in it, too: what stays as it is needs no more."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(before.compute_dtype)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
 def _add_lora(model: keras.Model, rank: int) -> None:
-    """Beside each product of a block; nothing else learns."""
-    base = list(model.weights)
+    """Beside each product of a block, in the number format that learns; nothing else learns."""
+    base, learns = list(model.weights), keras.config.dtype_policy()
     for layer in model._flatten_layers():
         if isinstance(layer, layers.Dense) and layer.name.startswith("block_"):
+            layer.dtype_policy = learns
             layer.enable_lora(rank, lora_alpha=ALPHA * rank)
     for weight in base:
         weight.trainable = False

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 
 from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
-from tpu_studio.wire.pretrained import decoder, tensors
+from tpu_studio.wire.pretrained import decoder, tensors, tokenizer
 from tpu_studio.wire.pretrained.description import PICKLES
 from tpu_studio.wire.pretrained.folder import CONFIG, Folder, check_sums, sha256_of
 from tpu_studio.wire.starters import TOKENIZER
@@ -48,8 +48,10 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
     folder.check_inside(TOKENIZER)
     with folder.open(TOKENIZER) as file:
         tensors.refuse_note(folder, TOKENIZER, file.read(8))
-        if os.fstat(file.fileno()).st_size > _TOKENIZER_BYTES:
+        if (size := os.fstat(file.fileno()).st_size) > _TOKENIZER_BYTES:
             folder.refuse("preset-unreadable", TOKENIZER, "It is larger than any tokenizer.")
+        file.seek(0)
+        _check_tokenizer(folder, file.read(size), network.vocabulary)
     files = tensors.files_of(folder)
     placed = tensors.places_of(folder, files)
     check_whole(folder, network, placed)
@@ -59,6 +61,16 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
     base = hashlib.sha256(counts.encode()).hexdigest()
     return Preset(folder.given, kind, config, sums, size, base, vocabulary=network.vocabulary, longest=network.longest)
+
+
+def _check_tokenizer(folder: Folder, file: bytes, vocabulary: int) -> None:
+    """It is of a kind that is known, and its tokens are among those of the network."""
+    try:
+        tokens = tokenizer.tidied(file).vocabulary
+    except ValueError as error:
+        folder.refuse("preset-unreadable", TOKENIZER, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    if tokens > vocabulary:
+        folder.refuse("preset-unfit", TOKENIZER, f"It has {tokens:,} tokens, and the model {vocabulary:,}.")
 
 
 def _reads_text(kind: str) -> bool:

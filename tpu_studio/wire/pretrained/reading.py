@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError
-from tpu_studio.wire.presets import INDEX, MOST_BROUGHT, NETWORKS, Preset
+from tpu_studio.wire.presets import INDEX, NETWORKS, Preset, changed
 from tpu_studio.wire.pretrained import huggingface
 from tpu_studio.wire.pretrained.description import (
     check_format,
@@ -36,6 +39,7 @@ from tpu_studio.wire.pretrained.folder import (
 
 _DESCRIPTIONS = (CONFIG, CONVERTER, PREPROCESSOR, TASK)
 _LONGEST_PATH = 4_096
+_MOST_AT_ONCE = 128_000_000  # bytes; the largest tokenizer has a quarter
 
 
 def read(folder: Path) -> Preset:
@@ -72,22 +76,34 @@ def stamp(folder: Path) -> object:
 
 
 def content(preset: Preset, name: str) -> bytes:
-    """Of one of its files, no other than `read` has hashed, whatever stands in its place by now.
+    """Of one of its small files, no other than `read` has hashed.
 
     Raises:
-        ModelError: ``preset-changed``, ``preset-in-a-share``, ``preset-links-out``, ``preset-unreadable``.
+        ModelError: ``preset-changed``, and as `opened`.
+    """
+    with opened(preset, name) as file:
+        data = file.read(_MOST_AT_ONCE + 1)
+    if hashlib.sha256(data).hexdigest() != preset.sums[name]:
+        raise changed(preset)
+    return data
+
+
+@contextmanager
+def opened(preset: Preset, name: str) -> Iterator[BufferedReader]:
+    """One of its files, to read; no other than lies in the folder, whatever stands in its place by now.
+
+    Raises:
+        ModelError: ``preset-in-a-share``, ``preset-links-out``, ``preset-unreadable``.
     """
     try:
         whole = owncode.located(preset.folder)
         if whole is None:
             raise ModelError("preset-in-a-share", path=str(preset.folder))
-        with Folder(preset.folder, whole).open(name) as file:
-            data = file.read(MOST_BROUGHT + 1)
+        file = Folder(preset.folder, whole).open(name)
     except OSError as error:
         raise ModelError("preset-unreadable", path=str(preset.folder), file=name, why=error.strerror) from error
-    if hashlib.sha256(data).hexdigest() != preset.sums[name]:
-        raise ModelError("preset-changed", path=str(preset.folder), file=preset.folder.name)
-    return data
+    with file:
+        yield file
 
 
 @functools.lru_cache(maxsize=8)

@@ -15,9 +15,9 @@ from typing import Any
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.records import inner, rows
+from tpu_studio.wire.records import inner
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking, compiling, decide, gate, stops
+from tpu_studio.workflow.cloudruns import asking, brought, compiling, decide, gate, stops
 from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
 from tpu_studio.workflow.cloudruns.decide import Action
 from tpu_studio.workflow.cloudruns.gate import Show
@@ -386,7 +386,7 @@ class Acts:
         if run.side.clock.now() - run.state.prepared < RENEW_S:
             return True
         pieces = run.state.pieces or {}
-        names = [str(piece["object"]) for piece in (inner(pieces.get("bundle")), *rows(pieces.get("data"))) if piece]
+        names = [str(one["object"]) for one in (inner(pieces.get("bundle")), *brought.shared(pieces)) if one]
         return all(run.side.mailbox.renew(name) for name in names)
 
     def _set_lease_stops(self, run: Watched, machine: Machine, limits: Limits) -> float:

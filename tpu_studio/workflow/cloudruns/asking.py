@@ -90,7 +90,7 @@ def bare_deadline(now: float, state: State, rules: Rules, limits: Limits) -> flo
     return now + waiting + rules.boot_s + stay_s(limits, state, now)
 
 
-PIECES = ("bundle", "data", "environment", "guardian_sha256", "installer", "runtime", "trust_code")
+PIECES = ("bundle", "data", "environment", "guardian_sha256", "installer", "preset", "runtime", "trust_code")
 """Of ts-config, what `ports.Preparing.upload` returns. Nothing else that stands beside them in the records is told a
 machine: where it asks, when it ends and what it may cost is said here."""
 

@@ -19,8 +19,9 @@ from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.extras import Extras, chips_usd_per_hour_in
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.records import rows, whole
+from tpu_studio.wire.records import whole
 from tpu_studio.wire.runfolder import ledger_file
+from tpu_studio.workflow.cloudruns import brought
 from tpu_studio.workflow.cloudruns.state import State
 from tpu_studio.workflow.cloudruns.usage import Usage
 
@@ -111,13 +112,13 @@ def parts_of_run(
 ) -> list[Part]:
     """Args:
     usage: What this desktop has counted; the guardians' counts stand in their ledgers.
-    kept_bytes: What the run's folder in the bucket holds; its data is added.
+    kept_bytes: What the run's folder in the bucket holds; what other runs find there, too, is added.
     """
     spans = [one.billed_between_s(now) for one in state.machines]
     extras = plan.extras
     most_s = sum(most for _, most in spans)
     guards = _operations(folder, state.attempt, most_s)
-    data = sum(whole(piece["bytes"]) for piece in rows((state.pieces or {}).get("data")))
+    data = sum(whole(piece["bytes"]) for piece in brought.shared(state.pieces))
     used = Used(
         least_s=sum(least for least, _ in spans),
         seconds=state.used_s(now),

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow.cloudruns import brought
 from tpu_studio.workflow.cloudruns.ports import MachineSeen, Ref
 
 ATTEMPTS_OF_OTHERS = TRIES_OF_OTHERS = 1000
@@ -156,14 +157,10 @@ def _pieces(given: object, bytes_of: Callable[[str], int]) -> dict[str, object] 
     """What was brought to the bucket; what it is as large as, the bucket says."""
     if not isinstance(given, dict):
         return None
-    pieces = dict(given)
-    data = given.get("data")
-    if isinstance(data, list):
-        good = all(isinstance(one, dict) and isinstance(one.get("object"), str) for one in data)
-        if not good or len(data) > ATTEMPTS_OF_OTHERS:
-            return None
-        pieces["data"] = [{**one, "bytes": bytes_of(one["object"])} for one in data]
-    return pieces
+    try:
+        return brought.measured(given, bytes_of)
+    except (TypeError, ValueError):
+        return None
 
 
 def _reached(events: Iterable[Event]) -> Iterator[int]:

@@ -8,7 +8,8 @@ from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.generations import region_of
 from tpu_studio.wire.extras import chips_usd_per_hour_in
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.records import rows, to_json, whole
+from tpu_studio.wire.records import to_json, whole
+from tpu_studio.workflow.cloudruns import brought
 from tpu_studio.workflow.cloudruns.bill import Part, total
 from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.state import State
@@ -78,15 +79,14 @@ def receipt(
 
 
 def _shared(bucket: str, plan: Plan, state: State) -> list[dict[str, object]]:
-    """The data, which the next run with the same finds there: each piece with what it costs a month."""
-    pieces = rows((state.pieces or {}).get("data"))
+    """What the next run with the same finds there: each piece with what it costs a month."""
     return [
         {
             "object": f"gs://{bucket}/{piece['object']}",
             "bytes": piece["bytes"],
             "usd_per_month": _per_month(plan, whole(piece["bytes"])),
         }
-        for piece in pieces
+        for piece in brought.shared(state.pieces)
     ]
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.planparts import PlanLimits
+from tpu_studio.workflow.cloudruns import brought
 from tpu_studio.workflow.cloudruns.gate import Shown
 from tpu_studio.workflow.cloudruns.machine import Guard, Machine
 from tpu_studio.workflow.cloudruns.ports import Ref
@@ -175,11 +176,9 @@ def _time(value: Any) -> float | None:
 
 
 def _prepared(state: State, event: Event, grown: _Grown) -> State:
-    """Raises TypeError, ValueError for pieces of data that are none."""
+    """Raises TypeError, ValueError for pieces that are none."""
     pieces = event.get("pieces") if isinstance(event.get("pieces"), dict) else {}
-    for piece in pieces.get("data") or ():
-        if not isinstance(piece, dict) or not isinstance(piece.get("object"), str) or int(piece.get("bytes", "")) < 0:
-            raise ValueError(piece)
+    brought.check(pieces)
     return replace(state, pieces=pieces, prepared=event.t)
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from tpu_studio.wire import compiled
 from tpu_studio.wire.extras import Reserve
@@ -30,6 +31,8 @@ _RESOURCE = {
 }
 _ENDPOINTS = ("storage", "tpu", "compute", "tasks", "resourcemanager")
 _LOCK = re.compile(r"[a-z][a-z0-9-]{0,40}")
+_QUOTED = re.compile(r"(?:[A-Za-z0-9_.~-]|%[0-9A-F]{2}){1,1000}")  # a file's name
+_LONGEST_NAME = 255  # bytes of it on a disk
 _VERSION = re.compile(r"[0-9][0-9.]{0,30}")
 
 
@@ -46,6 +49,16 @@ class Piece:
     bytes: int
     name: str = ""
     file: str = ""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A file of the folder that the model begins from: its *parts* one behind the other, checked by its sha256."""
+
+    name: str
+    sha256: str
+    bytes: int
+    parts: tuple[Piece, ...]
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,8 @@ class Config:
     installer: Piece | None
     """A wheel of uv, where the image has no pip."""
     own_code: bool
+    preset: tuple[Whole, ...] = ()
+    """The folder that the model begins from; (): it begins from none, or the bundle of an earlier version has it."""
     compiled: Piece | None = None
     """Programs that a machine before this one has compiled."""
     compiled_key: str = field(default="", repr=False)
@@ -166,6 +181,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
         environment=wanted_environment(tree["environment"]),
         installer=_piece(tree["installer"], "installer") if tree.get("installer") is not None else None,
         own_code=tree.get("trust_code") is True,
+        preset=_preset(tree.get("preset") or []),
         compiled=_compiled(tree.get("compiled")),
         compiled_key=_matching("compiled_key", tree.get("compiled_key", ""), re.compile(r"([0-9a-f]{64})?")),
     )
@@ -211,6 +227,25 @@ def _piece(tree: Mapping[str, Any], name: str) -> Piece:
     if file in (".", "..") or any(bad in file for bad in "/\\\0"):
         raise BadConfig(f"file {file!r}")
     return Piece(path, _matching("sha256", tree["sha256"], _SHA), size, _matching("as", name, _AS), file)
+
+
+def _preset(tree: Any) -> tuple[Whole, ...]:
+    found = tuple(_whole(each) for each in tree)
+    if len({one.name for one in found}) < len(found):
+        raise BadConfig("preset names a file twice")
+    return found
+
+
+def _whole(tree: Any) -> Whole:
+    """Its name is written as in an address: whatever a person calls a file, it is plain letters here."""
+    name = unquote(_matching("name", tree["name"], _QUOTED), errors="strict")
+    if name in (".", "..") or any(bad in name for bad in "/\\\0") or len(os.fsencode(name)) > _LONGEST_NAME:
+        raise BadConfig(f"name {name[:200]!r}")
+    parts = tuple(_piece(each, "preset") for each in tree["parts"])
+    size = int(_number("bytes", tree["bytes"], 0, 1 << 44))
+    if sum(part.bytes for part in parts) != size:
+        raise BadConfig(f"the parts of {name[:200]!r} have other bytes than it has")
+    return Whole(name, _matching("sha256", tree["sha256"], _SHA), size, parts)
 
 
 def _stops(tree: Any) -> Mapping[str, object] | None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,13 +22,14 @@ from tpu_studio.trainer.guardian.vm import environment, serial, stops
 from tpu_studio.trainer.guardian.vm.bucket import Bucket, WrongContent
 from tpu_studio.trainer.guardian.vm.clock import CloudClock
 from tpu_studio.trainer.guardian.vm.compiled import CompiledPrograms
-from tpu_studio.trainer.guardian.vm.config import BadConfig, Config, Piece, load
+from tpu_studio.trainer.guardian.vm.config import BadConfig, Config, load
+from tpu_studio.trainer.guardian.vm.fetching import Fetching
 from tpu_studio.trainer.guardian.vm.lease import Lease
 from tpu_studio.trainer.guardian.vm.machine import Machine, Proof
 from tpu_studio.trainer.guardian.vm.mailbox import Diverged, Mailbox, fetch_history, spent_before
 from tpu_studio.trainer.guardian.vm.metadata import Authorized, Metadata
 from tpu_studio.trainer.guardian.vm.rented import LEAST_SILENCE_S, Rented
-from tpu_studio.trainer.guardian.vm.unpack import BadArchive, is_unpacked, unpack
+from tpu_studio.trainer.guardian.vm.unpack import BadArchive
 from tpu_studio.trainer.guardian.vm.web import Refused, Unreachable, Web, persist
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.brief import cut
@@ -48,7 +47,6 @@ _UNPROVED_S = 60.0
 _GRANT_S = 600.0  # a grant takes minutes to be heard of everywhere; a machine that may not write by then says nothing
 _NO = (" 400", " 401", " 403", " 412")  # answers to DELETE that asking again does not change
 _TAKEN_S = 300.0  # a machine that was said to be taken away and is still there after so long deletes itself
-_TIMES_ITS_BYTES = 200  # an archive of b bytes may unpack to so many times b, and to 64 MiB at least
 
 
 class Over(Exception):
@@ -302,14 +300,17 @@ class OnDuty:
     def _fetch_all(self, events: EventsFile) -> tuple[list[str], dict[str, str]]:
         config, attempt = self._config, self._config.attempt
         events.say("phase", phase="setting-up", detail="bundle", attempt=attempt)
-        code = self._folder / "code"
-        self._unpacked(events, config.bundle, code)
+        code, fetching = self._folder / "code", self._fetching(events)
+        fetching.unpacked(config.bundle, code, "bundle")
         plan = code / PLAN
         if plan.is_file():
             write_atomically(self._run / PLAN, plan.read_bytes())
         if config.data:
             events.say("phase", phase="setting-up", detail="data", attempt=attempt)
-        paths = [self._data(events, piece) for piece in config.data]
+        paths = [fetching.data(piece) for piece in config.data]
+        if config.preset:
+            events.say("phase", phase="setting-up", detail="weights", attempt=attempt)
+        preset = fetching.preset(config.preset) if config.preset else None
         self._check()
         if attempt > 1:
             persist(lambda: fetch_history(self._bucket, config, self._run), self._must_end)
@@ -319,15 +320,16 @@ class OnDuty:
         def told(doing: str) -> None:
             events.say("phase", phase="setting-up", detail="environment", doing=doing, attempt=attempt)
 
-        ready = environment.prepare(
-            self._folder.parent, config.environment, code, told, self._check, self._installer_of(events)
-        )
+        piece = config.installer  # it was brought for this machine; None: its image has one
+        installer = None if piece is None else lambda: fetching.installer(piece)
+        ready = environment.prepare(self._folder.parent, config.environment, code, told, self._check, installer)
         argv = ownpython.module(ready.python, "tpu_studio.trainer", "train", "--run", self._run)
         argv += ["--attempt", str(attempt), "--worker", str(self._worker)]
         if config.workers > 1:
             coordinator = persist(self._metadata.coordinator, self._must_end)
             argv += ["--workers", str(config.workers), "--coordinator", coordinator]
         argv += ["--data", str(paths[0])] if paths else []
+        argv += ["--preset", str(preset)] if preset is not None else []
         own = code / "model" / "model.py"
         argv += ["--model-file", str(own)] if config.own_code and own.is_file() else []
         folder = self._folder / "compiled"
@@ -336,39 +338,13 @@ class OnDuty:
         self._box.compiled = programs
         return argv, {**environment.trainer_environment(ready, code), **kept}
 
-    def _installer_of(self, events: EventsFile) -> Callable[[], Path] | None:
-        """How to get at the installer that was brought for this machine; None: its image has one."""
-        piece = self._config.installer
-        return None if piece is None else lambda: self._fetched(events, piece, self._folder / "fetched" / piece.sha256)
-
-    def _data(self, events: EventsFile, piece: Piece) -> Path:
-        """Where the trainer finds it."""
-        target = self._folder / "data" / piece.name
-        if not piece.object.endswith((".tar", ".tar.gz")):
-            return self._fetched(events, piece, target)
-        self._unpacked(events, piece, target)
-        return target / piece.file if piece.file else target
-
-    def _unpacked(self, events: EventsFile, piece: Piece, folder: Path) -> None:
-        if is_unpacked(folder, piece.sha256):
-            return
-        archive = self._fetched(events, piece, self._folder / "fetched" / piece.sha256)
-        unpack(archive, folder, piece.sha256, limit_bytes=max(64 << 20, piece.bytes * _TIMES_ITS_BYTES))
-        archive.unlink()  # the disk may be small
-
-    def _fetched(self, events: EventsFile, piece: Piece, path: Path) -> Path:
-        what = "bundle" if piece is self._config.bundle else "data"
-
-        def progress(done: int, total: int) -> None:
+    def _fetching(self, events: EventsFile) -> Fetching:
+        def say(what: str, done: int, total: int) -> None:
             self._check()
             facts = {"done_bytes": done, "total_bytes": total, "attempt": self._config.attempt}
             events.say("phase", phase="setting-up", detail=what, **facts)
 
-        free = shutil.disk_usage(self._folder).free
-        if not path.exists() and free < piece.bytes:
-            raise Over(Reason.DISK_FULL, raw=f"{piece.object} has {piece.bytes} bytes, {free} are free")
-        persist(lambda: self._bucket.download(piece, path, progress), self._must_end)
-        return path
+        return Fetching(self._bucket, self._folder, say, self._must_end)
 
     def _check(self) -> None:
         """Raises Over when the attempt must end now."""
