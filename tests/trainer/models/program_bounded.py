@@ -42,6 +42,44 @@ def pools(x: Any) -> Any:
     return layers.AveragePooling2D(400, strides=1, padding="same")(layers.Reshape((8, 8, 1))(x))
 
 
+def folded(x: Any) -> Any:
+    """Each number of an example as a row of its own, of which no more than one was counted."""
+    x = ops.reshape(x, (-1, 1))
+    for _ in range(3):
+        x = layers.Dense(80)(layers.Dense(1)(x))
+    return ops.reshape(x, (-1, 64 * 80))
+
+
+def turned(x: Any) -> Any:
+    return ops.transpose(ops.reshape(x, (-1, 1)))
+
+
+def doubled(x: Any) -> Any:
+    for _ in range(30):
+        x = layers.Concatenate(axis=0)([x, x])
+    return x
+
+
+def padded(x: Any) -> Any:
+    return ops.pad(x, ((0, 900), (0, 0)))
+
+
+def unsized(x: Any) -> Any:
+    inner = keras.Input((None, None, 1))
+    return keras.Model(inner, layers.AveragePooling2D(2)(inner))(layers.Reshape((8, 8, 1))(x))
+
+
+def nested(x: Any) -> Any:
+    inner = keras.Input((1,))
+    x = keras.Model(inner, layers.Dense(1)(inner))(ops.reshape(x, (-1, 1)))
+    return ops.reshape(x, (-1, 64))
+
+
+def rows(x: Any) -> Any:
+    """As language models do it: a token a row."""
+    return ops.reshape(layers.Dense(8)(ops.reshape(x, (-1, 8))), (-1, 8, 8))
+
+
 def usual(x: Any) -> Any:
     return layers.Dense(10)(layers.ReLU()(layers.Dense(64)(x)))
 
@@ -93,6 +131,8 @@ with tempfile.TemporaryDirectory() as folder:
     }
 print(
     json.dumps(
-        {"tables": read} | {make.__name__: built(make) for make in (outer, many, products, kernels, pools, usual)}
+        {"tables": read}
+        | {make.__name__: built(make) for make in (outer, many, products, kernels, pools, folded, usual, rows)}
+        | {"uncounted": {make.__name__: built(make) for make in (turned, doubled, padded, unsized, nested)}}
     )
 )

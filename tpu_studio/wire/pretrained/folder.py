@@ -158,11 +158,12 @@ def _told_size(folder: Folder, name: str) -> int:
 
 def check_tables(folder: Folder, weights: tuple[str, ...]) -> None:
     """What the HDF5 library would go through is as Keras writes it."""
+    bound = hdf5.Bound()
     for name in weights:
         if name != INDEX:
             try:
                 with folder.open(name) as file:
-                    hdf5.check(file)
+                    hdf5.check(file, bound=bound)
             except hdf5.Hdf5Error as error:
                 folder.refuse("preset-unreadable", name, f"It is not as Keras writes its weights: {error}.")
 
