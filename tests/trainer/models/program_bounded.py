@@ -75,6 +75,11 @@ def nested(x: Any) -> Any:
     return ops.reshape(x, (-1, 64))
 
 
+def fixed(x: Any) -> Any:
+    inner = keras.Input((1,))
+    return keras.Model(inner, layers.Dense(1)(inner))(ops.reshape(x, (64, 1)))
+
+
 def rows(x: Any) -> Any:
     """As language models do it: a token a row."""
     return ops.reshape(layers.Dense(8)(ops.reshape(x, (-1, 8))), (-1, 8, 8))
@@ -133,6 +138,6 @@ print(
     json.dumps(
         {"tables": read}
         | {make.__name__: built(make) for make in (outer, many, products, kernels, pools, folded, usual, rows)}
-        | {"uncounted": {make.__name__: built(make) for make in (turned, doubled, padded, unsized, nested)}}
+        | {"uncounted": {make.__name__: built(make) for make in (turned, doubled, padded, unsized, nested, fixed)}}
     )
 )

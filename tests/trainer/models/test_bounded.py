@@ -24,6 +24,7 @@ def test_what_makes_or_works_too_much_is_not_built() -> None:
         "padded": "rows of several examples",
         "unsized": "no known size",
         "nested": "many rows of one example",
+        "fixed": "many rows of one example",
     }
     uncounted = found.pop("uncounted")
     assert {name: why in uncounted[name] for name, why in whys.items()} == dict.fromkeys(uncounted, True), uncounted

@@ -57,7 +57,7 @@ class Budget:
                 self._rows[id(one)] = rows
         self._kept += tensors
         if isinstance(operation, keras.Model):  # what is in it was counted when it was built, of one example
-            if rows > 1:
+            if rows > 1 or any(one.shape and (one.shape[0] or 1) > 1 for one in taken):
                 raise ValueError("a part of it is asked about many rows of one example")
             return
         given = sum(_numbers(one) * self._rows.get(id(one), 1) for one in tensors)

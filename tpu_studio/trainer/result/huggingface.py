@@ -16,6 +16,7 @@ import numpy as np
 
 from tpu_studio.trainer.models import decoders, pretrained
 from tpu_studio.trainer.models.kerashub.stored import Array
+from tpu_studio.wire import metrics
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.presets import Preset
@@ -138,8 +139,12 @@ def _difference(before: Sequence[Array], after: Sequence[Array], near: float) ->
 def _about(card: Mapping[str, Any], preset: Preset) -> str:
     """A model card. No name of a folder or of data: it goes to others."""
     trained = card.get("trained", {})
-    steps, final = trained.get("steps"), trained.get("final", {})
-    figures = "\n".join(f"| {name} | {value:.4g} |" for name, value in final.items() if isinstance(value, float))
+    steps, final = trained.get("steps"), trained.get("final")
+    known = {one.id for one in metrics.all_metrics()}
+    measured = final.items() if isinstance(final, dict) else ()
+    figures = "\n".join(
+        f"| {name} | {value:.4g} |" for name, value in measured if name in known and isinstance(value, float)
+    )
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
@@ -149,7 +154,7 @@ pipeline_tag: text-generation
 
 It began from the weights of a {preset.network.title} model, whose licence goes on for this one: see what it says about
 passing on. The sha256 of what was read of them is `{preset.sha256}`.
-TPU Studio trained it on a text{f" for {steps:,} steps" if steps else ""}.
+TPU Studio trained it on a text{f" for {steps:,} steps" if type(steps) is int else ""}.
 
 | measured at the end | |
 | --- | --- |
