@@ -19,6 +19,7 @@ from tpu_studio.trainer.models.kerashub.stored import Array
 from tpu_studio.wire import metrics
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained import reading
 from tpu_studio.wire.pretrained.decoder import describe
@@ -32,6 +33,7 @@ COPIED = (
     *("NOTICE", "NOTICE.txt", "USE_POLICY.md"),
 )
 """What is there of these, beside the files of the folder that we read."""
+_MOST = 64_000_000  # bytes of one of them; vocab.json of Qwen has three million
 _TABLE, _SCORES = "tokens/embeddings", "lm_head.weight"
 _TEXTS, _EACH = 4, 16  # that both are asked, and of these each so-manieth token
 _NEAR = {"F32": 1e-4, "F16": 1e-2, "BF16": 5e-2}  # of the largest score: what fewer digits of weights make of it
@@ -108,11 +110,29 @@ def _answers(model: Any, x: Any) -> Array:
 def _copy(folder: Folder, preset: Preset, to: Path) -> None:
     """All that is read of the folder, and what others read besides; no link is followed out of it."""
     to.mkdir()
-    for name in (*preset.files, *COPIED):
-        if name in preset.files or folder.has(name):
+    for name in preset.files:
+        with folder.open(name) as file, open(to / name, "xb") as copy:
+            shutil.copyfileobj(file, copy, 1 << 22)
+    for name in COPIED:
+        if folder.has(name) and not (folder.whole / name).is_symlink():  # to another file of the folder
             folder.check_inside(name)
-            with folder.open(name) as file, open(to / name, "xb") as copy:
-                shutil.copyfileobj(file, copy, 1 << 22)
+            with folder.open(name) as file:
+                data = file.read(_MOST + 1)
+            if len(data) > _MOST:
+                folder.refuse("preset-unreadable", name, "It is larger than any such file.")
+            if name.endswith(".json"):
+                _check_names_no_code(folder, name, data)
+            (to / name).write_bytes(data)
+
+
+def _check_names_no_code(folder: Folder, name: str, data: bytes) -> None:
+    """As of `config.json`: what others open would run it."""
+    try:
+        tree = parse_json(data, name)
+    except ValueError as error:
+        folder.refuse("preset-unreadable", name, str(error))
+    if isinstance(tree, dict) and tree.get("auto_map"):
+        folder.refuse("preset-foreign", name, "It names code of its own (“auto_map”).")
 
 
 def _write_numbers(to: Path, place: Place, values: Array) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path, PurePath
@@ -74,6 +74,9 @@ class Folder:
         if Path(name).name != name:
             self.refuse("preset-links-out", name, "It is a path to somewhere else.")
         return os.path.lexists(self.whole / name)
+
+    def bytes_of(self, names: Iterable[str]) -> int:
+        return sum((self.whole / name).stat().st_size for name in names)
 
     def check_inside(self, name: str) -> None:
         if not stat.S_ISREG(self._located(name).lstat().st_mode):

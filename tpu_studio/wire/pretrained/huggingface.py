@@ -60,7 +60,17 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
     check_sums(folder, sums)
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
     base = hashlib.sha256(counts.encode()).hexdigest()
-    return Preset(folder.given, kind, config, sums, size, base, vocabulary=network.vocabulary, longest=network.longest)
+    return Preset(
+        folder.given,
+        kind,
+        config,
+        sums,
+        size,
+        base,
+        vocabulary=network.vocabulary,
+        longest=network.longest,
+        files_bytes=folder.bytes_of(sums),
+    )
 
 
 def _check_tokenizer(folder: Folder, file: bytes, vocabulary: int) -> None:

@@ -351,7 +351,13 @@ class Acts:
             compiled=compiling.handed(self._records, run),
             compiled_key=compiling.key_of_machine(self._records.home, run.folder.name, machine.attempt),
         )
-        metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
+        try:
+            metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
+        except CloudRefused as error:  # longer than a machine can be told: none is asked for
+            if repeat:
+                raise
+            self._records.end(run, number, "create", name, "refused", error=error.id, facts=dict(error.facts))
+            return 0.0
         wanted = asking.wanted(
             machine,
             metadata,
