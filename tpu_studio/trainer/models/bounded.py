@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import keras
-import numpy as np
 
 
 @contextmanager
@@ -42,25 +41,9 @@ class Budget:
     total: int
     work: int
 
-    def __post_init__(self) -> None:
-        self._rows: dict[int, int] = {}  # of a tensor by its identity: how many rows are one example's, where not one
-        self._kept: list[Any] = []  # so that no other gets it
-
     def spend(self, operation: Any, tensors: Sequence[Any], taken: Sequence[Any]) -> None:
-        """Raises ValueError: *operation* gives *tensors* of what it has *taken*, and that is too much, or cannot be
-        counted."""
-        rows = self._rows_of(operation, tensors, taken)
-        for one in tensors:
-            if None in one.shape[1:]:
-                raise ValueError("a layer of it gives tensors of no known size")
-            if rows > 1 and _is_open(one):
-                self._rows[id(one)] = rows
-        self._kept += tensors
-        if isinstance(operation, keras.Model):  # what is in it was counted when it was built, of one example
-            if rows > 1 or any(one.shape and (one.shape[0] or 1) > 1 for one in taken):
-                raise ValueError("a part of it is asked about many rows of one example")
-            return
-        given = sum(_numbers(one) * self._rows.get(id(one), 1) for one in tensors)
+        """Raises ValueError: *operation* gives *tensors* of what it has *taken*, and that is too much."""
+        given = sum(map(_numbers, tensors))
         if given > self.each:
             raise ValueError(f"a layer of it makes {given:,} numbers of one example")
         self.total -= given
@@ -68,20 +51,44 @@ class Budget:
         if self.total < 0 or self.work < 0:
             raise ValueError("it works far more than a model of its size")
 
-    def _rows_of(self, operation: Any, tensors: Sequence[Any], taken: Sequence[Any]) -> int:
-        """How many rows of what is given are one example's."""
-        rows, kind = max((self._rows.get(id(one), 1) for one in taken), default=1), type(operation).__name__
-        before, after = ([one for one in many if _is_open(one)] for many in (taken, tensors))
-        if before and after and kind in _TURNS:
-            rows = -(-rows * _numbers(before[0]) // max(1, _numbers(after[0])))
-        along = getattr(operation, "axis", None) if kind == "Concatenate" else None
-        padded = getattr(operation, "pad_width", None) if kind == "Pad" else None
-        if before and (along in (0, -len(before[0].shape)) or (padded is not None and any(np.ravel(padded[0])))):
-            raise ValueError("it puts rows of several examples together")
-        return rows
+
+def check(model: keras.Model, budget: Budget) -> None:
+    """Do nothing for a *model* that stays within *budget* when it is asked about one example.
+
+    While it is built nobody knows how many examples come, and what is folded into their axis, or lies in a model within
+    it, counts for little: here each operation is asked what it gives in the sizes that it then has. Nothing runs.
+
+    Raises:
+        ValueError: It does not.
+    """
+    _ask(model, [_example(one) for one in model.inputs], budget)
 
 
-_TURNS = ("Reshape", "Transpose")  # what lies in a row may lie in several then
+def _example(tensor: Any) -> Any:
+    if not tensor.shape or None in tensor.shape[1:]:
+        raise ValueError("what it takes has no known size")
+    return keras.KerasTensor((1, *tensor.shape[1:]), tensor.dtype)
+
+
+def _ask(model: Any, given: Any, budget: Budget) -> Any:
+    def counted(operation: Any) -> Callable[..., Any]:
+        def ask(*args: Any, **more: Any) -> Any:
+            if isinstance(operation, keras.Model):
+                return _ask(operation, args[0], budget)
+            outputs = operation.compute_output_spec(*args, **more)
+            tensors, taken = (_tensors(one) for one in (outputs, (args, more)))
+            if any(None in one.shape for one in tensors):
+                raise ValueError("a layer of it gives tensors of no known size")
+            budget.spend(operation, tensors, taken)
+            return outputs
+
+        return ask
+
+    return model._run_through_graph(given, operation_fn=counted)
+
+
+def _tensors(structure: Any) -> list[Any]:
+    return [one for one in keras.tree.flatten(structure) if isinstance(one, keras.KerasTensor)]
 
 
 @contextmanager
@@ -93,7 +100,8 @@ def within(budget: Budget) -> Iterator[None]:
 
     def counted(node: Any, operation: Any, call_args: Any = None, call_kwargs: Any = None, outputs: Any = None) -> None:
         init(node, operation, call_args=call_args, call_kwargs=call_kwargs, outputs=outputs)
-        budget.spend(operation, node.outputs, node.arguments.keras_tensors)
+        if not isinstance(operation, keras.Model):  # what is in one was counted
+            budget.spend(operation, node.outputs, node.arguments.keras_tensors)
 
     Node.__init__ = counted
     try:
@@ -115,11 +123,5 @@ def _each(operation: Any, taken: Sequence[Any]) -> int:
     return 1
 
 
-def _is_open(tensor: Any) -> bool:
-    """Whether its first axis has as many places as examples come."""
-    return bool(tensor.shape) and tensor.shape[0] is None
-
-
 def _numbers(tensor: Any) -> int:
-    """Of one row."""
     return math.prod(size or 1 for size in tensor.shape)
