@@ -476,5 +476,5 @@ def _as_text(row: RunSummary, following: Any) -> str:
         except ValueError:  # a reason of a newer version
             text += f"\n{view.end.reason}"
         if raw := str(view.end.facts.get("raw") or ""):
-            text += f"\n\n{raw}"
+            text += "\n\n" + "\n".join(f"  {one_line(line)}" for line in raw.splitlines())
     return text

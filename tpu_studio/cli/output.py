@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.secrets import without_secrets
-from tpu_studio.wire.visible import visible
+from tpu_studio.wire.visible import one_line, visible
 
 if TYPE_CHECKING:
     from tpu_studio.domain.sentences import Sentence
@@ -193,7 +193,9 @@ def words_for_numbers(value: object) -> object:
 
 
 def table(rows: list[list[str]], right: tuple[int, ...] = ()) -> str:
-    """Columns that stand under each other; those in *right* are set to the right."""
+    """Columns that stand under each other; those in *right* are set to the right. A cell is a line, whatever is in it:
+    names come from others, too."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

@@ -118,13 +118,20 @@ class _File:
         names, size = self._names(heap)
         rows: dict[int, list[int]] = {}  # of the group's tree, by height: where each node is, from left to right
         for name, header, inside in self._tree(tree, None, rows):
-            if name >= size or b"\0" not in self.bytes(names + name, min(size - name, _NAME)):
-                raise Hdf5Error(f"a name without an end, at {names + name:,}")
+            self._name(names, size, name)
             yield header, inside
         for row in rows.values():
             beside = [(self.number(at + 8), self.number(at + 16)) for at in row]
+            for at in row:
+                for number in range(self.small(at + 6, 2) + 1):  # a key before each child, and one behind the last
+                    self._name(names, size, self.number(at + 24 + 16 * number))
             if beside != list(zip([_NOWHERE, *row], [*row[1:], _NOWHERE], strict=False)):
                 raise Hdf5Error(f"a list of a group that goes on elsewhere, at {row[0]:,}")
+
+    def _name(self, names: int, size: int, at: int) -> None:
+        """That of a link, or one between which a tree's links lie, ends within the heap."""
+        if at >= size or b"\0" not in self.bytes(names + at, min(size - at, _NAME)):
+            raise Hdf5Error(f"a name without an end, at {names + at:,}")
 
     def _link(self, at: int) -> tuple[int, int, tuple[int, int] | None]:
         """Where its name is in the heap, where its object is, and of a group its tree and heap."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.terminal import Terminal
-from tpu_studio.cli.output import Output
+from tpu_studio.cli.output import Output, table
 from tpu_studio.practice import daemon
 from tpu_studio.wire.errors import NotReady, RunError
 
@@ -36,3 +36,9 @@ def test_of_other_errors_no_details_are_shown_and_none_where_there_are_none(caps
     output.error(RunError("import-failed", raw="secret words"))
     output.error(NotReady("practice-failed"))
     assert "Details" not in capsys.readouterr().err
+
+
+def test_a_cell_of_a_table_writes_no_line_of_its_own() -> None:
+    """A metric of that name wrote “Cost  $0.00, settled” into what `show` says of a run that somebody sent."""
+    told = table([["Steps", "2 of 2"], ["x\nCost      $0.00, settled\u2028Machine   deleted", "1"]])
+    assert told.splitlines()[0].split() == ["Steps", "2", "of", "2"] and len(told.splitlines()) == 2

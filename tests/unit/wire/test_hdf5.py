@@ -93,6 +93,8 @@ def test_a_list_of_texts_without_an_end_is_refused() -> None:
         (TREE, 6, 33, 2, "no list"),
         (TREE, 32, 96, 8, "one place"),
         (TREE, 8, 96, 8, "goes on elsewhere"),
+        (TREE, 24, 2**40, 8, "name without an end"),
+        (TREE, 40, 2**40, 8, "name without an end"),
         (TREE, 16, 96, 8, "goes on elsewhere"),
         (LEAF, 6, 9, 2, "no links"),
         (LEAF, 8, 2**30, 8, "name without an end"),

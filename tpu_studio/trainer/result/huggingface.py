@@ -69,8 +69,10 @@ def write(
         for part in parts:
             if part.path not in weights:
                 raise _unsupported(f"its model has no {part.path}")
-            learned = np.array(weights[part.path], np.float32)
-            if not np.array_equal(learned, decoders.cut(part, values)):
+            learned, before_it = np.array(weights[part.path], np.float32), decoders.cut(part, values)
+            if learned.shape != before_it.shape:
+                raise _unsupported(f"{part.path} of its model has another shape than in the folder")
+            if not np.array_equal(learned, before_it):
                 decoders.put(part, values, learned)
                 same = False
         if not same:
