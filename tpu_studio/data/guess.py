@@ -42,7 +42,8 @@ def guess(path: Path) -> dict[str, Any]:
     if kind is not None and kind.has_picture_files:
         raise DataError("data-single-picture", path=str(path), folder=str(path.parent.parent))
     if kind is not None and kind.has_rows:
-        return _is(kinds.first(lambda kind: kind.has_text) if has_only_text(path) else kind, path)
+        of_text = textlayout.has_chats(path) or has_only_text(path)
+        return _is(kinds.first(lambda kind: kind.has_text) if of_text else kind, path)
     encodings.detect(path)
     if kind is not None:
         return _is(kind, path)

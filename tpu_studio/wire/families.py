@@ -358,7 +358,7 @@ _FAMILIES = (
                 "Pretrained language model of yours",
                 "causal",
                 ("text",),
-                ("language-model",),
+                ("language-model", "instruction"),
                 "Has read billions of words before your text: GPT-2, Llama, SmolLM, Mistral, Qwen2, Qwen3 or Gemma 3, "
                 "from a Hugging Face folder on your disk. Name it under More settings, Pretrained weights.",
                 sequence_length=256,

@@ -136,7 +136,7 @@ _KINDS = (
         "plain text",
         "text",
         "file",
-        tasks=("language-model", "text-classification"),
+        tasks=("language-model", "text-classification", "instruction"),
         few_characters=20_000,
         question="prompt",
         drop=(
