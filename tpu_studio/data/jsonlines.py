@@ -128,17 +128,27 @@ def objects(
 def _whole(line: str, listed: tuple[str, ...] | None) -> dict[str, object] | str:
     """The object of a *line*, or why it is none."""
     try:
-        value = json.loads(line, object_pairs_hook=_Object)
+        value = json.loads(line, object_pairs_hook=_once)
+    except _Twice:
+        return "name-twice"
     except (ValueError, RecursionError):
         value = None
     if listed is not None:
-        if not isinstance(value, list) or isinstance(value, _Object):
+        if not isinstance(value, list):
             return "not-json-list"
         return dict(zip(listed, value, strict=True)) if len(value) == len(listed) else "fields"
-    if not isinstance(value, _Object):
-        return "not-json"
-    found = dict(value)
-    return found if len(found) == len(value) else "name-twice"
+    return value if isinstance(value, dict) else "not-json"
+
+
+class _Twice(ValueError):
+    """A name stands twice in an object."""
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Twice
+    return found
 
 
 def _listed(path: Path, encoding: str) -> tuple[str, ...] | None:
