@@ -2,9 +2,9 @@
 
     python tools/make_chat_samples.py TEMPLATES    in an environment with transformers 5.24; nothing is fetched
 
-TEMPLATES is a folder with the makers' own templates, as `<id>.jinja` of `wire.pretrained.template` (one more of the same
-id: `<id>-other.jinja`), out of their `tokenizer_config.json`. They stay where they are: what is kept is what they make of
-some chats, in tokens of a small tokenizer of that family, and the sha256 of each.
+TEMPLATES is a folder with the makers' own templates, as `<id>.jinja` of `wire.pretrained.template` (one more of the
+same id: `<id>-other.jinja`), out of their `tokenizer_config.json`. They stay where they are: what is kept is what they
+make of some chats, in tokens of a small tokenizer of that family, and the sha256 of each.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-from tools.make_decoder_samples import TEXT, of_words  # noqa: E402
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+from make_decoder_samples import TEXT, of_words  # noqa: E402
+
 from tpu_studio.wire.pretrained import template  # noqa: E402
 from tpu_studio.wire.pretrained.tokenizer import PATTERNS  # noqa: E402
 

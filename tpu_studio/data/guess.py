@@ -60,10 +60,18 @@ def guess_job(path: Path, *, name: str | None = None) -> Job:
     kind = values["data.kind"]
     tree: dict[str, object] = {
         "name": name or Path(path).stem or "run",
-        "model": {"name": kinds.by_id(kind).model or models.MODELS[0].name},
+        "model": {"name": _model(kind, path)},
     }
     tree["data"] = {key.removeprefix("data."): value for key, value in values.items()}
     return parse(tree)
+
+
+def _model(kind: str, path: Path) -> str:
+    """The kind's first, of texts the first that does what they are for."""
+    if kinds.by_id(kind).has_text:
+        task = textlayout.of_path(path).id
+        return next(model.name for model in models.MODELS if kind in model.takes and task in model.tasks)
+    return kinds.by_id(kind).model or models.MODELS[0].name
 
 
 def _folder(path: Path) -> dict[str, object]:

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -151,7 +152,7 @@ def look(job: Job, task: str, watch: Watch) -> Look:
         broken=tuple(found.broken[:NAMED_BROKEN]),
         broken_count=found.broken_count,
         findings=tuple(findings),
-        preview=_preview(found),
+        preview=_preview(found, job),
         bytes_on_disk=rows.file.stat().st_size,
         input_shape=(length,),
         outputs=vocabulary,
@@ -271,17 +272,24 @@ def _fitting(each: Sequence[int]) -> int:
     return SIZES[min(len(SIZES) - 1, bisect_left(SIZES, wanted))]
 
 
-def _preview(found: Chats) -> dict[str, object]:
-    shown = found.chats[:SHOWN]
+def _preview(found: Chats, job: Job) -> dict[str, object]:
+    """Some, each with its first question and its last answer."""
+    kept = validation_mask(keys_of_rows(len(found.chats), job.training.seed), job.data.validation)
     texts = [
         {
-            "text": without_secrets(turns[0 if turns[0].role == "user" else 1].text[:SAMPLE_LETTERS]),
+            "text": without_secrets(next(one for one in turns if one.role == "user").text[:SAMPLE_LETTERS]),
             "class": without_secrets(turns[-1].text[:SAMPLE_LETTERS]),
+            "kept": bool(mine) and not found.sampled,
         }
-        for turns in shown
+        for turns, mine in [*_some(found, kept, side=True), *_some(found, kept, side=False)]
     ]
     lines = [f"{' '.join(str(one['text']).split())} → {' '.join(str(one['class']).split())}" for one in texts]
-    return {"text": "\n".join(lines)}
+    return {"texts": texts, "text": "\n".join(lines)}
+
+
+def _some(found: Chats, kept: Bools, *, side: bool) -> list[tuple[tuple[Turn, ...], bool]]:
+    both = zip(found.chats, kept.tolist(), strict=True)
+    return list(islice(((turns, mine) for turns, mine in both if mine == side), SHOWN))
 
 
 def question(description: Mapping[str, object], asked: str) -> tuple[list[int], frozenset[int]]:

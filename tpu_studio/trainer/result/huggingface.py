@@ -19,10 +19,12 @@ from tpu_studio.trainer.models.kerashub.stored import Array
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.presets import Preset
-from tpu_studio.wire.pretrained import reading
+from tpu_studio.wire.pretrained import reading, template, tokenizer
 from tpu_studio.wire.pretrained.decoder import describe
 from tpu_studio.wire.pretrained.folder import Folder
+from tpu_studio.wire.pretrained.huggingface import TEMPLATE
 from tpu_studio.wire.pretrained.tensors import Place
+from tpu_studio.wire.starters import TOKENIZER
 
 FORMAT, CARD = "huggingface", "README.md"
 COPIED = (
@@ -78,6 +80,7 @@ def write(
     for path, numbers in decoders.read(reading.read(to), network):
         weights[path].assign(numbers)
     largest = _difference(before, [_answers(model, x) for x in asked], _NEAR[coarsest])
+    _write_template(card, preset, to)
     (to / CARD).write_text(_about(card, preset), encoding="utf-8", newline="\n")
     return len(names), largest
 
@@ -114,6 +117,14 @@ def _copy(folder: Folder, preset: Preset, to: Path) -> None:
                 shutil.copyfileobj(file, copy, 1 << 22)
 
 
+def _write_template(card: Mapping[str, Any], preset: Preset, to: Path) -> None:
+    """What its answers were learned in, where the folder says another chat template, or none."""
+    used = card["data"].get("chat_template", "")
+    if used == template.PLAIN != preset.template:
+        tokens = tokenizer.tidied(reading.content(preset, TOKENIZER)).standing.keys()
+        (to / TEMPLATE).write_text(template.plain_jinja(tokens), encoding="utf-8", newline="\n")
+
+
 def _write_numbers(to: Path, place: Place, values: Array) -> None:
     with np.errstate(over="ignore"):
         rounded = decoders.rounded(values, place.kind)
@@ -135,6 +146,11 @@ def _difference(before: Sequence[Array], after: Sequence[Array], near: float) ->
     return largest
 
 
+def _learned(card: Mapping[str, Any]) -> str:
+    used = card["data"].get("chat_template", "")
+    return f"questions and answers, in the chat template “{used}” that lies here," if used else "a text"
+
+
 def _about(card: Mapping[str, Any], preset: Preset) -> str:
     """A model card. No name of a folder or of data: it goes to others."""
     trained = card.get("trained", {})
@@ -149,7 +165,7 @@ pipeline_tag: text-generation
 
 It began from the weights of a {preset.network.title} model, whose licence goes on for this one: see what it says about
 passing on. The sha256 of what was read of them is `{preset.sha256}`.
-TPU Studio trained it on a text{f" for {steps:,} steps" if steps else ""}.
+TPU Studio trained it on {_learned(card)}{f" for {steps:,} steps" if steps else ""}.
 
 | measured at the end | |
 | --- | --- |

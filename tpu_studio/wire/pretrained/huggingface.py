@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
@@ -72,7 +72,7 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
         base,
         vocabulary=network.vocabulary,
         longest=network.longest,
-        template=_template(folder, usable),
+        template=_template(folder, tokens.standing.keys(), usable),
         templates=usable,
     )
 
@@ -88,14 +88,14 @@ def _tokens(folder: Folder, file: bytes, vocabulary: int) -> tokenizer.Tidied:
     return tokens
 
 
-def _template(folder: Folder, usable: Sequence[str]) -> str:
+def _template(folder: Folder, tokens: Set[str], usable: Sequence[str]) -> str:
     """Its own, as Transformers would choose it. What cannot be read is one that is not known: a text to continue needs
     none."""
     try:
         jinja = _jinja(folder)
     except (ModelError, OSError):
         return template.UNKNOWN
-    found = template.recognised(jinja) if jinja else ""
+    found = template.recognised(jinja, tokens) if jinja else ""
     return found if not found or found in usable else template.UNKNOWN
 
 

@@ -82,8 +82,10 @@ _SAID = re.compile(r"You are (?!provided with function signatures)[^'\"<{\\\n]+"
 _THINKS = "'\\n<think>\\n' + reasoning_content.strip('\\n') + '\\n</think>\\n\\n' + content.lstrip('\\n')"
 
 
-def recognised(jinja: str) -> str:
-    """The id of the template that *jinja* is; `UNKNOWN`."""
+def recognised(jinja: str, tokens: Set[str] = frozenset()) -> str:
+    """The id of the template that *jinja* is; `UNKNOWN`. *tokens*: special ones of the tokenizer beside it."""
+    if any(one in tokens for one in _ENDS) and jinja.strip() == plain_jinja(tokens):
+        return PLAIN
     if len(jinja) > LONGEST:
         return UNKNOWN
     found = [mark for mark in ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "[INST]") if mark in jinja]
