@@ -7,9 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import arro3.core as arrow
+import arro3.io as arrow_io
 import pytest
 
-from tpu_studio.data import chats
+from tpu_studio.data import chats, tablefile
 from tpu_studio.data.chatlayout import Layout, layout_of
 from tpu_studio.data.guess import guess, guess_job
 from tpu_studio.data.look import Look, look
@@ -216,3 +218,18 @@ def test_a_plain_text_and_a_model_of_texts_are_as_before(tmp_path: Path) -> None
     pairs = written(tmp_path / "a.jsonl", GOOD)
     assert look(job(pairs)).task == "instruction"
     assert look(job(pairs).with_values({"model.name": "gpt-nano"})).task == "language-model"
+
+
+def test_chats_in_parquet_are_those_of_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+    rows = [{"messages": told(("user", f"{n}?"), ("assistant", "Äh, so."))} for n in range(20)]
+    lines, parquet = written(tmp_path / "a.jsonl", rows), tmp_path / "a.parquet"
+    texts = arrow.DataType.string()
+    flat = [message for row in rows for message in row["messages"]]
+    parts = [arrow.Array([message[name] for message in flat], texts) for name in ("role", "content")]
+    fields = [arrow.Field(name, texts, nullable=True) for name in ("role", "content")]
+    places = arrow.Array(list(range(0, len(flat) + 1, 2)), arrow.DataType.int32())
+    column = arrow.list_array(places, arrow.struct_array(parts, fields=fields))
+    arrow_io.write_parquet(arrow.Table.from_pydict({"messages": column}), parquet)
+    assert read(tablefile.found(parquet, Watch()).file).chats == read(lines).chats
+    assert look(job(parquet)).numbers == look(job(lines)).numbers
