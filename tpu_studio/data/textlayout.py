@@ -41,6 +41,8 @@ def task_of(job: Job, path: Path) -> Task:
     if len(done) == 1:
         return done[0]
     found = of_path(path)
+    if job.model.is_own and found.has_chats:  # it knows no chat template: what its columns are otherwise
+        return next(task for task in able if task.has_classes)
     # A model that continues texts and answers makes chats of any table; which column is which is told then.
     return found if found in done or not done else next(one for one in done if one.has_chats or not found.has_classes)
 

@@ -222,8 +222,11 @@ def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
 
 
 def _template(r: Resolved, *, chats: bool) -> None:
-    """Raises JobError ``job-template-unknown``, ``job-template-unfit``."""
+    """Raises JobError ``job-template-unknown``, ``job-template-unfit``; ``job-not-a-choice`` of a person's own file."""
     given, begins = r.asked.data.chat_template, r.preset
+    if chats and r.rule.own:
+        able = [one for one in kinds.first(lambda kind: kind.has_text).tasks if not tasks.by_id(one).has_chats]
+        raise JobError("job-not-a-choice", key="data.task", value=str(r.asked.data.task), allowed=able, nearest=None)
     if not chats or begins is None:
         r.put("data.chat_template", template.PLAIN, "Only chats are written down by one.")
     elif given == AUTO and begins.template == template.UNKNOWN:
