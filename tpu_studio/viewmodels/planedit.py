@@ -200,6 +200,10 @@ class Editing(PlanBase):
             columns[name] = kind
         self.apply({"data.columns": columns or None})
 
+    def set_question(self, name: str) -> None:
+        """The column of questions of a table of chats; "": as its name says."""
+        self.apply({"data.columns": {name: "text"} if name else None})
+
     def undo(self) -> None:
         if self._past:
             self._future.append(self.state.value.job)
