@@ -61,36 +61,59 @@ class NoChat(ValueError):
 
 
 def examine(job: Job, path: Path, watch: Watch) -> Chats:
-    """A sample that tells what is there; all of it where that is little. Raises as `read`."""
-    return _read(job, path, watch, whole=False)
+    """A sample that tells what is there; all of it where that is little. Raises as `Stream`."""
+    return _held(Stream(job, path, watch, whole=False))
 
 
 def read(job: Job, path: Path, watch: Watch) -> Chats:
-    """All of them.
+    """All of them. Raises as `Stream`."""
+    return _held(Stream(job, path, watch, whole=True))
+
+
+def _held(stream: Stream) -> Chats:
+    found = list(stream)
+    tally = stream.tally
+    return Chats(found, round(len(found) * stream.times), stream.layout, tally.broken, tally.broken_count)
+
+
+class Stream:
+    """Chats one after the other, none of which is kept here; *tally*: what is none.
+
+    Attributes:
+        times: How many times as many there are as were given by then.
 
     Raises:
-        DataError: data-no-chats, data-column-missing, data-too-few, data-too-broken, and as `tablefile.opened` and
-            `jsonlines.objects`.
+        DataError: data-no-chats, data-column-missing, and as `tablefile.opened` and `jsonlines.objects`; at the end
+            data-too-broken, data-too-few.
     """
-    return _read(job, path, watch, whole=True)
 
+    def __init__(self, job: Job, path: Path, watch: Watch, *, whole: bool) -> None:
+        if path.suffix.lower() not in TABLES:
+            raise DataError("data-no-chats", path=str(path), columns=[])
+        self.tally = RowTally()
+        open_rows = _lines if path.suffix.lower() in RECORDS else _rows
+        self.layout, self._found, self._times = open_rows(job, path, self.tally, watch, whole=whole)
+        self._path, self._allowed = path, job.data.max_broken_share
 
-def _read(job: Job, path: Path, watch: Watch, *, whole: bool) -> Chats:
-    if path.suffix.lower() not in TABLES:
-        raise DataError("data-no-chats", path=str(path), columns=[])
-    tally, chats = RowTally(), []
-    layout, rows, times = (_lines if path.suffix.lower() in RECORDS else _rows)(job, path, tally, watch, whole=whole)
-    for line, row in rows:
-        try:
-            chats.append(turns_of(row, layout))
-        except NoChat as problem:
-            tally.broken_count += 1
-            if len(tally.broken) < NAMED_BROKEN:
-                tally.broken.append(Broken(f"line {line}, {problem.where}", problem.why))
-    check_broken(tally.broken_count, len(chats) + tally.broken_count, job.data.max_broken_share, tally.broken)
-    if len(chats) < LEAST:
-        raise DataError("data-too-few", path=str(path), count=len(chats), needed=LEAST)
-    return Chats(chats, round(len(chats) * max(1.0, times())), layout, tally.broken, tally.broken_count)
+    @property
+    def times(self) -> float:
+        return max(1.0, self._times())
+
+    def __iter__(self) -> Iterator[tuple[Turn, ...]]:
+        count = 0
+        for line, row in self._found:
+            try:
+                turns = turns_of(row, self.layout)
+            except NoChat as problem:
+                self.tally.broken_count += 1
+                if len(self.tally.broken) < NAMED_BROKEN:
+                    self.tally.broken.append(Broken(f"line {line}, {problem.where}", problem.why))
+                continue
+            count += 1
+            yield turns
+        check_broken(self.tally.broken_count, count + self.tally.broken_count, self._allowed, self.tally.broken)
+        if count < LEAST:
+            raise DataError("data-too-few", path=str(self._path), count=count, needed=LEAST)
 
 
 _Rows = Iterator[tuple[int, Mapping[str, object]]]

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -102,6 +103,11 @@ class Writer:
     def ends(self) -> frozenset[int]:
         return frozenset(self.cutter.standing[one] for one in template.ends(self.id, self._tokens))
 
+    @cached_property
+    def sizes(self) -> Array:
+        """Bytes that each token stands for."""
+        return np.array([len(self.cutter.piece(token)) for token in range(self.cutter.vocabulary)], np.int64)
+
     def fitting(self, turns: Sequence[Turn], length: int, cut: _Cut) -> tuple[list[int], list[bool]]:
         """No more than *length* + 1 tokens, of which the last ones are foretold only; none where no answer is left."""
         tokens, learned = self.tokens(turns)
@@ -168,18 +174,19 @@ def open_chats(job: Job, task: str, budget: int, watch: Watch) -> Opened:
     path = tablefile.found(data_path(job), watch).file
     if (size := path.stat().st_size) > budget:
         raise DataError("data-too-big", path=str(path), bytes=size, budget=budget)
-    found = chats.read(job, path, watch)
     length, cut = int(job.data.sequence_length), _Cut()
-    kept = validation_mask(keys_of_rows(len(found.chats), job.training.seed), job.data.validation)
-    train, unseen = (_source(writer, _side(found, kept, side), length, cut, watch) for side in (False, True))
+    stream = chats.Stream(job, path, watch, whole=True)
+    written = [_written(writer, turns, length, cut) for turns in stream]
+    kept = validation_mask(keys_of_rows(len(written), job.training.seed), job.data.validation)
+    train, unseen = (_source(writer, written, kept == side, length) for side in (False, True))
     if not (len(train) and len(unseen)):
         raise DataError("data-chats-too-long", path=str(path), count=cut.left_out, tokens=length)
     description = {
         "kind": job.data.kind,
         "task": task,
         "chat_template": writer.id,
-        "text_column": found.layout.question,
-        "target": found.layout.target,
+        "text_column": stream.layout.question,
+        "target": stream.layout.target,
         "tokenizer": Published.kind,
         "tokenizer_sha256": hashlib.sha256(writer.cutter.file).hexdigest(),
         "vocabulary": preset.vocabulary,
@@ -189,10 +196,10 @@ def open_chats(job: Job, task: str, budget: int, watch: Watch) -> Opened:
         "shortened": cut.shortened,
         "left_out": cut.left_out,
     }
-    broken = found.broken[:NAMED_BROKEN]
+    broken = stream.tally.broken[:NAMED_BROKEN]
     if cut.left_out:
         broken = [*broken, Broken(f"{cut.left_out} chats", "chat-too-long")]
-    count = found.broken_count + cut.left_out
+    count = stream.tally.broken_count + cut.left_out
     return Opened(task, train, unseen, description, broken, count, {TOKENIZER: writer.cutter.file})
 
 
@@ -206,31 +213,23 @@ def _template(job: Job, preset: presets.Preset) -> str:
     return chosen
 
 
-def _side(found: Chats, kept: Bools, side: bool) -> list[tuple[Turn, ...]]:
-    return [turns for turns, one in zip(found.chats, kept.tolist(), strict=True) if one == side]
+_Written = tuple[Array, Bools]
+"""A chat's tokens, and which of them are learned; none where it was left out."""
 
 
-def _source(writer: Writer, found: Sequence[Sequence[Turn]], length: int, cut: _Cut, watch: Watch) -> ChatSource:
-    tokens: list[Array] = []
-    learned: list[Bools] = []
-    starts, answers = [0], 0
-    for done, turns in enumerate(found):
-        if done % 100 == 0:
-            watch.at(done, len(found))
-        ids, marks = writer.fitting(turns, length, cut)
-        if ids:
-            tokens.append(np.array(ids, np.int32))
-            learned.append(np.array([False, *marks[1:]], np.bool_))
-            starts.append(starts[-1] + len(ids))
-            answers += sum(len(writer.cutter.piece(one)) for one, mark in zip(ids, marks, strict=True) if mark)
-    empty = np.zeros(0, np.int32)
-    return ChatSource(
-        np.concatenate([empty, *tokens]),
-        np.concatenate([empty.astype(np.bool_), *learned]),
-        np.array(starts, np.int64),
-        length,
-        answers,
-    )
+def _written(writer: Writer, turns: Sequence[Turn], length: int, cut: _Cut) -> _Written:
+    ids, marks = writer.fitting(turns, length, cut)
+    learned = np.array(marks, np.bool_)
+    learned[:1] = False  # nothing stands before it that it could be foretold from
+    return np.array(ids, np.int32), learned
+
+
+def _source(writer: Writer, written: Sequence[_Written], side: Bools, length: int) -> ChatSource:
+    mine = [one for one, there in zip(written, side.tolist(), strict=True) if there and len(one[0])]
+    tokens = np.concatenate([np.zeros(0, np.int32), *(ids for ids, _ in mine)])
+    learned = np.concatenate([np.zeros(0, np.bool_), *(marks for _, marks in mine)])
+    starts = np.cumsum([0, *(len(ids) for ids, _ in mine)], dtype=np.int64)
+    return ChatSource(tokens, learned, starts, length, int(np.sum(writer.sizes[tokens[learned]])))
 
 
 def vocabulary_of(job: Job) -> int:
