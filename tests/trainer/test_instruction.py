@@ -125,6 +125,23 @@ def test_it_answers_in_its_template_until_the_end_of_its_turn(tmp_path: Path, pa
     assert not (to / "chat_template.jinja").exists() and "chat template “chatml”" in (to / "README.md").read_text()
 
 
+def test_a_machine_needs_no_template_for_the_plan_names_it(tmp_path: Path, pairs: Path) -> None:
+    """What is brought to a rented one are the files that the base's sha256 counts."""
+    folder = with_template("qwen2", tmp_path)
+    plan = planned(folder, pairs, training={"steps": 4, "evaluate_every": 2, "checkpoint_every": 2})
+    there = tmp_path / "there"
+    there.mkdir()
+    for name in reading.read(folder).files:
+        (there / name).write_bytes((folder / name).read_bytes())
+    (folder / "tokenizer.json").unlink()
+    assert reading.read(there).template == ""
+    run = put(tmp_path / "run", plan)
+    with Training(run, 1, {"TPU_STUDIO_HOME": str(tmp_path)}, ("--preset", str(there))) as training:
+        assert training.outcome()["status"] == "finished", training.outcome()
+    card = json.loads((run / "result" / "model.json").read_text())
+    assert card["data"]["chat_template"] == "chatml"
+
+
 def test_plain_headings_stand_in_the_folder_that_its_result_becomes(tmp_path: Path, pairs: Path) -> None:
     folder = decoder("gpt2", tmp_path)
     plan = planned(folder, pairs, training={"steps": 4, "evaluate_every": 2, "checkpoint_every": 2})

@@ -33,6 +33,10 @@ _SYSTEM = ("system", "system_prompt")
 _HEAD = 2**20  # letters of a file's first line that its columns are looked for in
 
 
+QUESTIONS = "text"
+"""What ``data.columns`` calls the column of questions."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """Names of columns: of whole chats, or of a question, its answer, what else belongs to it; "": there is none."""

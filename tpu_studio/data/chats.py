@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tpu_studio.data import jsonlines, tablefile
 from tpu_studio.data.brokenness import check_broken
-from tpu_studio.data.chatlayout import Layout, layout_of
+from tpu_studio.data.chatlayout import QUESTIONS, Layout, layout_of
 from tpu_studio.data.looked import NAMED_BROKEN, Broken
 from tpu_studio.data.rows import RowTally
 from tpu_studio.data.textlayout import RECORDS, TABLES
@@ -24,7 +24,6 @@ from tpu_studio.wire.pretrained.template import Role, Turn
 
 LEAST = 10  # chats
 SAMPLE_BYTES = 16 * 2**20  # that a look reads of lines with whole chats
-_AS_TEXT = "text"  # of `data.columns`: the questions
 _ROLES: Mapping[str, Role] = {
     "system": "system",
     "user": "user",
@@ -153,7 +152,7 @@ def _layout(job: Job, path: Path, names: Sequence[str], first: Mapping[str, obje
     """Raises DataError ``data-no-chats``, ``data-column-missing``."""
     known = layout_of(names)
     target = job.data.target or known.target
-    asked = [name for name, kind in job.data.columns.items() if kind == _AS_TEXT]
+    asked = [name for name, kind in job.data.columns.items() if kind == QUESTIONS]
     for name in (*([target] if target else []), *asked):
         if name not in names:
             raise DataError("data-column-missing", column=name, columns=list(names)[:50])

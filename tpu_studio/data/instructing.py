@@ -234,15 +234,15 @@ def _source(writer: Writer, written: Sequence[_Written], side: Bools, length: in
 
 def vocabulary_of(job: Job) -> int:
     """Of the folder that the model begins from; what is wrong with it the plan tells."""
-    if not job.model.folder:
-        return continuing.BYTES
     try:
         return _preset(job).vocabulary or continuing.MOST
-    except ModelError:
-        return continuing.MOST
+    except ModelError as error:
+        return continuing.BYTES if error.id == "preset-not-chosen" else continuing.MOST
 
 
 def _preset(job: Job) -> presets.Preset:
+    if not job.model.folder:
+        raise ModelError("preset-not-chosen", model=job.model.id)
     preset = reading.read(presets.folder_of(job.model.folder, job.base))
     if not preset.reads_text:
         raise ModelError("preset-other-network", path=str(preset.folder), file="config.json", network=preset.kind)
@@ -257,13 +257,11 @@ def _length(job: Job, each: Sequence[int]) -> int:
     given = job.data.sequence_length
     if given != AUTO:
         return int(given)
-    longest = 0
-    if job.model.folder:
-        try:
-            longest = _preset(job).longest
-        except ModelError:
-            longest = 0
-    return min(_fitting(each), longest or SIZES[-1])
+    try:
+        longest = _preset(job).longest
+    except ModelError:
+        longest = SIZES[-1]
+    return min(_fitting(each), longest)
 
 
 def _fitting(each: Sequence[int]) -> int:

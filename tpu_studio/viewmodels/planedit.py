@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tpu_studio.data import textlayout
+from tpu_studio.data.chatlayout import QUESTIONS
 from tpu_studio.viewmodels import draft, planwhere
 from tpu_studio.viewmodels.planbase import PlanBase
 from tpu_studio.viewmodels.planform import is_number, option_value
@@ -202,7 +203,7 @@ class Editing(PlanBase):
 
     def set_question(self, name: str) -> None:
         """The column of questions of a table of chats; "": as its name says."""
-        self.apply({"data.columns": {name: "text"} if name else None})
+        self.apply({"data.columns": {name: QUESTIONS} if name else None})
 
     def undo(self) -> None:
         if self._past:

@@ -129,7 +129,7 @@ _KINDS = (
     DataKind(
         "text",
         "Text",
-        "To classify, or to generate more like it",
+        "To classify, to continue, or to answer",
         "file-text",
         "text",
         "sequences",
@@ -141,7 +141,8 @@ _KINDS = (
         question="prompt",
         drop=(
             "Drop texts here",
-            "To classify: one folder per class, or a table (.csv, .jsonl, .parquet). To generate: a plain .txt file.",
+            "To classify: one folder per class, or a table (.csv, .jsonl, .parquet). To generate: a plain .txt file. "
+            "To answer: a table of questions and answers.",
             "Choose a file…",
         ),
         endings=(".txt", ".text", ".md"),

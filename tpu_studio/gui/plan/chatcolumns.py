@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from tpu_studio.data.chatlayout import QUESTIONS
 from tpu_studio.gui.kit.fields import ComboBox, Field
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.plan import PlanViewModel
@@ -33,7 +34,7 @@ class ChatColumns(QWidget):
         if not columns:
             return
         options = [_NONE, *((name, name) for name in columns)]
-        asked = next((name for name, kind in view.job.data.columns.items() if kind == "text"), "")
+        asked = next((name for name, kind in view.job.data.columns.items() if kind == QUESTIONS), "")
         for box, value in ((self.question, asked), (self.answer, view.job.data.target or "")):
             box.set_options(options)
             box.set_value(value)
