@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from tpu_studio.data import jsonlines, tablefile
@@ -23,6 +24,7 @@ from tpu_studio.wire.job import Job
 from tpu_studio.wire.pretrained.template import Role, Turn
 
 LEAST = 10  # chats
+_PROBED = 100  # lines, whose names are those of the columns
 SAMPLE_BYTES = 16 * 2**20  # that a look reads of lines with whole chats
 _ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -82,7 +84,7 @@ class Stream:
         times: How many times as many there are as were given by then.
 
     Raises:
-        DataError: data-no-chats, data-column-missing, and as `tablefile.opened` and `jsonlines.objects`; at the end
+        DataError: data-no-chats, data-target-missing, and as `tablefile.opened` and `jsonlines.objects`; at the end
             data-too-broken, data-too-few.
     """
 
@@ -122,7 +124,9 @@ _Opened = tuple[Layout, _Rows, Callable[[], float]]
 
 def _lines(job: Job, path: Path, tally: RowTally, watch: Watch, *, whole: bool) -> _Opened:
     size, read = path.stat().st_size, [0]
-    first = next((row for _, _, row in jsonlines.objects(path, RowTally(), watch)), {})
+    first: dict[str, object] = {}
+    for _, _, row in islice(jsonlines.objects(path, RowTally(), watch), _PROBED):  # not each has all of the names
+        first = {**row, **{name: value for name, value in first.items() if value is not None}}
     layout = _layout(job, path, list(first), first)
 
     def rows() -> _Rows:
@@ -149,13 +153,13 @@ def _rows(job: Job, path: Path, tally: RowTally, watch: Watch, *, whole: bool) -
 
 
 def _layout(job: Job, path: Path, names: Sequence[str], first: Mapping[str, object]) -> Layout:
-    """Raises DataError ``data-no-chats``, ``data-column-missing``."""
+    """Raises DataError ``data-no-chats``, ``data-target-missing``."""
     known = layout_of(names)
     target = job.data.target or known.target
     asked = [name for name, kind in job.data.columns.items() if kind == QUESTIONS]
     for name in (*([target] if target else []), *asked):
         if name not in names:
-            raise DataError("data-column-missing", column=name, columns=list(names)[:50])
+            raise DataError("data-target-missing", path=str(path), column=name, nearest=None, columns=list(names)[:50])
     if target == known.target and not asked:
         if not target:
             raise DataError("data-no-chats", path=str(path), columns=list(names)[:20])

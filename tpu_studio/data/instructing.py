@@ -39,8 +39,7 @@ from tpu_studio.wire.starters import TOKENIZER
 
 SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 SHOWN = 6
-_A_TURN = 6  # tokens about it
-_DEFAULT_LENGTH = 512
+_A_TURN, _A_CHAT = 6, 24  # tokens about it; the latter are what most templates have the system say
 
 
 class ChatSource(Source):
@@ -250,7 +249,7 @@ def _preset(job: Job) -> presets.Preset:
 
 
 def _tokens_about(turns: Sequence[Turn]) -> int:
-    return sum(_A_TURN + sorting.pieces_about(turn.text) for turn in turns)
+    return _A_CHAT + sum(_A_TURN + sorting.pieces_about(turn.text) for turn in turns)
 
 
 def _length(job: Job, each: Sequence[int]) -> int:

@@ -166,7 +166,7 @@ def test_the_person_says_which_column_is_which(tmp_path: Path) -> None:
         read(path, target="said")
     found = read(path, target="said", columns={"what": "text"})
     assert found.chats[1] == (Turn("user", "1?"), Turn("assistant", "so"))
-    with pytest.raises(DataError, match="data-column-missing"):
+    with pytest.raises(DataError, match="data-target-missing"):
         read(path, target="say", columns={"what": "text"})
     chat = [{"talk": told(("user", "a"), ("assistant", "b")), "id": n} for n in range(12)]
     assert read(written(tmp_path / "b.jsonl", chat), target="talk").chats[0][1].text == "b"
@@ -233,3 +233,8 @@ def test_chats_in_parquet_are_those_of_json_lines(tmp_path: Path, monkeypatch: p
     arrow_io.write_parquet(arrow.Table.from_pydict({"messages": column}), parquet)
     assert read(tablefile.found(parquet, Watch()).file).chats == read(lines).chats
     assert look(job(parquet)).numbers == look(job(lines)).numbers
+
+
+def test_a_name_that_the_first_line_does_not_have_counts_as_well(tmp_path: Path) -> None:
+    rows = [{"instruction": "Hi", "output": "Ho"}, *[{"output": "3", "instruction": "Sum", "input": "1 2"}] * 12]
+    assert read(written(tmp_path / "a.jsonl", rows)).chats[1][0] == Turn("user", "Sum\n\n1 2")

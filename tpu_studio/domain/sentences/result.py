@@ -239,5 +239,7 @@ ERRORS: dict[str, Entry] = {
         f"An answer would know its end alone. {_UNCHANGED}",
         "Ask in fewer words, or train again with a longer context (data.sequence_length).",
     ),
-    "data-prompt-empty": Sentence("There is no text to go on from", _UNCHANGED, "Type the beginning of something."),
+    "data-prompt-empty": Sentence(
+        "There is no text to go on from, or to answer", _UNCHANGED, "Type the beginning of something, or a question."
+    ),
 }
