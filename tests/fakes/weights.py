@@ -30,9 +30,9 @@ def of_size(size: int) -> bytes:
 @contextmanager
 def unlooked() -> Iterator[None]:
     """Within, files of weights come to those who read them although they are none that Keras writes."""
-    theirs = hdf5.check_bytes
-    hdf5.check_bytes = lambda data: None
+    theirs = hdf5._File.check
+    hdf5._File.check = lambda self: None  # type: ignore[method-assign]
     try:
         yield
     finally:
-        hdf5.check_bytes = theirs
+        hdf5._File.check = theirs  # type: ignore[method-assign]

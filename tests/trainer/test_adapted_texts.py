@@ -127,6 +127,20 @@ def test_a_result_goes_back_into_a_folder_that_answers_as_it_does(
     assert told.file == to / "run"  # beside what is there
     with pytest.raises(RunError, match="export-exists"):
         formats.write(engine_python(), run, exports.by_id("huggingface"), to)
+    if name == "gpt2":
+        return
+    (folder / "NOTICE").symlink_to("pytorch_model.bin")  # a file of the folder that is not asked for
+    (folder / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": "evil.py"}}')
+    with pytest.raises(StudioError, match="preset-foreign"):
+        formats.write(engine_python(), run, exports.by_id("huggingface"), tmp_path / "other")
+    (folder / "tokenizer_config.json").unlink()
+    card = json.loads((run / "result" / "model.json").read_text())
+    card["trained"] |= {"steps": "many", "final": {"loss": 1.0, "x |\n<img src=//evil>": 2.0}}
+    (run / "result" / "model.json").write_text(json.dumps(card))
+    formats.write(engine_python(), run, exports.by_id("huggingface"), tmp_path / "again")
+    assert not (tmp_path / "again" / "NOTICE").exists()
+    about = (tmp_path / "again" / "README.md").read_text()
+    assert "| loss | 1 |" in about and "evil" not in about and "many" not in about
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x7f")
     with pytest.raises(StudioError, match="preset-changed"):

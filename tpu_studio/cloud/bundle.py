@@ -206,12 +206,13 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
         return [Piece(files, folder="data", file=path.name)]
     named = path.name if path.is_file() else ""  # a data set given by the file that describes it
     pieces: list[Piece] = []
-    held: list[DataFile] = []
+    held, size = list[DataFile](), 0
     for one in files:
-        if held and sum(other.size for other in held) + one.size > piece_bytes:
+        if held and size + one.size > piece_bytes:
             pieces.append(Piece(held, file=named))
-            held = []
-        held = [*held, one]
+            held, size = [], 0
+        held.append(one)
+        size += one.size
     return [*pieces, Piece(held, file=named)] if held else pieces
 
 

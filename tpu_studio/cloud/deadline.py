@@ -86,7 +86,11 @@ class _Kept:
     def _new_conn(self) -> socket:
         begun = monotonic()
         made: socket = super()._new_conn()  # type: ignore[misc]
-        _here.call.left(since=begun)
+        try:
+            _here.call.left(since=begun)
+        except TimeoutError:
+            made.close()
+            raise
         return made
 
     def send(self, data: Any) -> None:

@@ -22,6 +22,7 @@ from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained import reading
 
 PART_BYTES, SUFFIX = 64_000_000, ".bin"
+MOST_FILES = 200  # of which the machine is told in one piece of metadata (256 KiB); models of 8 GB have some twenty
 _READ = 1 << 20
 
 
@@ -87,6 +88,9 @@ def files_of(plan: Plan, heard: Callable[[], object] = lambda: None, part_bytes:
         return []
     preset = reading.read(presets.folder_of(plan.job.model.folder, plan.job.base))
     presets.check_same(preset, plan.preset_sha256 or "none")  # a plan that somebody wrote may name any folder
+    if len(preset.files) > MOST_FILES:
+        why = f"It has {len(preset.files):,} files; {MOST_FILES} are brought to a rented machine at most."
+        raise ModelError("preset-unreadable", path=str(preset.folder), file=preset.files[-1], why=why)
     return [_whole(preset, name, heard, part_bytes or PART_BYTES) for name in preset.files]
 
 

@@ -31,7 +31,7 @@ _GB = 10**9
 
 def fetching_s(preset: Preset | None, place: str) -> Range:
     """From the bucket into the model; nothing where it begins from none."""
-    size = preset.size_bytes if preset else 0
+    size = preset.files_bytes if preset else 0
     rate = assumed.PRACTICE_BYTES_PER_S if places.by_id(place).rehearses else assumed.BUCKET_BYTES_PER_S
     return Range(
         *(
@@ -66,12 +66,12 @@ def room(
     practice = places.by_id(place).rehearses
     every = weights_in(preset) if work.is_guess else work.params + work.frozen
     learns = 0 if work.is_guess else work.params
-    facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name, "size": preset.size_bytes}
+    facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name, "size": preset.files_bytes}
     facts |= {"machine": rented.title, "here": practice}
     state = FLOAT * (_COPIES * _MOMENTS * learns + _FORMATS * every)
-    disk = preset.size_bytes + PART_BYTES + 2 * data_bytes + state
+    disk = preset.files_bytes + PART_BYTES + 2 * data_bytes + state
     if practice:  # the practice bucket lies on the same disk
-        disk, has_disk = disk + preset.size_bytes, free_bytes
+        disk, has_disk = disk + preset.files_bytes, free_bytes
     else:
         gb = rates.COMPUTE_BOOT_DISK_GB if rented.backend == "compute-engine" else rates.TPU_BOOT_DISK_GB
         disk, has_disk = disk + assumed.DISK_TAKEN_BYTES, gb * _GB

@@ -91,7 +91,7 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
         scored_at_once=sized.scored_at_once,
         consent=question.known.consent,
         preset_sha256=question.known.preset.sha256 if question.known.preset else "",
-        preset_bytes=question.known.preset.size_bytes if question.known.preset else 0,
+        preset_bytes=question.known.preset.files_bytes if question.known.preset else 0,
         created=now,
     )
     return plan, limits

@@ -12,8 +12,7 @@ each message, IV.A.2; compared with files that h5py 3.8 to 3.16 wrote (HDF5 1.12
 from __future__ import annotations
 
 import math
-import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import BinaryIO
 
@@ -51,33 +50,45 @@ class Hdf5Error(ValueError):
     """It is not as Keras writes it. Its words tell where."""
 
 
-def check(file: BinaryIO, start: int = 0, size: int | None = None) -> None:
-    """Do nothing for weights as Keras writes them: *size* bytes from *start* on, or all of a *file* on the disk.
+class Bound:
+    """How many parts files may have together."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._left = most
+
+    def step(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Hdf5Error("it has more parts than any file of weights")
+
+
+def check(file: BinaryIO, start: int = 0, size: int | None = None, bound: Bound | None = None) -> None:
+    """Do nothing for weights as Keras writes them: *size* bytes from *start* on, or all of a *file*.
 
     Raises:
         Hdf5Error: They are others.
         OSError: It cannot be read.
     """
-    if not file.seek(0, 2):
-        raise Hdf5Error("it is empty")
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-        end = len(whole) if size is None else start + size
-        with memoryview(whole) as view, view[start:end] as part:
-            check_bytes(part)
+    whole = file.seek(0, 2)
+
+    def read(at: int, count: int) -> bytes:
+        file.seek(start + at)
+        return file.read(count)
+
+    _File(read, whole - start if size is None else min(size, whole - start), bound or Bound()).check()
 
 
-def check_bytes(data: bytes | memoryview) -> None:
+def check_bytes(data: bytes) -> None:
     """The same of what is in memory."""
-    _File(data).check()
+    _File(lambda at, count: data[at : at + count], len(data), Bound()).check()
 
 
 class _File:
-    def __init__(self, data: bytes | memoryview) -> None:
-        self._data, self._end = data, len(data)
+    def __init__(self, read: Callable[[int, int], bytes], size: int, bound: Bound) -> None:
+        self._read, self._size, self._end, self.step = read, size, size, bound.step
         self._starts: set[int] = set()
         self._places: list[tuple[int, int]] = []
         self._texts: dict[int, dict[int, int]] = {}  # of each heap of texts: bytes of each
-        self._left = _MOST
 
     def check(self) -> None:
         self._groups()
@@ -91,8 +102,8 @@ class _File:
         if self._end < 96 or self.bytes(0, 24) != START + _VERSIONS:
             raise Hdf5Error("it does not begin as a file of Keras weights (HDF5, in the format that h5py writes)")
         base, free, self._end, driver = (self.number(at) for at in (24, 32, 40, 48))
-        if base or free != _NOWHERE or driver != _NOWHERE or self._end > len(self._data):
-            raise Hdf5Error(f"its start tells of {self._end:,} bytes in another order; it has {len(self._data):,}")
+        if base or free != _NOWHERE or driver != _NOWHERE or self._end > self._size:
+            raise Hdf5Error(f"its start tells of {self._end:,} bytes in another order; it has {self._size:,}")
         self.place(0, 96)
         left = [(*self._link(56)[1:], 0)]
         while left:
@@ -105,10 +116,15 @@ class _File:
 
     def _members(self, tree: int, heap: int) -> Iterator[tuple[int, tuple[int, int] | None]]:
         names, size = self._names(heap)
-        for name, header, inside in self._tree(tree, None):
-            if name >= size or b"\0" not in bytes(self.bytes(names + name, min(size - name, _NAME))):
+        rows: dict[int, list[int]] = {}  # of the group's tree, by height: where each node is, from left to right
+        for name, header, inside in self._tree(tree, None, rows):
+            if name >= size or b"\0" not in self.bytes(names + name, min(size - name, _NAME)):
                 raise Hdf5Error(f"a name without an end, at {names + name:,}")
             yield header, inside
+        for row in rows.values():
+            beside = [(self.number(at + 8), self.number(at + 16)) for at in row]
+            if beside != list(zip([_NOWHERE, *row], [*row[1:], _NOWHERE], strict=False)):
+                raise Hdf5Error(f"a list of a group that goes on elsewhere, at {row[0]:,}")
 
     def _link(self, at: int) -> tuple[int, int, tuple[int, int] | None]:
         """Where its name is in the heap, where its object is, and of a group its tree and heap."""
@@ -118,14 +134,17 @@ class _File:
             raise Hdf5Error(f"a link to another place, at {at:,}")
         return name, header, self.pair(at + 24) if kind else None
 
-    def _tree(self, at: int, height: int | None) -> Iterator[tuple[int, int, tuple[int, int] | None]]:
+    def _tree(
+        self, at: int, height: int | None, rows: dict[int, list[int]]
+    ) -> Iterator[tuple[int, int, tuple[int, int] | None]]:
         self.place(at, 24 + 16 * _TREES + 8)
         here, used = self.small(at + 5, 1), self.small(at + 6, 2)
         if self.bytes(at, 5) != b"TREE\0" or used > _TREES or here > _HIGHEST or height not in (None, here):
             raise Hdf5Error(f"no list of a group, at {at:,}")
+        rows.setdefault(here, []).append(at)
         for number in range(used):
             child = self.number(at + 32 + 16 * number)
-            yield from self._tree(child, here - 1) if here else self._leaf(child)
+            yield from self._tree(child, here - 1, rows) if here else self._leaf(child)
 
     def _leaf(self, at: int) -> Iterator[tuple[int, int, tuple[int, int] | None]]:
         self.place(at, 8 + _LINK * _LINKS)
@@ -179,11 +198,6 @@ class _File:
 
     # What objects need, too
 
-    def step(self) -> None:
-        self._left -= 1
-        if self._left < 0:
-            raise Hdf5Error("it has more parts than any file of weights")
-
     def place(self, at: int, size: int) -> None:
         """That of a structure, to which nothing else leads."""
         self.step()
@@ -194,10 +208,13 @@ class _File:
         self._starts.add(at)
         self._places.append((at, at + size))
 
-    def bytes(self, at: int, size: int) -> bytes | memoryview:
+    def bytes(self, at: int, size: int) -> bytes:
         if at + size > self._end:
             raise Hdf5Error(f"it leads out of the file, to {at + size:,} of {self._end:,} bytes")
-        return self._data[at : at + size]
+        data = self._read(at, size)
+        if len(data) < size:
+            raise Hdf5Error("it was cut short meanwhile")
+        return data
 
     def small(self, at: int, size: int) -> int:
         return int.from_bytes(self.bytes(at, size), "little")
@@ -253,7 +270,7 @@ class _Object:
 
     def _part(self, kind: int, at: int, size: int) -> None:
         file = self._file
-        data = bytes(file.bytes(at, size))
+        data = file.bytes(at, size)
         if kind == _SPACE:
             self._numbers = _count(data)
         elif kind == _TYPE:
@@ -282,7 +299,7 @@ class _Object:
             raise Hdf5Error(f"a note that is a list, at {at:,}")
         if kinds in _WORDS:
             length, where, number = _TEXT.unpack(data[value : value + 16].ljust(16))
-            if len(data) < value + 16 or length > _ATTRIBUTE or (length and self._file.text(where, number) < length):
+            if len(data) < value + 16 or length > _ATTRIBUTE or self._file.text(where, number) != length:
                 raise Hdf5Error(f"a note whose text is not there, at {at:,}")
         elif len(data) < value + _width(kinds):
             raise Hdf5Error(f"a note without its number, at {at:,}")

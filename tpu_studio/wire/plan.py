@@ -90,7 +90,7 @@ class Plan:
             time; 0: all, and in plans of older versions.
         consent: sha256 of the user's own model file that was agreed to, or "".
         preset_sha256: Of the folder that the model begins from (``wire.presets``); "" where it begins from none.
-        preset_bytes: Of that folder's weights; 0 in plans of older versions.
+        preset_bytes: Of that folder's files that are read; 0 in plans of older versions.
         price: None when unknown.
         verdict: None, and alternatives empty, where they were not asked for, and in plans of older versions.
         basis: None in plans of older versions.

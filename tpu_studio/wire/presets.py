@@ -84,6 +84,7 @@ class Preset:
     side: Pixels of a picture's side that it learned with; 0 where the folder does not say it. *patch*: Of a patch's.
     sums: The sha256 of each file that is read, by name: its descriptions, then its weights.
     size_bytes: Of its weights.
+    files_bytes: Of all files that are read, which is what travels.
     sha256: Of all that counts: the same base.
     """
 
@@ -102,6 +103,7 @@ class Preset:
     longest: int = 0
     template: str = ""
     templates: tuple[str, ...] = ()
+    files_bytes: int = 0
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
@@ -84,3 +85,14 @@ def test_a_body_is_sent_for_as_long_as_the_peer_takes_it(clock: Clock) -> None:
     assert sent(1.9) == len(body)  # six minutes and more
     with pytest.raises(TimeoutError):
         sent(3.0)
+
+
+def test_a_connection_that_comes_too_late_is_closed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    monkeypatch.setattr(deadline.connection.HTTPConnection, "_new_conn", lambda self: ours)
+    connection: Any = deadline.HTTPConnection("peer", timeout=10.0)
+    with theirs, during((10.0, 30.0), False):
+        clock.now += 60.0
+        with pytest.raises(TimeoutError):
+            connection._new_conn()
+    assert ours.fileno() == -1

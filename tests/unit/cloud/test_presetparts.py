@@ -148,3 +148,14 @@ def test_after_a_take_over_it_stays_as_it_was_brought(tmp_path: Path) -> None:
     assert Preparation(tmp_path).with_our_code(side(box), made, RUN, before, quiet) == theirs
     (folder / "config.json").unlink()  # it lies on the other computer
     assert Preparation(tmp_path).with_our_code(side(box), made, RUN, theirs, quiet) == theirs
+
+
+def test_a_folder_of_more_files_than_a_machine_can_be_told_of_sends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it went, and then the machine could not be asked for."""
+    folder, box = decoder("llama", tmp_path), Box()
+    monkeypatch.setattr(presetparts, "MOST_FILES", 6)
+    with pytest.raises(ModelError, match="preset-unreadable") as caught:
+        Preparation(tmp_path).upload(side(box), begins(folder, "pretrained-lm"), RUN, lambda done, total: None)
+    assert "7 files" in str(caught.value.facts["why"]) and not box.held

@@ -122,7 +122,7 @@ def test_a_rented_machine_is_brought_what_its_disk_has_room_for(
 ) -> None:
     seen = reading.read(resnet)
     for size, refused in ((seen.size_bytes, False), (5_000_000_000, False), (71_000_000_000, True)):
-        monkeypatch.setattr(reading, "read", lambda _, size=size: replace(seen, size_bytes=size))
+        monkeypatch.setattr(reading, "read", lambda _, size=size: replace(seen, size_bytes=size, files_bytes=size))
         plan = planned(str(resnet), free_bytes=100_000_000_000, where={"place": place})
         assert ["preset-needs-disk"] * refused == [check.id for check in plan.blocking][:1], plan.blocking
         assert plan.preset_bytes == size
@@ -134,7 +134,7 @@ def test_what_it_is_brought_counts_for_time_and_money(
 ) -> None:
     seen, told = reading.read(resnet), []
     for size in (10_000_000, 4_010_000_000):
-        monkeypatch.setattr(reading, "read", lambda _, size=size: replace(seen, size_bytes=size))
+        monkeypatch.setattr(reading, "read", lambda _, size=size: replace(seen, size_bytes=size, files_bytes=size))
         told.append(planned(str(resnet), where={"place": place}))
     small, large = told
     gigabytes, seconds = 4, large.time_s.expected - small.time_s.expected

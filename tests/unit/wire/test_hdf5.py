@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -91,12 +92,16 @@ def test_a_list_of_texts_without_an_end_is_refused() -> None:
         (TREE, 5, 21, 1, "no list"),
         (TREE, 6, 33, 2, "no list"),
         (TREE, 32, 96, 8, "one place"),
+        (TREE, 8, 96, 8, "goes on elsewhere"),
+        (TREE, 16, 96, 8, "goes on elsewhere"),
         (LEAF, 6, 9, 2, "no links"),
         (LEAF, 8, 2**30, 8, "name without an end"),
         (LEAF, 16, 2**63, 8, "leads out"),
         (TEXTS, 8, 2**62, 8, "leads out"),
         (TEXTS, 24, 2**62, 8, "no end"),
         (b"dtype\0", 40, 9999, 4, "text is not there"),
+        (b"dtype\0", 40, 3, 4, "text is not there"),
+        (b"dtype\0", 40, 0, 4, "text is not there"),
         (b"dtype\0", 44, 2**40, 8, "leads out"),
         (b"dtype\0", 52, 999, 4, "text is not there"),
         (b"\2\2\2\1\0\0\0\0", 0, 0, 1, "part of kind 5"),
@@ -120,9 +125,38 @@ def test_parts_without_number_end() -> None:
         check_bytes(bytes(many))
 
 
+def test_a_text_of_no_bytes_is_looked_for_as_others_are() -> None:
+    """The library reads the list at its address, which was any place: a look found one without an end there."""
+    data = bytearray(sample("h5py-3.14.0"))
+    at = data.index(b"note_0\0")
+    where = at + 8 + 24 + 8 + 4
+    assert data[where - 4 : where] == bytes(4)
+    data[where : where + 8] = (96).to_bytes(8, "little")
+    with pytest.raises(Hdf5Error, match="no texts"):
+        check_bytes(bytes(data))
+
+
+def test_files_have_so_many_parts_together(tmp_path: Path) -> None:
+    (tmp_path / "w.h5").write_bytes(sample("h5py-3.14.0"))
+    with open(tmp_path / "w.h5", "rb") as file:
+        hdf5.check(file, bound=hdf5.Bound(2000))
+        bound = hdf5.Bound(2000)
+        with pytest.raises(Hdf5Error, match="more parts than any"):
+            for _ in range(3):
+                hdf5.check(file, bound=bound)
+
+
+def test_a_file_that_is_cut_short_meanwhile_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "w.h5").write_bytes(sample("h5py-3.14.0"))
+    size = (tmp_path / "w.h5").stat().st_size
+    with open(tmp_path / "w.h5", "rb") as file, pytest.raises(Hdf5Error, match="cut short"):
+        os.truncate(tmp_path / "w.h5", 4000)
+        hdf5._File(lambda at, count: (file.seek(at), file.read(count))[1], size, hdf5.Bound()).check()
+
+
 def test_an_empty_file_is_none(tmp_path: Path) -> None:
     (tmp_path / "w.h5").touch()
-    with open(tmp_path / "w.h5", "rb") as file, pytest.raises(Hdf5Error, match="empty"):
+    with open(tmp_path / "w.h5", "rb") as file, pytest.raises(Hdf5Error, match="does not begin"):
         hdf5.check(file)
 
 

@@ -108,7 +108,7 @@ def _extras(parts: Parts, limits: Limits, money: float | None) -> Extras:
     moved = Moved(
         result=RESULT_TIMES * every * work.FLOAT + RESULT_BYTES,
         state=STATE_TIMES * counted.params * work.FLOAT,
-        data=parts.question.look.bytes_on_disk + (preset.size_bytes if preset else 0),
+        data=parts.question.look.bytes_on_disk + (preset.files_bytes if preset else 0),
         steps=resolved.steps,
         copies=sum(
             math.ceil(resolved.steps / every) for every in (job.training.checkpoint_every, job.training.evaluate_every)

@@ -31,7 +31,7 @@ def brought(plan: Plan) -> Iterator[Brought]:
         yield Brought("Data", one_line(str(path)), _copied(plan, told))
     if path := plan.job.model.folder:
         size = plan.preset_bytes
-        told = [f"{figures.size(size)} of weights"] if size else []
+        told = [f"{figures.size(size)} of weights and what belongs to them"] if size else []
         yield Brought("Begins from", one_line(path), _copied(plan, told) + _patience(plan))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -50,6 +50,45 @@ class Budget:
         self.work -= given * _each(operation, taken)
         if self.total < 0 or self.work < 0:
             raise ValueError("it works far more than a model of its size")
+
+
+def check(model: keras.Model, budget: Budget) -> None:
+    """Do nothing for a *model* that stays within *budget* when it is asked about one example.
+
+    While it is built nobody knows how many examples come, and what is folded into their axis, or lies in a model within
+    it, counts for little: here each operation is asked what it gives in the sizes that it then has. Nothing runs.
+
+    Raises:
+        ValueError: It does not.
+    """
+    _ask(model, [_example(one) for one in model.inputs], budget)
+
+
+def _example(tensor: Any) -> Any:
+    if not tensor.shape or None in tensor.shape[1:]:
+        raise ValueError("what it takes has no known size")
+    return keras.KerasTensor((1, *tensor.shape[1:]), tensor.dtype)
+
+
+def _ask(model: Any, given: Any, budget: Budget) -> Any:
+    def counted(operation: Any) -> Callable[..., Any]:
+        def ask(*args: Any, **more: Any) -> Any:
+            if isinstance(operation, keras.Model):
+                return _ask(operation, args[0], budget)
+            outputs = operation.compute_output_spec(*args, **more)
+            tensors, taken = (_tensors(one) for one in (outputs, (args, more)))
+            if any(None in one.shape for one in tensors):
+                raise ValueError("a layer of it gives tensors of no known size")
+            budget.spend(operation, tensors, taken)
+            return outputs
+
+        return ask
+
+    return model._run_through_graph(given, operation_fn=counted)
+
+
+def _tensors(structure: Any) -> list[Any]:
+    return [one for one in keras.tree.flatten(structure) if isinstance(one, keras.KerasTensor)]
 
 
 @contextmanager

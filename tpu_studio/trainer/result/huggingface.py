@@ -16,8 +16,10 @@ import numpy as np
 
 from tpu_studio.trainer.models import decoders, pretrained
 from tpu_studio.trainer.models.kerashub.stored import Array
+from tpu_studio.wire import metrics
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained import reading, template, tokenizer
 from tpu_studio.wire.pretrained.decoder import describe
@@ -33,6 +35,7 @@ COPIED = (
     *("NOTICE", "NOTICE.txt", "USE_POLICY.md"),
 )
 """What is there of these, beside the files of the folder that we read."""
+_MOST = 64_000_000  # bytes of one of them; vocab.json of Qwen has three million
 _TABLE, _SCORES = "tokens/embeddings", "lm_head.weight"
 _TEXTS, _EACH = 4, 16  # that both are asked, and of these each so-manieth token
 _NEAR = {"F32": 1e-4, "F16": 1e-2, "BF16": 5e-2}  # of the largest score: what fewer digits of weights make of it
@@ -110,19 +113,43 @@ def _answers(model: Any, x: Any) -> Array:
 def _copy(folder: Folder, preset: Preset, to: Path) -> None:
     """All that is read of the folder, and what others read besides; no link is followed out of it."""
     to.mkdir()
-    for name in (*preset.files, *COPIED):
-        if name in preset.files or folder.has(name):
+    for name in preset.files:
+        with folder.open(name) as file, open(to / name, "xb") as copy:
+            shutil.copyfileobj(file, copy, 1 << 22)
+    for name in COPIED:
+        if folder.has(name) and not (folder.whole / name).is_symlink():  # to another file of the folder
             folder.check_inside(name)
-            with folder.open(name) as file, open(to / name, "xb") as copy:
-                shutil.copyfileobj(file, copy, 1 << 22)
+            with folder.open(name) as file:
+                data = file.read(_MOST + 1)
+            if len(data) > _MOST:
+                folder.refuse("preset-unreadable", name, "It is larger than any such file.")
+            if name.endswith(".json"):
+                _check_names_no_code(folder, name, data)
+            (to / name).write_bytes(data)
+
+
+def _check_names_no_code(folder: Folder, name: str, data: bytes) -> None:
+    """As of `config.json`: what others open would run it."""
+    try:
+        tree = parse_json(data, name)
+    except ValueError as error:
+        folder.refuse("preset-unreadable", name, str(error))
+    if isinstance(tree, dict) and tree.get("auto_map"):
+        folder.refuse("preset-foreign", name, "It names code of its own (“auto_map”).")
 
 
 def _write_template(card: Mapping[str, Any], preset: Preset, to: Path) -> None:
     """What its answers were learned in, where the folder says another chat template, or none."""
-    used = card["data"].get("chat_template", "")
-    if used == template.PLAIN != preset.template:
+    if _template(card) == template.PLAIN != preset.template:
         tokens = tokenizer.tidied(reading.content(preset, TOKENIZER)).standing.keys()
         (to / TEMPLATE).write_text(template.plain_jinja(tokens), encoding="utf-8", newline="\n")
+
+
+def _template(card: Mapping[str, Any]) -> str:
+    """The id of the chat template that it learned in, of those that are known: a card may be a stranger's; "": none."""
+    data = card.get("data")
+    used = data.get("chat_template") if isinstance(data, dict) else ""
+    return next((one.id for one in template.TEMPLATES if one.id == used), "")
 
 
 def _write_numbers(to: Path, place: Place, values: Array) -> None:
@@ -147,15 +174,19 @@ def _difference(before: Sequence[Array], after: Sequence[Array], near: float) ->
 
 
 def _learned(card: Mapping[str, Any]) -> str:
-    used = card["data"].get("chat_template", "")
+    used = _template(card)
     return f"questions and answers, in the chat template “{used}” that lies here," if used else "a text"
 
 
 def _about(card: Mapping[str, Any], preset: Preset) -> str:
     """A model card. No name of a folder or of data: it goes to others."""
     trained = card.get("trained", {})
-    steps, final = trained.get("steps"), trained.get("final", {})
-    figures = "\n".join(f"| {name} | {value:.4g} |" for name, value in final.items() if isinstance(value, float))
+    steps, final = trained.get("steps"), trained.get("final")
+    known = {one.id for one in metrics.all_metrics()}
+    measured = final.items() if isinstance(final, dict) else ()
+    figures = "\n".join(
+        f"| {name} | {value:.4g} |" for name, value in measured if name in known and isinstance(value, float)
+    )
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
@@ -165,7 +196,7 @@ pipeline_tag: text-generation
 
 It began from the weights of a {preset.network.title} model, whose licence goes on for this one: see what it says about
 passing on. The sha256 of what was read of them is `{preset.sha256}`.
-TPU Studio trained it on {_learned(card)}{f" for {steps:,} steps" if steps else ""}.
+TPU Studio trained it on {_learned(card)}{f" for {steps:,} steps" if type(steps) is int else ""}.
 
 | measured at the end | |
 | --- | --- |

@@ -13,7 +13,7 @@ import keras
 
 from tpu_studio.trainer import leaving, memory
 from tpu_studio.trainer.linkless import linkless
-from tpu_studio.trainer.models import initial
+from tpu_studio.trainer.models import bounded, initial
 from tpu_studio.trainer.models.bounded import Budget, weights_at_most, within
 from tpu_studio.trainer.models.own import OwnJob
 from tpu_studio.trainer.models.own import build as build_own
@@ -69,7 +69,9 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
                 weights_at_most(held + SPARE),
                 within(_budget(card, held)),
             ):
-                return keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
+                model = keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
+            bounded.check(model, _budget(card, held))
+            return model
         told = own["job"]
         shapes = {"input_shape": tuple(told["input_shape"]), "class_names": tuple(told["class_names"])}
         job = OwnJob(**{**told, **shapes})

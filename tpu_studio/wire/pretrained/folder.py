@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path, PurePath
@@ -74,6 +74,9 @@ class Folder:
         if Path(name).name != name:
             self.refuse("preset-links-out", name, "It is a path to somewhere else.")
         return os.path.lexists(self.whole / name)
+
+    def bytes_of(self, names: Iterable[str]) -> int:
+        return sum((self.whole / name).stat().st_size for name in names)
 
     def check_inside(self, name: str) -> None:
         if not stat.S_ISREG(self._located(name).lstat().st_mode):
@@ -158,11 +161,12 @@ def _told_size(folder: Folder, name: str) -> int:
 
 def check_tables(folder: Folder, weights: tuple[str, ...]) -> None:
     """What the HDF5 library would go through is as Keras writes it."""
+    bound = hdf5.Bound()
     for name in weights:
         if name != INDEX:
             try:
                 with folder.open(name) as file:
-                    hdf5.check(file)
+                    hdf5.check(file, bound=bound)
             except hdf5.Hdf5Error as error:
                 folder.refuse("preset-unreadable", name, f"It is not as Keras writes its weights: {error}.")
 

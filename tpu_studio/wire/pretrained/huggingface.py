@@ -74,6 +74,7 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
         longest=network.longest,
         template=_template(folder, tokens.standing.keys(), usable),
         templates=usable,
+        files_bytes=folder.bytes_of(sums),
     )
 
 

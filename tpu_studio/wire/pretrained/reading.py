@@ -146,6 +146,7 @@ def _read(folder: Folder, signature: Signature) -> Preset:
         bool(scale),
         side,
         patch,
+        files_bytes=folder.bytes_of(sums),
     )
 
 

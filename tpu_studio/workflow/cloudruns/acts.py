@@ -351,7 +351,13 @@ class Acts:
             compiled=compiling.handed(self._records, run),
             compiled_key=compiling.key_of_machine(self._records.home, run.folder.name, machine.attempt),
         )
-        metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
+        try:
+            metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
+        except CloudRefused as error:  # longer than a machine can be told: none is asked for
+            if repeat:
+                raise
+            self._records.end(run, number, "create", name, "refused", error=error.id, facts=dict(error.facts))
+            return 0.0
         wanted = asking.wanted(
             machine,
             metadata,
@@ -455,9 +461,12 @@ class Acts:
             by_service=seen.by_service and machine.ref.backend == "tpu",
         )
 
-    def find(self, run: Watched) -> None:
+    def find(self, run: Watched, bring: Callable[[], None] = lambda: None) -> None:
         """After a take-over: ask Google by the run's label where its machines are, and since when, and take in what
         others' records say, once: whoever writes to the bucket can write some.
+
+        Args:
+            bring: What the run has left, before it is taken in where no machine is there: none waits for that.
 
         Raises:
             CloudRefused, CloudUnclear: That cannot be known.
@@ -468,6 +477,8 @@ class Acts:
         there = {one.ref.name: one for one in self._labelled(run) if name_of(one.ref.name, run.folder.name)}
         run.there = there
         if self._records.is_to_be_taken_in(run):
+            if not there:
+                bring()
             self._records.take_in(run, there)
         self._records.adopt(run, there)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tpu_studio.wire.records import Json, rows
 
-_MOST = 1000  # objects of a list that are read of what somebody else wrote
+MOST = 1000  # objects, in all, that the bucket is asked about where somebody else wrote of them
 
 
 def shared(pieces: Mapping[str, object] | None) -> list[Json]:
@@ -30,14 +30,18 @@ def measured(pieces: Mapping[str, object], bytes_of: Callable[[str], int]) -> di
         TypeError, ValueError: They are none.
     """
 
+    total = sum(1 + len(_objects(some)) for some in _lists(pieces))
+    if total > MOST:
+        raise ValueError(f"more objects than {MOST}")
+
     def sized(some: object) -> list[dict[str, object]]:
-        return [{**piece, "bytes": bytes_of(str(piece["object"]))} for piece in _named(some, _MOST)]
+        return [{**piece, "bytes": bytes_of(str(piece["object"]))} for piece in _named(some)]
 
     found = dict(pieces)
     if pieces.get("data"):
         found["data"] = sized(pieces["data"])
     if pieces.get("preset"):
-        found["preset"] = [{**one, "parts": sized(one.get("parts"))} for one in _objects(pieces["preset"], _MOST)]
+        found["preset"] = [{**one, "parts": sized(one.get("parts"))} for one in _objects(pieces["preset"])]
     return found
 
 
@@ -47,14 +51,14 @@ def _lists(pieces: Mapping[str, object]) -> Iterator[object]:
         yield one.get("parts")
 
 
-def _named(value: object, most: int | None = None) -> list[Json]:
-    found = _objects(value, most)
+def _named(value: object) -> list[Json]:
+    found = _objects(value)
     if not all(isinstance(piece.get("object"), str) for piece in found):
         raise ValueError(value)
     return found
 
 
-def _objects(value: object, most: int | None = None) -> list[Json]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value) or (most and len(value) > most):
+def _objects(value: object) -> list[Json]:
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         raise ValueError(str(value)[:200])
     return value

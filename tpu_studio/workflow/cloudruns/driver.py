@@ -178,8 +178,7 @@ class Driver:
         if not self.is_to_be_taken_in(run):
             return
         known = self._take_up(self.home / "runs" / run)
-        self._bring_what_is_left(known)
-        self._acts.find(known)
+        self._acts.find(known, lambda: self._bring_what_is_left(known))
 
     def _bring_what_is_left(self, run: Watched) -> None:
         """Of a run that others say is done: once that is taken in, no turn comes for it any more."""
@@ -389,8 +388,7 @@ class Driver:
         if run.foreign or run.state.opened or self._records.is_to_be_taken_in(run):
             run.mirror.controls.push()  # asked for here; a machine hears a stop also where Google cannot be asked
         if self._records.is_to_be_taken_in(run):
-            self._bring_what_is_left(run)
-            self._acts.find(run)
+            self._acts.find(run, lambda: self._bring_what_is_left(run))
         if not run.state.opened:
             return
         for attempt in attempts(run.state.attempt):

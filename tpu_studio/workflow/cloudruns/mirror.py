@@ -330,6 +330,11 @@ class Mirror:
             except TooLarge:
                 self._leave_out("result")
                 continue
+            except CloudRefused as refusal:
+                if not needs_a_key(refusal):
+                    raise
+                self._leave_out("result")
+                continue
             except OSError as error:
                 if error.errno not in _NO_FILE:
                     raise

@@ -19,7 +19,7 @@ from tpu_studio.wire.events import Event, event, from_record
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns import asking, brought
 from tpu_studio.workflow.cloudruns.machine import Machine
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.others import Place, adopted, taken_from
@@ -155,6 +155,8 @@ class Records:
         sizes: dict[str, int] = {}
 
         def bytes_of(name: str) -> int:
+            if len(sizes) >= brought.MOST:
+                return 0
             if name not in sizes:
                 stored = run.side.mailbox.stat(name) if _OBJECT.fullmatch(name) else None
                 sizes[name] = 0 if stored is None else stored.size

@@ -1,7 +1,9 @@
 """Texts that people met, shortened and adapted from public threads, each with its cause: the first cause named is that.
 
-The rules were written after one half was seen. Of 60 that nobody had looked at, 52 were named right and of 37 ordinary
-pieces 36 were let be; what was wrong then was mended afterwards, so this file holds what is, and measures nothing new.
+The rules were written after some were seen. Of 85 that nobody had looked at, 58 were named right and of 30 ordinary
+pieces 24 were let be; when half of them had been mended, 32 of the other 42. Of 101 found after that, 55 were named
+right, most others not at all, and all 27 ordinary pieces were let be. What was wrong was mended each time, so this file
+holds what is, and measures nothing new.
 """
 
 from __future__ import annotations
@@ -29,5 +31,5 @@ def test_no_cause_is_named_for_what_is_ordinary() -> None:
 
 
 def test_the_texts_are_as_many_as_promised_and_of_known_causes() -> None:
-    assert len(TEXTS) >= 120 and len(ORDINARY) >= 50
+    assert len(TEXTS) >= 400 and len(ORDINARY) >= 120
     assert {text["cause"] for text in TEXTS} <= {rule.id for rule in rules()}

@@ -10,6 +10,7 @@ from tests.fakes.clouddesk import CloudDesk
 from tests.fakes.skies import Lost, Sky, cloud_plan
 from tests.unit.workflow.cloudruns.test_driver import nothing_left, receipt, verbs
 from tpu_studio.domain.sentences import say_reason
+from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow import desk as desk_of
 from tpu_studio.workflow.decide import NewAttempt
@@ -148,3 +149,19 @@ def test_too_fast_is_asked_again_in_the_same_zone(desk: CloudDesk, sky: Sky) -> 
     state = desk.until()
     assert state.end is not None
     assert state.end.get("reason") == "completed"
+
+
+def test_what_no_machine_can_be_told_ends_the_run_and_rents_nothing(
+    desk: CloudDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of very many files: each turn failed anew, set stops, and had no end."""
+    raw = "ts-config has more than 262144 bytes"
+
+    def too_long(*_: object) -> None:
+        raise CloudRefused("bad-request", raw=raw)
+
+    monkeypatch.setattr("tests.fakes.skysides.Preparing.metadata", too_long)
+    desk.until()
+    end = desk.state.end
+    assert end is not None and (end.get("status"), end.get("reason")) == ("failed", "launch-refused")
+    assert raw in str(end.get("facts")) and not desk.sky.created_names and not desk.sky.tasks

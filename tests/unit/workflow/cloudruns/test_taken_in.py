@@ -345,6 +345,57 @@ def test_a_finished_run_is_taken_in_once_its_model_came(
     second.journal.disconnect()
 
 
+def keyed(name: str) -> Any:
+    """`Mailbox.download` of a bucket in which *name* lies under a key of somebody's."""
+
+    def wrap(download: Any) -> Any:
+        def refusing(self: Any, wanted: str, *given: Any, **more: Any) -> Any:
+            if name in wanted:
+                raise CloudRefused("permission-missing", raw="Permission denied on Cloud KMS key")
+            return download(self, wanted, *given, **more)
+
+        return refusing
+
+    return wrap
+
+
+def test_what_a_run_has_left_keeps_no_machine_from_its_end(second: Second, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two lines said that it was over, and one object could not be read: no machine of it was ever known here, and a
+    hung one went on to its stops."""
+    box = second.sky.side().mailbox.__class__
+    second.sky.side().mailbox.write(f"runs/{RUN}/result/evil.bin", b"x")
+    now = second.sky.now
+    second.lay(lies(now)["the run is over"], lies(now)["all is done"])
+    monkeypatch.setattr(box, "download", lambda *_, **more: (_ for _ in ()).throw(CloudUnclear("timeout", raw="")))
+    second.take_over()
+    second.turns(3)
+    assert not second.driver.is_to_be_taken_in(RUN)
+    for node in second.sky.nodes.values():
+        node.hung = True
+    begun = second.sky.now
+    with suppress(RunError):  # it is over by its records, and its machine ends with that
+        verbs_of(second).stop(folder_of(second), keep=True)
+    second.start()
+    while second.sky.nodes and second.sky.now < begun + 1500.0:
+        second.turns(1)
+    assert not second.sky.nodes
+
+
+def test_an_object_of_a_result_that_google_gives_nobody_leaves_the_rest(
+    desk: CloudDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.until()
+    second = Second(tmp_path / "two", desk)
+    box = second.sky.side().mailbox.__class__
+    second.sky.side().mailbox.write(f"runs/{RUN}/result/a.bin", b"x")
+    monkeypatch.setattr(box, "download", keyed("a.bin")(box.download))
+    second.take_over()
+    assert not second.driver.is_to_be_taken_in(RUN)
+    kept = {one.name for one in (folder_of(second) / "result").iterdir()}
+    assert kept and "a.bin" not in kept
+    second.journal.disconnect()
+
+
 def test_a_take_over_by_an_earlier_version_is_taken_in_at_the_next_turn(second: Second) -> None:
     second.take_over()
     own = next((folder_of(second) / "events").glob(f"desk-{second.driver._records.install}.jsonl"))
