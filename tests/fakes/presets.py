@@ -3,11 +3,14 @@ as Hugging Face Transformers 5.24 wrote language models, with what these answer 
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 ZIP = Path(__file__).with_name("kerashub.zip")
 DECODERS = Path(__file__).with_name("decoders.zip")
+CHATS = Path(__file__).with_name("chats.zip")
 
 
 def unpacked(name: str, to: Path) -> Path:
@@ -33,3 +36,10 @@ def decoder(name: str, to: Path) -> Path:
 def decoders() -> list[str]:
     with zipfile.ZipFile(DECODERS) as archive:
         return sorted({one.partition("/")[0] for one in archive.namelist()})
+
+
+def chats(id: str) -> tuple[bytes, list[dict[str, Any]]]:
+    """Of that chat template: a tokenizer, and chats in its tokens (`make_chat_samples`)."""
+    with zipfile.ZipFile(CHATS) as archive:
+        found: list[dict[str, Any]] = json.loads(archive.read(f"{id}/chats.json"))["chats"]
+        return archive.read(f"{id}/tokenizer.json"), found

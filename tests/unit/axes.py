@@ -80,9 +80,12 @@ AXES = (
     ),
     Axis(
         "task",
-        frozenset({"classification", "multi-label", "regression", "language-model", "text-classification"}),
+        frozenset(
+            {"classification", "multi-label", "regression", "language-model", "text-classification", "instruction"}
+        ),
         ("wire/tasks.py", "wire/kinds.py", "wire/families.py", "wire/metrics.py"),
         ("task",),
+        others={"instruction": ("data/chatlayout.py",)},  # a column of tables
     ),
     Axis(
         "family",
@@ -93,6 +96,7 @@ AXES = (
         foreign={  # names of published throughputs; a key of the job
             **dict.fromkeys(("mlp", "cnn", "efficientnet", "gpt"), ("planner/throughput/families.py",)),
             "file": ("local/preflight.py",),
+            "gpt": ("planner/throughput/families.py", "data/chats.py"),  # who answers in a chat
         },
     ),
     Axis(

@@ -129,7 +129,7 @@ def _reader(shard: Path) -> Any:
 
 
 def _cells(column: Any) -> list[object]:
-    """One column of a batch, each cell as the text that CSV would hold, None or `NESTED`."""
+    """One column of a batch, each cell as the text that CSV would hold, None, `NESTED`, or a chat."""
     values = column.to_pylist()
     if "Float32" in str(column.type) or "Float16" in str(column.type):
         return [None if value is None else _short(value) for value in values]
@@ -149,7 +149,14 @@ def _numbers(values: list[Any]) -> list[object]:
 
 
 def _nested(value: object) -> object:
+    """A chat as it is, a list of messages whose fields are texts; of anything else nothing is kept."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) and _is_message(one) for one in value):
+        return value
     return NESTED
+
+
+def _is_message(given: dict[object, object]) -> bool:
+    return all(isinstance(field, str) and isinstance(said, str | None) for field, said in given.items())
 
 
 def _short(value: float) -> str:

@@ -80,7 +80,7 @@ def prepare(
         raise DataError("data-already-converted", path=str(data_path(job)))
     if kinds.by_id(job.data.kind).has_picture_files:
         return _images(job, destination, shard_bytes, watch, expect, decoded)
-    if kinds.by_id(job.data.kind).has_text and texts.task_of(job, data_path(job)).has_classes:
+    if kinds.by_id(job.data.kind).has_text and not texts.task_of(job, data_path(job)).continues:
         raise DataError("data-not-convertible", path=str(data_path(job)))
     if decoded:
         raise DataError("data-not-decodable", path=str(job.data.path or ""), kind=job.data.kind)

@@ -42,7 +42,8 @@ def guess(path: Path) -> dict[str, Any]:
     if kind is not None and kind.has_picture_files:
         raise DataError("data-single-picture", path=str(path), folder=str(path.parent.parent))
     if kind is not None and kind.has_rows:
-        return _is(kinds.first(lambda kind: kind.has_text) if has_only_text(path) else kind, path)
+        of_text = textlayout.has_chats(path) or has_only_text(path)
+        return _is(kinds.first(lambda kind: kind.has_text) if of_text else kind, path)
     encodings.detect(path)
     if kind is not None:
         return _is(kind, path)
@@ -59,10 +60,18 @@ def guess_job(path: Path, *, name: str | None = None) -> Job:
     kind = values["data.kind"]
     tree: dict[str, object] = {
         "name": name or Path(path).stem or "run",
-        "model": {"name": kinds.by_id(kind).model or models.MODELS[0].name},
+        "model": {"name": _model(kind, path)},
     }
     tree["data"] = {key.removeprefix("data."): value for key, value in values.items()}
     return parse(tree)
+
+
+def _model(kind: str, path: Path) -> str:
+    """The kind's first, of texts the first that does what they are for."""
+    if kinds.by_id(kind).has_text:
+        task = textlayout.of_path(path).id
+        return next(model.name for model in models.MODELS if kind in model.takes and task in model.tasks)
+    return kinds.by_id(kind).model or models.MODELS[0].name
 
 
 def _folder(path: Path) -> dict[str, object]:

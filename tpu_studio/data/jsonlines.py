@@ -90,6 +90,67 @@ def opened(path: Path, watch: Watch, first: int | None = None) -> TableFile:
     return TableFile(names, True, read, lambda watch: sample, nested, above=int(file.listed is not None))
 
 
+def objects(
+    path: Path, tally: RowTally, watch: Watch, most_bytes: int | None = None
+) -> Iterator[tuple[int, int, dict[str, object]]]:
+    """Each line's object as it is, lists and objects in it too, with its line and about how many bytes were read; what
+    is none goes to *tally*. Lists below a list of names are objects as well.
+
+    Args:
+        most_bytes: Where to stop; None: at the end.
+
+    Raises:
+        DataError: data-not-text, data-not-json-lines, data-missing, data-unreadable.
+    """
+    encoding, read = encodings.detect(path), 0
+    try:
+        size, listed = os.stat(path).st_size, _listed(path, encoding)
+        file = _File(path, encoding, size, listed)
+        with open(path, encoding=encoding, errors="replace") as text:
+            due = listed is not None
+            for number, line in _lines(text, file, tally, watch, told=True):
+                read += len(line.encode("utf-8", "replace"))
+                if due:
+                    due = False
+                    continue
+                value = _whole(line, listed)
+                if isinstance(value, str):
+                    tally.breaks(number, value)
+                else:
+                    tally.rows += 1
+                    yield number, read, value
+                if most_bytes is not None and read > most_bytes:
+                    return
+    except OSError as error:
+        raise path_error(path, error) from error
+
+
+def _whole(line: str, listed: tuple[str, ...] | None) -> dict[str, object] | str:
+    """The object of a *line*, or why it is none."""
+    try:
+        value = json.loads(line, object_pairs_hook=_once)
+    except _Twice:
+        return "name-twice"
+    except (ValueError, RecursionError):
+        value = None
+    if listed is not None:
+        if not isinstance(value, list):
+            return "not-json-list"
+        return dict(zip(listed, value, strict=True)) if len(value) == len(listed) else "fields"
+    return value if isinstance(value, dict) else "not-json"
+
+
+class _Twice(ValueError):
+    """A name stands twice in an object."""
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Twice
+    return found
+
+
 def _listed(path: Path, encoding: str) -> tuple[str, ...] | None:
     """Raises DataError ``data-not-json-lines``, ``data-too-many-names``; OSError."""
     with open(path, encoding=encoding, errors="replace") as file:
@@ -191,8 +252,21 @@ def _records(
 
     *above*: the line of names comes first where there is one; *told*: the watch is told how far it is.
     """
-    read = number = 0
     due = above and file.listed is not None
+    for number, line in _lines(text, file, tally, watch, told=told):
+        if due:
+            due = False
+            continue
+        record = _record(_value(line), file.listed)
+        if isinstance(record, str):
+            tally.breaks(number, record)
+        else:
+            yield number, record
+
+
+def _lines(text: TextIO, file: _File, tally: RowTally, watch: Watch, *, told: bool) -> Iterator[tuple[int, str]]:
+    """Those with anything in them, with their number; longer ones than are read go to *tally*."""
+    read = number = 0
     while line := text.readline(LONGEST_LINE):
         number += 1
         read += len(line)
@@ -203,14 +277,7 @@ def _records(
                 watch.check()
             tally.breaks(number, "cell-too-long")
         elif line.strip():
-            if due:
-                due = False
-                continue
-            record = _record(_value(line), file.listed)
-            if isinstance(record, str):
-                tally.breaks(number, record)
-            else:
-                yield number, record
+            yield number, line
 
 
 def _value(line: str) -> object:

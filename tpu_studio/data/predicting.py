@@ -34,7 +34,7 @@ _MOST_NUMBERS = 2**26  # of an example, where the model takes any size
 def inputs_in(description: Description, path: Path) -> list[object]:
     """The items at *path*: pictures of a folder or one picture, rows of a table, the text of a file.
 
-    Where texts are told apart, those of a folder or of a table's column as well.
+    Where texts are told apart, or are questions, those of a folder or of a table's column as well.
 
     Raises:
         DataError: data-missing, data-empty, data-link-outside, data-too-broken for any broken row, or why the
@@ -52,6 +52,8 @@ def inputs_in(description: Description, path: Path) -> list[object]:
             check_broken(tally.broken_count, tally.rows + tally.broken_count, 0.0, tally.broken)
             return list(rows)  # none left out: an answer belongs to each row
         case _ if tasks.by_id(description["task"]).has_classes:
+            return list(labelled.texts_in(path, str(description.get("text_column") or "")))
+        case _ if tasks.by_id(description["task"]).has_chats:
             return list(labelled.texts_in(path, str(description.get("text_column") or "")))
         case _:
             return [read_tokens(path, Watch()).tobytes().decode("utf-8", errors="replace")]

@@ -6,6 +6,7 @@ it. Tokens that stand for no text ("<|endoftext|>") are never made of one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +20,7 @@ class Published:
     """A way of cutting text as `continuing.Cutter` is.
 
     Attributes:
-        never: Tokens that stand for no text.
+        never: Tokens that stand for no text; *standing*: those that stand for something else, by how they are written.
 
     Raises:
         ValueError: The file is none of the kinds that are known; one sentence.
@@ -40,6 +41,7 @@ class Published:
             raise ValueError("one of its added tokens has a number that does not follow those before")  # the library's
         self._tokenizer.encode_special_tokens = True
         self.vocabulary = known.vocabulary
+        self.standing: Mapping[str, int] = known.standing
         self.never = frozenset(set(range(self.vocabulary)) - (known.numbers - known.special))
 
     def encode(self, text: Bytes) -> tuple[Array, int]:
@@ -49,6 +51,11 @@ class Published:
         parts = [part.encode("utf-8", "replace").decode() for part in parts_of(text)]
         found = [np.array(self._tokenizer.encode(part, add_special_tokens=False).ids, np.int32) for part in parts]
         return np.concatenate(found) if found else np.zeros(0, np.int32), len(text)
+
+    def of_text(self, text: str) -> list[int]:
+        """Its tokens, none of which stands for no text, whatever *text* says."""
+        found: list[int] = self.encode(np.frombuffer(text.encode("utf-8", "replace"), np.uint8))[0].tolist()
+        return found
 
     def piece(self, token: int) -> bytes:
         return b"" if token in self.never else self._pieces.get(token, b"")

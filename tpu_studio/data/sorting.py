@@ -147,9 +147,14 @@ def _tokens(job: Job, kind: str, found: Labelled) -> Tokens:
 
 
 def _pieces(text: str) -> int:
-    """About how many pieces of words it has, with the two marks that stand around it."""
+    """With the two marks that stand around it."""
+    return 2 + pieces_about(text)
+
+
+def pieces_about(text: str) -> int:
+    """About how many pieces of words it has."""
     words = _WORDS.findall(text)
-    return 2 + len(words) + sum((len(word.encode("utf-8", "replace")) - 1) // LETTERS_A_PIECE for word in words)
+    return len(words) + sum((len(word.encode("utf-8", "replace")) - 1) // LETTERS_A_PIECE for word in words)
 
 
 def _fitting(lengths: Ints, sizes: tuple[int, ...]) -> int:

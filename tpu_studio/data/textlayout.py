@@ -1,7 +1,8 @@
-"""What texts at a path are for, by how they lie there: sorted ones tell kinds apart, others go on. Reads names only.
+"""What texts at a path are for, by how they lie there: sorted ones tell kinds apart, chats are answered like, others go
+on. Reads names only, of files and of a table's columns.
 
-A folder with a folder of texts for each kind, and a table of texts, are sorted. A job's task, and a model that does one
-of the two only, decide before that.
+A folder with a folder of texts for each kind, and a table of texts, are sorted; one with columns of questions and
+answers, or of chats, is of chats. A job's task, and a model that does one of them only, decide before that.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from tpu_studio.data import chatlayout
 from tpu_studio.wire import kinds, models, tasks
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
@@ -36,12 +38,28 @@ def task_of(job: Job, path: Path) -> Task:
         return tasks.by_id(job.data.task)
     model = models.BY_NAME.get(job.model.id)
     done = [task for task in able if model is not None and task.id in model.tasks]
-    return done[0] if len(done) == 1 else of_path(path)
+    if len(done) == 1:
+        return done[0]
+    found = of_path(path)
+    if job.model.is_own and found.has_chats:  # it knows no chat template: what its columns are otherwise
+        return next(task for task in able if task.has_classes)
+    # A model that continues texts and answers makes chats of any table; which column is which is told then.
+    return found if found in done or not done else next(one for one in done if one.has_chats or not found.has_classes)
 
 
 def of_path(path: Path) -> Task:
+    if has_chats(path):
+        return next(task for task in _able() if task.has_chats)
     sorts = _has_kinds(path) or has_shards(path) if path.is_dir() else path.suffix.lower() in TABLES
     return next(task for task in _able() if task.has_classes == sorts)
+
+
+def has_chats(path: Path) -> bool:
+    """Whether the columns of a table are those of chats; of Parquet nobody knows that without a process of its own."""
+    ending = path.suffix.lower()
+    if ending not in TABLES or ending in COLUMNAR or not path.is_file():
+        return False
+    return chatlayout.are_in(path, lines=ending in RECORDS)
 
 
 def has_shards(folder: Path) -> bool:

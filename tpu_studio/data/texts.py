@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import continuing, encodings, links, sorting, textlayout
+from tpu_studio.data import continuing, encodings, instructing, links, sorting, textlayout
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
 from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
@@ -106,8 +106,8 @@ class _Text:
 
 def look(job: Job, watch: Watch) -> Look:
     path = data_path(job)
-    if (task := task_of(job, path)).has_classes:
-        seen = sorting.look(job, task.id, watch)
+    if (task := task_of(job, path)).has_classes or task.has_chats:
+        seen = (instructing.look if task.has_chats else sorting.look)(job, task.id, watch)
         return replace(seen, fingerprint=fingerprint_of_text(Path(seen.rows_file) if seen.rows_file else path))
     text = _find(path)
     exact = text.size <= _COUNTED
@@ -164,6 +164,8 @@ def open_text(job: Job, *, budget: int, watch: Watch) -> Opened:
     path = data_path(job)
     if (task := task_of(job, path)).has_classes:
         return sorting.open_texts(job, task.id, watch)
+    if task.has_chats:
+        return instructing.open_chats(job, task.id, budget, watch)
     text = _find(path)
     as_it_is = tokenizer_of(job) == "bytes"
     tokens = _map(text, budget, as_it_is=as_it_is) if text.size > budget else _read(text, watch)

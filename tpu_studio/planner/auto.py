@@ -23,6 +23,7 @@ from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME, check_length, image_size, preset, tokenizer
 from tpu_studio.wire.presets import Preset
+from tpu_studio.wire.pretrained import template
 
 NATIVE = 224  # pixels of a side, which most backbones have learned with, where a folder does not say its own
 T = TypeVar("T")
@@ -194,7 +195,8 @@ def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
 
 def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
     given, begins = r.asked.data.tokenizer, r.job.model.preset
-    cut = tokenizer(r.asked.model.id, begins, given, sorts=bool(facts.sizes))
+    chats = tasks.by_id(facts.task).has_chats
+    cut = tokenizer(r.asked.model.id, begins, given, sorts=bool(facts.sizes) and not chats)
     r.put("data.tokenizer", cut, _CUT[cut])
     length = (model.sequence_length if model else None) or 64
     longest = r.preset.longest if r.preset and r.preset.reads_text and cut == "preset" else 0
@@ -202,7 +204,11 @@ def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
         length, wanted = min(length, longest), r.asked.data.sequence_length
         if wanted != AUTO and wanted > longest:
             raise JobError("job-out-of-range", key="data.sequence_length", value=wanted, minimum=1, maximum=longest)
-    if facts.sizes:
+    if chats:
+        length = min(facts.sizes.get("tokens_each", length), longest or length)
+        why = "Nearly all of your chats are no longer; of longer ones the earliest questions and answers are left out."
+        r.put("data.sequence_length", length, why)
+    elif facts.sizes:
         why = "Nearly all of your texts are no longer; the end of longer ones is left out."
         r.put("data.sequence_length", tokens_each(r.job.data.tokenizer, facts.sizes), why)
         check_length(r.asked.model.id, begins, r.tokens)
@@ -212,6 +218,27 @@ def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
         r.put("data.sequence_length", length, f"{model.title} is made for {length:,} tokens at once.")
     else:
         r.put("data.sequence_length", length, "Long enough for a line or two.")
+    _template(r, chats=chats)
+
+
+def _template(r: Resolved, *, chats: bool) -> None:
+    """Raises JobError ``job-template-unknown``, ``job-template-unfit``; ``job-not-a-choice`` of a person's own file."""
+    given, begins = r.asked.data.chat_template, r.preset
+    if chats and r.rule.own:
+        able = [one for one in kinds.first(lambda kind: kind.has_text).tasks if not tasks.by_id(one).has_chats]
+        raise JobError("job-not-a-choice", key="data.task", value=str(r.asked.data.task), allowed=able, nearest=None)
+    if not chats or begins is None:
+        r.put("data.chat_template", template.PLAIN, "Only chats are written down by one.")
+    elif given == AUTO and begins.template == template.UNKNOWN:
+        facts = {"path": str(begins.folder), "plain": template.PLAIN in begins.templates}
+        raise JobError("job-template-unknown", key="data.chat_template", value=given, **facts)
+    elif given == AUTO and begins.template:
+        r.put("data.chat_template", begins.template, "The pretrained weights have learned to answer in it.")
+    elif given == AUTO and template.PLAIN in begins.templates:
+        r.put("data.chat_template", template.PLAIN, "The folder brings no template of its own.")
+    elif given == AUTO or given not in begins.templates or given not in (begins.template, template.PLAIN):
+        able = [one for one in (begins.template, template.PLAIN) if one in begins.templates]
+        raise JobError("job-template-unfit", key="data.chat_template", value=given, allowed=able)
 
 
 _CUT = {
@@ -268,7 +295,7 @@ def _augment(r: Resolved, facts: DataFacts, size: int) -> None:
 
 def _examples(r: Resolved, facts: DataFacts) -> None:
     """Examples as the trainer counts them: of text, sequences that do not overlap."""
-    per_example = r.tokens if tasks.by_id(facts.task).has_tokens else 1
+    per_example = r.tokens if tasks.by_id(facts.task).continues else 1
     r.train, r.validation = facts.train // per_example, facts.validation // per_example
 
 

@@ -81,7 +81,7 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
             {"train": facts.train, "validation": facts.validation},
         )
     elif facts.train < (usual := _few(facts)):
-        noun = "characters" if tasks.by_id(facts.task).has_tokens else facts.noun
+        noun = "characters" if tasks.by_id(facts.task).continues else facts.noun
         title = f"Only {facts.train:,} {noun} to learn from"
         yield Check("tiny-data", "warning", title, None, {"train": facts.train, "usual": usual})
     elif tasks.by_id(facts.task).has_classes and 0 < facts.class_least < FEW_OF_A_KIND:
@@ -96,7 +96,7 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
 
 def _few(facts: DataFacts) -> int:
     kind = kinds.by_id(facts.kind)
-    return kind.few_characters if tasks.by_id(facts.task).has_tokens else kind.few
+    return kind.few_characters if tasks.by_id(facts.task).continues else kind.few
 
 
 def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iterator[Check]:

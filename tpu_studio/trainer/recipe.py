@@ -22,7 +22,7 @@ class Recipe:
 
     Attributes:
         task: classification (logits, whole labels), multi-label (logits, 1 or 0 for each label), regression (one
-            standardised number) or language-model.
+            standardised number), language-model or instruction (logits of each next token; these weighed).
         weight_decay: Decoupled (Loshchilov and Hutter 2019): multiplied by the learning rate of the step.
         clip_norm: Largest global norm of the gradient; 0 leaves it alone.
         accumulate: Parts into which a step's examples are cut; their gradients are summed before the update.

@@ -68,7 +68,7 @@ def what_is(path: Path) -> Opened:
             kind = textlayout.kind_of(path.name)
             if kind is not None and kind.has_rows and _labels_pictures(path):
                 return Opened("data", path.parent, kinds.first(lambda kind: kind.has_picture_files).id)
-            if kind is not None and kind.has_rows and _has_only_text(path):
+            if kind is not None and kind.has_rows and (textlayout.has_chats(path) or _has_only_text(path)):
                 kind = kinds.first(lambda kind: kind.has_text)
             if kind is not None and not kind.has_picture_files:
                 return Opened("data", path, kind.id)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tpu_studio.data import textlayout
+from tpu_studio.data.chatlayout import QUESTIONS
 from tpu_studio.viewmodels import draft, planwhere
 from tpu_studio.viewmodels.planbase import PlanBase
 from tpu_studio.viewmodels.planform import is_number, option_value
@@ -199,6 +200,10 @@ class Editing(PlanBase):
         else:
             columns[name] = kind
         self.apply({"data.columns": columns or None})
+
+    def set_question(self, name: str) -> None:
+        """The column of questions of a table of chats; "": as its name says."""
+        self.apply({"data.columns": {name: QUESTIONS} if name else None})
 
     def undo(self) -> None:
         if self._past:

@@ -86,10 +86,16 @@ def more_fields(
         kept = tuple(
             field(key.path, job, plan, problems, typed)
             for key in KEYS
-            if key.group == group and concerns(key, job.data.kind) and key.path not in shown
+            if key.group == group and _concerns(key, job, plan) and key.path not in shown
         )
         groups.append((title, kept))
     return tuple(groups)
+
+
+def _concerns(key: Key, job: Job, plan: Plan | None) -> bool:
+    return concerns(key, job.data.kind) and (
+        not key.tasks or plan is None or bool({plan.task, job.data.task} & set(key.tasks))
+    )
 
 
 def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typed) -> FieldView:

@@ -118,14 +118,14 @@ def data_title(job: Job, look: Look | None) -> str:
     if look and tasks.by_id(look.task).has_names and look.classes:
         noun = "labels" if tasks.by_id(look.task).has_labels else "classes"
         return f"{name}, {len(look.classes)} {noun}"
-    if look and look.target:
+    if look and look.target and not tasks.by_id(look.task).has_chats:
         return f"{name}: {look.target}"
     return name
 
 
 def data_note(look: Look) -> str:
     """`2,062 pictures · 11 MB`"""
-    if tasks.by_id(look.task).has_tokens:
+    if tasks.by_id(look.task).continues:
         characters = look.numbers.get("characters") or look.numbers.get("tokens") or 0
         return f"{figures.count(characters)} characters · {figures.size(look.bytes_on_disk)}"
     about, noun = "about " if look.sampled else "", figures.noun(look.kind, look.task)
@@ -141,6 +141,8 @@ def learned(look: Look) -> str:
         return f"Predicts which of {figures.count(len(look.classes))} labels a picture has, perhaps several."
     if tasks.by_id(look.task).has_number:
         return f"Predicts “{look.target}” (a number)."
+    if tasks.by_id(look.task).has_chats:
+        return f"Learns to answer as “{look.target}” does."
     return "Predicts the next token: it writes on in the way of your text."
 
 

@@ -10,21 +10,25 @@ import traceback
 from dataclasses import dataclass
 
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.records import items
 from tpu_studio.wire.secrets import without_secrets
 
 SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone", "two-step-needed"})
 NOT_READY = "cloud-not-ready"
+UNCLEAR_COLUMNS = "data-no-chats"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """*title*: what happened; *meaning*: for money and data; *action*: what to do next; *details*: for support."""
+    """*title*: what happened; *meaning*: for money and data; *action*: what to do next; *details*: for support.
+    *columns*: of a table where it is not clear which of them is which."""
 
     title: str
     meaning: str = ""
     action: str = ""
     details: str = ""
     id: str = ""
+    columns: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -59,7 +63,8 @@ def problem_of(error: BaseException) -> Problem:
     if isinstance(error, StudioError):
         said = say(error)
         raw = str(error.facts.get("raw") or "")
-        return Problem(said.title, said.meaning, said.action, raw or str(error), error.id)
+        columns = tuple(map(str, items(error.facts.get("columns")))) if error.id == UNCLEAR_COLUMNS else ()
+        return Problem(said.title, said.meaning, said.action, raw or str(error), error.id, columns)
     details = without_secrets("".join(traceback.format_exception(error)).strip())
     if isinstance(error, OSError):
         return Problem(

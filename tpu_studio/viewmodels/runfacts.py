@@ -54,7 +54,7 @@ class RunFacts:
     @property
     def token(self) -> str:
         """What a model of text foretells."""
-        return "token" if self.tokenizer == "bpe" else "character"
+        return "character" if self.tokenizer in ("", "bytes") else "token"
 
 
 def facts_of(plan: Plan) -> RunFacts:

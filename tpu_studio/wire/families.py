@@ -358,9 +358,10 @@ _FAMILIES = (
                 "Pretrained language model of yours",
                 "causal",
                 ("text",),
-                ("language-model",),
+                ("language-model", "instruction"),
                 "Has read billions of words before your text: GPT-2, Llama, SmolLM, Mistral, Qwen2, Qwen3 or Gemma 3, "
-                "from a Hugging Face folder on your disk. Name it under More settings, Pretrained weights.",
+                "from a Hugging Face folder on your disk. Learns to write like it, or to answer. Name the folder under "
+                "More settings, Pretrained weights.",
                 sequence_length=256,
                 from_folder=True,
             ),

@@ -44,7 +44,7 @@ class Key:
         affects: What it changes: the model's ``work`` for one example, and with that a step's program; the program of a
             ``step`` otherwise (its time, its memory); the ``machine`` that the step runs on; or the ``result`` only:
             which run it is, how long, how well it learns.
-        examples: The kinds of example it is about; none: any.
+        examples: The kinds of example it is about, and *tasks* what is learned of them; none: any.
         before: What it was before there was such a key, of one that is younger than others: with that value all is as
             it was, and what was timed then still counts.
         words: What its choices are called.
@@ -66,6 +66,7 @@ class Key:
     group: str = ""
     affects: Affects = "step"
     examples: tuple[Example, ...] = ()
+    tasks: tuple[str, ...] = ()
     before: object = None
     words: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,6 +89,7 @@ def key(
     group: str = "",
     affects: Affects = "step",
     examples: tuple[Example, ...] = (),
+    tasks: tuple[str, ...] = (),
     before: object = None,
     words: Mapping[str, str] | None = None,
 ) -> Any:
@@ -103,6 +105,7 @@ def key(
         "group": group,
         "affects": affects,
         "examples": examples,
+        "tasks": tasks,
         "before": before,
         "words": words or {},
     }

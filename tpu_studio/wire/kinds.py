@@ -129,19 +129,20 @@ _KINDS = (
     DataKind(
         "text",
         "Text",
-        "To classify, or to generate more like it",
+        "To classify, to continue, or to answer",
         "file-text",
         "text",
         "sequences",
         "plain text",
         "text",
         "file",
-        tasks=("language-model", "text-classification"),
+        tasks=("language-model", "text-classification", "instruction"),
         few_characters=20_000,
         question="prompt",
         drop=(
             "Drop texts here",
-            "To classify: one folder per class, or a table (.csv, .jsonl, .parquet). To generate: a plain .txt file.",
+            "To classify: one folder per class, or a table (.csv, .jsonl, .parquet). To generate: a plain .txt file. "
+            "To answer: a table of questions and answers.",
             "Choose a file…",
         ),
         endings=(".txt", ".text", ".md"),

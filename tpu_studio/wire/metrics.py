@@ -138,7 +138,7 @@ _METRICS = (
         "bits per byte",
         "Bits per byte",
         unseen=True,
-        beside=("language-model",),
+        beside=("language-model", "instruction"),
         context="comparable however the text is cut into tokens",
         report="Bits per byte",
         means="How many bits each byte of unseen text takes, on average, when the model foretells it. It means the "

@@ -80,7 +80,7 @@ class Plan:
         reasons: `table.key` → one sentence why "auto" became what it is.
         run: Id of the run; "" until launched.
         data: `Look.to_json()` of the data at planning time (the trainer checks its fingerprint).
-        task: classification, regression or language-model.
+        task: An id of `wire.tasks`.
         steps: Optimizer steps in all; steps_per_epoch may be 0.x for huge batches, so it is a float.
         table_rows: Of a language model's token table, where these are more than its vocabulary, to fill tiles;
             0: as many as the vocabulary, and in plans of older versions.

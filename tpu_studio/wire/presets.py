@@ -77,6 +77,8 @@ class Preset:
     kind: Of `NETWORKS`.
     config: What the network is built with.
     vocabulary, longest: Of one that reads texts: different tokens, and how many at once.
+    template: Of one that reads texts: its own chat template (`wire.pretrained.template`), "" where it has none.
+    templates: Those that its tokenizer has the tokens for.
     scale, offset: What is multiplied with a pixel from 0 to 255 of each colour, and then added to it.
     says_scale: Whether the folder says these; else pixels go from −1 to 1.
     side: Pixels of a picture's side that it learned with; 0 where the folder does not say it. *patch*: Of a patch's.
@@ -99,6 +101,8 @@ class Preset:
     patch: int = 1
     vocabulary: int = 0
     longest: int = 0
+    template: str = ""
+    templates: tuple[str, ...] = ()
     files_bytes: int = 0
 
     @property

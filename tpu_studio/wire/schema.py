@@ -154,10 +154,27 @@ class Data(Generic[A]):
             "preset": "the pieces that the starter weights know",
         },
     )
+    chat_template: str | A = key(
+        AUTO,
+        "Chat template",
+        choices=(
+            *("chatml", "qwen2", "qwen2.5", "qwen3", "smollm2", "llama3", "llama3.1", "gemma", "mistral"),
+            *("mistral-nemo", "plain"),
+        ),
+        help="Of instruction tuning: how questions and answers are written down for the model. Its own, where its folder "
+        "brings one that is known here; plain headings where it has none.",
+        group="data",
+        affects="result",
+        examples=("text",),
+        tasks=tuple(one.id for one in tasks.all_tasks() if one.has_chats),
+        before="plain",
+        words={"plain": "plain headings"},
+    )
     columns: Mapping[str, object] = key(
         {},
         "Columns",
-        help='What a column is: "number", "category", "date" or "ignore"; of texts to tell apart, "text".',
+        help='What a column is: "number", "category", "date" or "ignore"; of texts to tell apart, "text", and of '
+        "instruction tuning the column of questions.",
     )
     max_broken_share: float = key(
         0.05,
@@ -477,6 +494,8 @@ def concerns(key: Key, kind: object, task: str = "") -> bool:
     """Whether *key* means something for data of *kind*; any may while none is chosen. What was converted tells by *task*
     whether it was text."""
     known = kinds.find(kind)
+    if key.tasks and task and task not in key.tasks:
+        return False
     if not key.examples or known is None or (known.is_converted and not task):
         return True
     continues = bool(task) and tasks.by_id(task).has_tokens  # a text, for which there are no starter weights

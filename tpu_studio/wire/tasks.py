@@ -23,6 +23,7 @@ class Task:
         quality: Ids of the curves of the second plot, the one on training data first where there is one.
         items: What its examples are called, where the kind of data says it too generally; "" else.
         of_any_tokens: Id of the metric that means the same however text is cut into tokens; "": they all do.
+        has_chats: Its examples are questions with answers, each by itself, and the answers alone are learned.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Task:
     loss: str = "val_loss"
     items: str = ""
     of_any_tokens: str = ""
+    has_chats: bool = False
 
     @property
     def has_classes(self) -> bool:
@@ -57,6 +59,11 @@ class Task:
     @property
     def has_tokens(self) -> bool:
         return self.answers == "tokens"
+
+    @property
+    def continues(self) -> bool:
+        """Whether a text is gone on with, of which any place may be the start."""
+        return self.has_tokens and not self.has_chats
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -101,6 +108,20 @@ _TASKS = (
         ("loss", "val_nats_per_token"),
         loss="val_nats_per_token",
         of_any_tokens="val_bits_per_byte",
+    ),
+    Task(
+        "instruction",
+        "tokens",
+        "Instruction tuning",
+        "instruction tuning",
+        "Each example has a question and its answer, so the model learns to answer as they do.",
+        "Learned to answer like the examples it was given.",
+        ("val_nats_per_token", "val_accuracy", "val_loss", "loss"),
+        ("loss", "val_nats_per_token"),
+        loss="val_nats_per_token",
+        items="chats",
+        of_any_tokens="val_bits_per_byte",
+        has_chats=True,
     ),
     Task(
         "text-classification",

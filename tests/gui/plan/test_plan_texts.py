@@ -12,6 +12,7 @@ from tests.fakes.planning import World
 from tpu_studio.data.look import look
 from tpu_studio.gui.plan.page import PlanPage
 from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.wire.errors import DataError
 
 
 @pytest.mark.parametrize(
@@ -89,3 +90,26 @@ def test_a_text_to_continue_may_be_cut_into_pieces_and_the_form_shows_how_many(q
     assert pieces.memory.params > letters.memory.params
     page.settings_section.more.unfold(True)
     assert page.settings_section.box("data.tokenizer") is not None
+
+
+def test_questions_and_answers_take_a_model_that_answers_and_unclear_columns_are_chosen(
+    qtbot: QtBot, page: PlanPage, world: World, tmp_path: Path
+) -> None:
+    pairs, unclear = tmp_path / "pairs.jsonl", tmp_path / "unclear.jsonl"
+    pairs.write_text('{"prompt": "Is it so?", "completion": "It is."}\n' * 20)
+    unclear.write_text('{"what": "Is it so?", "said": "It is.", "by": "me"}\n' * 20)
+    page.data_section.zone.chosen.emit(pairs)
+    assert (world.view.job.data.kind, world.view.job.model.name) == ("text", "pretrained-lm")
+    assert not page.data_section.chats.isVisible()
+
+    world.trouble = DataError("data-no-chats", path=str(unclear), columns=["what", "said", "by"])
+    world.model.choose_data("text", unclear)
+    world.model.choose_model("pretrained-lm")
+    chats = page.data_section.chats
+    assert chats.isVisible() and chats.question.value == chats.answer.value == ""
+    chats.question.set_value("what")
+    chats.question.chosen.emit("what")
+    world.trouble = None
+    chats.answer.chosen.emit("said")
+    assert (world.view.job.data.target, dict(world.view.job.data.columns)) == ("said", {"what": "text"})
+    assert not chats.isVisible() and world.view.look_problem is None

@@ -9,7 +9,8 @@ from typing import Any, cast
 from pytestqt.qtbot import QtBot
 
 from tpu_studio.gui.kit import theme
-from tpu_studio.gui.run.trying import PassagePanel, TextPanel, panel_for
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.run.trying import ChatPanel, PassagePanel, TextPanel, panel_for
 from tpu_studio.gui.run.trypieces import MOST_LETTERS, Answers, Written
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
@@ -56,6 +57,33 @@ def test_a_text_is_asked_about_and_one_of_the_data_tells_what_it_is_there(qtbot:
     panel.prompt.setPlainText("My own words")
     panel.button.click()
     assert asked[-1] == {"prompt": "My own words"} and panel.label.text() == ""
+
+
+def test_a_question_is_asked_and_the_answer_stands_alone(qtbot: QtBot) -> None:
+    asked: list[dict[str, object]] = []
+    answers = next(task.id for task in tasks.all_tasks() if task.has_chats)
+    facts = SimpleNamespace(task=answers, kind="text", columns=(), subtitle="pairs.jsonl", token="token")
+    texts = [
+        {"text": "Who was there?", "class": "Nobody.", "kept": True},
+        {"text": "Learned?", "class": "Yes.", "kept": False},
+    ]
+    plan = SimpleNamespace(data={"preview": {"texts": texts}})
+    model = SimpleNamespace(
+        state=SimpleNamespace(value=SimpleNamespace(facts=facts)),
+        plan=plan,
+        ask=asked.append,
+        cancel_trial=lambda: None,
+    )
+    panel = panel_for(cast(RunViewModel, model))
+    assert isinstance(panel, ChatPanel)
+    qtbot.addWidget(panel)
+    panel.show()
+    samples = [one for one in panel.findChildren(Button) if one.text() == "Who was there?"]
+    assert len(samples) == 1 and not [one for one in panel.findChildren(Button) if one.text() == "Learned?"]
+    samples[0].click()
+    assert asked[-1]["prompt"] == panel.prompt.toPlainText() == "Who was there?"
+    panel.show_trial(Trial({"prompt": "Who was there?"}, text="Nobody."))
+    assert panel.written.toPlainText() == "Nobody."
 
 
 def test_of_a_picture_with_several_labels_all_that_are_likely_are_said(qtbot: QtBot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tests.fakes.looks import HANDS, NOW, job
 from tests.fakes.presets import decoder, unpacked
 from tpu_studio.data.look import look
 from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.domain.sentences import say
 from tpu_studio.planner import rules
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import JobError
@@ -129,3 +131,73 @@ def test_what_the_memory_beside_a_tpu_does_not_hold_is_refused_before_anything_i
     assert refused("v5litepod-1") == {"preset-needs-disk", "preset-needs-host"}  # 112 GB in the result's four formats
     assert refused("v5litepod-8") == {"preset-needs-disk"}
     assert refused("v5litepod-1", frozen=3_000_000_000) == set()
+
+
+# ------------------------------------------------------------------------------------------------ questions and answers
+
+CHATML = "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>'}} '<|im_start|>assistant\n'"
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    lines = [json.dumps({"prompt": f"{number}?", "completion": f"{number} " * 9}) for number in range(400)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def with_template(folder: Path, jinja: str) -> Path:
+    (folder / "chat_template.jinja").write_text(jinja)
+    return folder
+
+
+def test_chats_are_planned_with_the_folders_own_template(tmp_path: Path, pairs: Path) -> None:
+    plan = planned(with_template(decoder("qwen2", tmp_path), CHATML), pairs)
+    assert not plan.blocking and plan.task == "instruction"
+    assert plan.job.data.chat_template == "chatml" and "learned to answer" in plan.reasons["data.chat_template"]
+    assert plan.job.data.tokenizer == "preset" and plan.job.data.sequence_length == 64
+    assert plan.job.training.epochs == 3 and plan.job.training.learning_rate == pytest.approx(2e-4)
+    assert plan.job.training.global_batch == 8  # chats, not tokens, are counted
+    assert plans.loads(plans.dumps(plan)) == plan
+
+
+def test_a_folder_without_a_template_gets_plain_headings_and_a_text_to_continue_none(
+    tmp_path: Path, pairs: Path, tale: Path
+) -> None:
+    folder = decoder("gpt2", tmp_path)
+    plan = planned(folder, pairs)
+    assert plan.job.data.chat_template == "plain" and "no template" in plan.reasons["data.chat_template"]
+    assert "Only chats" in planned(with_template(folder, "unknown"), tale).reasons["data.chat_template"]
+
+
+def test_an_unknown_template_is_refused_until_the_person_agrees_to_plain_headings(tmp_path: Path, pairs: Path) -> None:
+    folder = with_template(decoder("qwen2", tmp_path), "{{ its own }}")
+    with pytest.raises(JobError) as caught:
+        planned(folder, pairs)
+    assert (caught.value.id, caught.value.facts["key"]) == ("job-template-unknown", "data.chat_template")
+    assert "data.chat_template = “plain”" in say(caught.value).action
+    assert planned(folder, pairs, data={"chat_template": "plain"}).job.data.chat_template == "plain"
+    with pytest.raises(JobError) as other:
+        planned(folder, pairs, data={"chat_template": "gemma"})
+    assert (other.value.id, other.value.facts["allowed"]) == ("job-template-unfit", ["plain"])
+
+
+def test_without_a_folder_chats_wait_for_one_and_other_models_are_no_match(pairs: Path) -> None:
+    assert "preset-not-chosen" in [check.id for check in planned(None, pairs).checks]
+    asked = job("gpt-nano", "text", data={"task": "instruction"}).with_values({"data.path": str(pairs)})
+    checks = plan_job(Draft(asked, look(asked)), Sources(SHIPPED), NOW).plan.checks
+    assert next(one for one in checks if one.id == "model-task-mismatch").fix == {"model.name": MODEL}
+
+
+def test_a_file_of_ones_own_knows_no_template_and_sorts_the_table_as_before(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def build_model(job): ...")
+    table = tmp_path / "asked.csv"
+    table.write_text(
+        "question,answer\n" + "".join(f"Is it so {n} times?,{'yes' if n % 2 else 'no'}\n" for n in range(99))
+    )
+    asked = job(None, "text", model={"file": str(tmp_path / "mine.py")}, data={"target": "answer"})
+    asked = asked.with_values({"data.path": str(table)})
+    assert look(asked).task == "text-classification"
+    by_hand = asked.with_values({"data.task": "instruction"})
+    with pytest.raises(JobError, match="job-not-a-choice"):
+        plan_job(Draft(by_hand, look(by_hand)), Sources(SHIPPED), NOW)

@@ -321,6 +321,8 @@ def test_every_key_of_the_schema_is_on_the_page_or_has_its_own_place():
             one.model.apply(set_length)
             seen |= {field.path for field in one.view.main_fields}
             seen |= {field.path for _, fields in one.view.more_fields for field in fields}
+    one.model.apply({"data.task": "instruction"})
+    seen |= {field.path for _, fields in one.view.more_fields for field in fields}
     own_place = {
         "format",
         "model.name",

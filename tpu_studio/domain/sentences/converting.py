@@ -48,7 +48,7 @@ ERRORS: dict[str, Entry] = {
         "Convert it without --decoded.",
     ),
     "data-not-convertible": lambda f: Sentence(
-        "Texts to tell apart are not converted",
+        "Texts to tell apart, and chats, are not converted",
         f"{_path(f, 'They')} can be trained on everywhere as it is: texts are small. {DATA_UNTOUCHED}",
         "Train on them as they are.",
     ),

@@ -163,6 +163,17 @@ ERRORS: dict[str, Entry] = {
         f"To be classified, texts lie in one folder per class, or in a table with a column for the class. {DATA_UNTOUCHED}",
         "Choose such a folder or table, or a model that learns to write like the text.",
     ),
+    "data-no-chats": lambda f: Sentence(
+        f"{_path(f)} does not tell which column is the question and which the answer",
+        f"Its columns are: {_named(f.raw('columns'), 8)}. Known by name are prompt and completion, question and answer, "
+        f"instruction (with input) and output, messages, and conversations. {DATA_UNTOUCHED}",
+        "Name the column of answers as data.target, and that of questions under Columns as “text”; or choose another task.",
+    ),
+    "data-chats-too-long": lambda f: Sentence(
+        f"Of {f.count('count', 'chat', 'chats')} in {_path(f)} no answer begins within {f.text('tokens', 'so many')} tokens",
+        f"What is left is too little to learn from and to test on. {DATA_UNTOUCHED}",
+        "Make the context longer (data.sequence_length), or shorten the questions.",
+    ),
     "data-no-text-column": lambda f: Sentence(
         f"No column of {_path(f)} holds text",
         f"Beside {_column(f)} there are: {_named(f.raw('columns'))}. {DATA_UNTOUCHED}",
@@ -405,6 +416,11 @@ FINDINGS: dict[str, Entry] = {
     "other-encoding": lambda f: Sentence(
         f"The text is written in {f.text('encodings', 'an older encoding')}", "It is read as it is meant.", ""
     ),
+    "long-chats": lambda f: Sentence(
+        f"About {f.count('count', 'chat is', 'chats are')} longer than {f.text('tokens', 'so many')} tokens",
+        "Of these the earliest questions and answers are left out, then the end of the last answer.",
+        "A longer context (data.sequence_length) keeps more of them, and takes more memory.",
+    ),
     "target-proposed": lambda f: Sentence(
         f"We propose to predict “{f.text('target')}”", "You can choose another column.", ""
     ),
@@ -432,6 +448,14 @@ WHY_BROKEN: dict[str, str] = {
     "nested": "it holds a list or an object",
     "not-text": "it is not a text file",
     "empty": "there is no text",
+    "chat-no-list": "it holds no list of messages",
+    "chat-no-role": "nobody is named who says it",
+    "chat-unknown-role": "it is neither system nor user (human) nor assistant (gpt) who says it",
+    "chat-no-text": "it holds something else than text",
+    "chat-empty": "there is nothing in it",
+    "chat-no-answer": "the assistant never says anything",
+    "chat-order": "user and assistant do not speak by turns, the user first",
+    "chat-too-long": "no answer begins within the context length",
     "too-deep": "it lies too many folders deep",
     "read-already": "the link leads to a folder that was read already",
 }

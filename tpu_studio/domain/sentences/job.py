@@ -128,6 +128,19 @@ ERRORS: dict[str, Entry] = {
         f"read letter by letter. {_KEPT}",
         f"Possible here: {f.text('allowed')}. Leave data.tokenizer “auto”.",
     ),
+    "job-template-unknown": lambda f: Sentence(
+        f"{_where(f)}The chat template of “{f.text('path', 'the folder')}” is none that is known here",
+        "It is a program, which may be a stranger's, and is not run; other templates would not be what the model has "
+        f"learned to answer in. {_KEPT}",
+        "Choose another folder, or agree to plain headings: data.chat_template = “plain”."
+        if f.raw("plain")
+        else "Choose another folder: its tokenizer has no token that ends a text, which plain headings would need.",
+    ),
+    "job-template-unfit": lambda f: Sentence(
+        f"{_where(f)}These weights have no chat template “{f.text('value')}”",
+        f"They know their own, and plain headings where their tokenizer has a token that ends a text. {_KEPT}",
+        f"Possible here: {f.text('allowed', 'none')}. Leave data.chat_template “auto”, or choose another folder.",
+    ),
     "job-not-auto": lambda f: Sentence(
         f"{_where(f)}{_name(f)} cannot be chosen automatically",
         _KEPT,

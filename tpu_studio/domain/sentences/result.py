@@ -109,6 +109,10 @@ _SCRIPT_WHY = {
         "Its pictures have several labels each, from a table, which a plain script does not read yet",
         "Export the model itself: it opens in Keras without TPU Studio, or as ONNX; model.json says how it is asked.",
     ),
+    "chats": (
+        "It learned from questions and answers, which a plain script does not write down as its chat template does yet",
+        "Export it as a Hugging Face folder: Transformers trains on from there.",
+    ),
     "no-plan": (
         "How it was trained stands in the run's plan, which is not here",
         "Export it where the run is.",
@@ -230,5 +234,12 @@ ERRORS: dict[str, Entry] = {
         f"The model was trained with: {f.text('columns', 'more columns')}. {_UNCHANGED}",
         "Fill it in, or leave it empty on purpose.",
     ),
-    "data-prompt-empty": Sentence("There is no text to go on from", _UNCHANGED, "Type the beginning of something."),
+    "data-prompt-too-long": lambda f: Sentence(
+        f"The question has {f.text('tokens', 'more')} tokens; this model reads {f.text('most', 'fewer')} at once",
+        f"An answer would know its end alone. {_UNCHANGED}",
+        "Ask in fewer words, or train again with a longer context (data.sequence_length).",
+    ),
+    "data-prompt-empty": Sentence(
+        "There is no text to go on from, or to answer", _UNCHANGED, "Type the beginning of something, or a question."
+    ),
 }

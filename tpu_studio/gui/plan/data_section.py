@@ -17,6 +17,7 @@ from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.plan.chatcolumns import ChatColumns
 from tpu_studio.gui.plan.dropzone import DropZone
 from tpu_studio.gui.plan.notes import note_of
 from tpu_studio.gui.plan.preview import Preview
@@ -75,6 +76,7 @@ class DataSection(FoldingSection):
         self.target = ComboBox(name="Target column")
         self.target.chosen.connect(lambda name: model.set("data.target", name))
         self._target = Field("Target column", self.target, "What to predict.")
+        self.chats = ChatColumns(model)
         self.preview = Preview()
         self.preview.column_changed.connect(model.set_column)
         self._notes = QVBoxLayout()
@@ -87,6 +89,7 @@ class DataSection(FoldingSection):
             self.problem,
             self._learned,
             self._target,
+            self.chats,
             self.preview,
         ):
             self.card.body.addWidget(widget)
@@ -111,6 +114,7 @@ class DataSection(FoldingSection):
         self.preview.setVisible(shown)
         self._learned.setVisible(shown)
         self._target.setVisible(shown and bool(look and look.columns))
+        self.chats.draw(view)
         if look is not None and shown:
             kept = _kept(look.validation, figures.noun(look.kind, look.task))
             self._learned.setText(f"{planwords.data_note(look)}. {planwords.learned(look)} {kept}")

@@ -48,6 +48,8 @@ PASSAGES_SHOWN, PASSAGE_LETTERS = 4, 60
 def panel_for(model: RunViewModel) -> TryPanel:
     """The panel that fits what the model has learnt from."""
     facts = model.state.value.facts
+    if tasks.by_id(facts.task).has_chats:
+        return ChatPanel(model)
     if tasks.by_id(facts.task).has_tokens:
         return TextPanel(model)
     kind = kinds.find(facts.kind)
@@ -218,9 +220,9 @@ class RowPanel(TryPanel):
 class TextPanel(TryPanel):
     """The beginning of a text; the model goes on from it, as it is written."""
 
-    def __init__(self, model: RunViewModel) -> None:
+    def __init__(self, model: RunViewModel, sentence: str = "") -> None:
         token = model.state.value.facts.token
-        super().__init__(model, f"Type a beginning. The model goes on from there, one {token} at a time.")
+        super().__init__(model, sentence or f"Type a beginning. The model goes on from there, one {token} at a time.")
         self.prompt = Prompt("ROMEO:\n" if "shakespeare" in model.state.value.facts.subtitle else "")
         self.prompt.setAccessibleName("The beginning")
         self.prompt.setTabChangesFocus(True)
@@ -255,8 +257,36 @@ class TextPanel(TryPanel):
             self.button.setFocus(Qt.FocusReason.OtherFocusReason)
         self.cancel.setVisible(trial.asking)
         self.loading.setVisible(trial.asking and not trial.text)
-        prompt = str((trial.question or {}).get("prompt", ""))
-        self.written.show_text(prompt + trial.text if trial.question else "", trial.asking)
+        self.written.show_text(self.before(trial) + trial.text if trial.question else "", trial.asking)
+
+    def before(self, trial: Trial) -> str:
+        """What stands before what the model wrote."""
+        return str((trial.question or {}).get("prompt", ""))
+
+
+class ChatPanel(TextPanel):
+    """A question of one's own, or one of the data; the model answers until it is through, or has written so much."""
+
+    def __init__(self, model: RunViewModel) -> None:
+        known = [one for one in passages_of(model.plan) if one.kept]
+        kept = " Those below were kept aside: the model has never seen them." if known else ""
+        super().__init__(model, f"Ask it something. It knows nothing of what was asked before.{kept}")
+        self.prompt.setAccessibleName("The question")
+        self.prompt.setPlaceholderText("What would you like to know?")
+        self.button.setText("Ask")
+        for passage in known[:PASSAGES_SHOWN]:
+            words = " ".join(passage.text.split())
+            short = f"{words[:PASSAGE_LETTERS]} …" if len(words) > PASSAGE_LETTERS else words
+            button = Button(short, "quiet", size="small", hover=f"In the data: {passage.label}")
+            button.clicked.connect(lambda _=False, one=passage: self._show(one.text))
+            self.ask_box.insertWidget(self.ask_box.count() - 1, button, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def before(self, trial: Trial) -> str:
+        return ""
+
+    def _show(self, question: str) -> None:
+        self.prompt.setPlainText(question)
+        self._ask()
 
 
 class PassagePanel(TryPanel):

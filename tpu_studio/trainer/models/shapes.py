@@ -55,7 +55,8 @@ def example_of(sizes: Shapes) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]
     if learns.has_labels:
         return {"x": (sizes.input, np.dtype(sizes.dtype)), "y": ((sizes.outputs,), np.dtype(np.uint8))}
     labels = np.dtype(np.float32 if learns.has_number else np.int32)
-    return {"x": (sizes.input, np.dtype(sizes.dtype)), "y": (sizes.input if learns.has_tokens else (), labels)}
+    found = {"x": (sizes.input, np.dtype(sizes.dtype)), "y": (sizes.input if learns.has_tokens else (), labels)}
+    return found | ({"weight": (sizes.input, np.dtype(np.float32))} if learns.has_chats else {})
 
 
 def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:

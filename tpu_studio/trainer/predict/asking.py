@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import continuing, predicting, tokens
+from tpu_studio.data import continuing, instructing, predicting, tokens
 from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.predict.generating import generate
 from tpu_studio.trainer.result import files, loading
@@ -84,13 +84,16 @@ class Asked:
     def write(
         self, prompt: str, *, tokens: int, temperature: float, seed: int, stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[str]:
-        """What comes after *prompt*, in pieces as they are made."""
+        """What comes after *prompt*, or answers it, in pieces as they are made."""
         if not self.writes:
             raise BadInput("predict-wrong-kind", wanted=kinds.by_id(self._data["kind"]).question)
+        length, cutter = int(self._card["input"]["shape"][1]), continuing.of_result(self._data)
+        if tasks.by_id(self._card["task"]).has_chats:
+            asked, ends = instructing.question(self._data, prompt)
+            start = np.array(asked, np.int32)
+            return generate(self._run, length, start, tokens, temperature, seed, stopped, cutter, ends)
         encoded = predicting.encode_inputs(self._data, [prompt or "\n"])
         start = encoded["x"][0][: int(encoded["length"][0])]
-        length = int(self._card["input"]["shape"][1])
-        cutter = continuing.of_result(self._data)
         return generate(self._run, length, start, tokens, temperature, seed, stopped, cutter)
 
     def warm_up(self) -> None:

@@ -30,6 +30,7 @@ def generate(
     seed: int,
     stopped: Callable[[], bool],
     cutter: Cutter,
+    ends: frozenset[int] = frozenset(),
 ) -> Iterator[str]:
     """Pieces of text that follow *start*.
 
@@ -37,10 +38,11 @@ def generate(
         run: [1, length] tokens → [1, length, V] scores.
         temperature: Scores are divided by it; 0 takes the likeliest token each time.
         stopped: Asked before each token; True ends the text.
+        ends: Tokens with which an answer ends; else as many as *tokens* are written.
         cutter: Whose tokens they are. A letter may end in a later one than it began in; bytes that make none are �.
     """
     rng = np.random.default_rng(seed)
-    never = np.array(sorted(cutter.never), np.int64) - cutter.first
+    never = np.array(sorted(cutter.never - ends), np.int64) - cutter.first
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     seen = [int(token) for token in start[-length:]]
     piece, told = "", time.monotonic()
@@ -52,6 +54,8 @@ def generate(
         scores = np.array(run(window))[0, len(seen) - 1, cutter.first : cutter.vocabulary]
         scores[never] = -np.inf
         token = cutter.first + pick(scores, temperature, rng)
+        if token in ends:
+            break
         seen = [*seen, token][-length:]
         piece += decoder.decode(cutter.piece(token))
         if piece and time.monotonic() - told >= PIECE_EVERY_S:

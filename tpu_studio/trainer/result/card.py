@@ -115,6 +115,9 @@ def _text_use(sizes: Shapes, description: Mapping[str, object]) -> dict[str, str
     length = sizes.input[0]
     if tasks.by_id(sizes.task).has_tokens and description.get("tokenizer_sha256"):
         cut = f"cut = tokenizers.Tokenizer.from_file('{TOKENIZER}'); cut.encode_special_tokens = True"
+        if tasks.by_id(sizes.task).has_chats:
+            asked = f"the tokens of a question, written down by the chat template {description.get('chat_template')!r}"
+            return {"text": f"x = {asked} and the head of an answer, then zeros up to {length}"}
         return {"text": f"{cut}; x = cut.encode(text).ids[-{length}:], then zeros up to {length}; cut.decode(ids)"}
     if not sizes.vocabulary:
         return {}

@@ -21,10 +21,12 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.presets import Preset
-from tpu_studio.wire.pretrained import reading
+from tpu_studio.wire.pretrained import reading, template, tokenizer
 from tpu_studio.wire.pretrained.decoder import describe
 from tpu_studio.wire.pretrained.folder import Folder
+from tpu_studio.wire.pretrained.huggingface import TEMPLATE
 from tpu_studio.wire.pretrained.tensors import Place
+from tpu_studio.wire.starters import TOKENIZER
 
 FORMAT, CARD = "huggingface", "README.md"
 COPIED = (
@@ -83,6 +85,7 @@ def write(
     for path, numbers in decoders.read(reading.read(to), network):
         weights[path].assign(numbers)
     largest = _difference(before, [_answers(model, x) for x in asked], _NEAR[coarsest])
+    _write_template(card, preset, to)
     (to / CARD).write_text(_about(card, preset), encoding="utf-8", newline="\n")
     return len(names), largest
 
@@ -137,6 +140,20 @@ def _check_names_no_code(folder: Folder, name: str, data: bytes) -> None:
         folder.refuse("preset-foreign", name, "It names code of its own (“auto_map”).")
 
 
+def _write_template(card: Mapping[str, Any], preset: Preset, to: Path) -> None:
+    """What its answers were learned in, where the folder says another chat template, or none."""
+    if _template(card) == template.PLAIN != preset.template:
+        tokens = tokenizer.tidied(reading.content(preset, TOKENIZER)).standing.keys()
+        (to / TEMPLATE).write_text(template.plain_jinja(tokens), encoding="utf-8", newline="\n")
+
+
+def _template(card: Mapping[str, Any]) -> str:
+    """The id of the chat template that it learned in, of those that are known: a card may be a stranger's; "": none."""
+    data = card.get("data")
+    used = data.get("chat_template") if isinstance(data, dict) else ""
+    return next((one.id for one in template.TEMPLATES if one.id == used), "")
+
+
 def _write_numbers(to: Path, place: Place, values: Array) -> None:
     with np.errstate(over="ignore"):
         rounded = decoders.rounded(values, place.kind)
@@ -158,6 +175,11 @@ def _difference(before: Sequence[Array], after: Sequence[Array], near: float) ->
     return largest
 
 
+def _learned(card: Mapping[str, Any]) -> str:
+    used = _template(card)
+    return f"questions and answers, in the chat template “{used}” that lies here," if used else "a text"
+
+
 def _about(card: Mapping[str, Any], preset: Preset) -> str:
     """A model card. No name of a folder or of data: it goes to others."""
     trained = card.get("trained", {})
@@ -176,7 +198,7 @@ pipeline_tag: text-generation
 
 It began from the weights of a {preset.network.title} model, whose licence goes on for this one: see what it says about
 passing on. The sha256 of what was read of them is `{preset.sha256}`.
-TPU Studio trained it on a text{f" for {steps:,} steps" if type(steps) is int else ""}.
+TPU Studio trained it on {_learned(card)}{f" for {steps:,} steps" if type(steps) is int else ""}.
 
 | measured at the end | |
 | --- | --- |

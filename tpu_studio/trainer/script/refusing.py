@@ -17,6 +17,7 @@ WHY = (
     "extended",  # trained longer afterwards: a schedule in pieces
     "mixed-pictures",  # Mixup, CutMix
     "table-of-labels",  # pictures with several labels each
+    "chats",  # questions and answers, written down by a chat template
     "no-plan",  # an exported result, of which nobody knows how it was trained
 )
 

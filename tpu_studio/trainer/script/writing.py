@@ -53,6 +53,8 @@ def written(run: Path, result: Path, plan: Plan, card: Mapping[str, Any]) -> str
     """
     if is_mixed(plan) and len(card["input"]["shape"]) == 4:
         raise refusal("mixed-pictures")
+    if tasks.by_id(plan.task).has_chats:
+        raise refusal("chats")
     if tasks.by_id(plan.task).has_labels:
         raise refusal("table-of-labels")
     model = network(plan, card)
@@ -86,7 +88,7 @@ def _data(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> Part
         return pictures.folder(plan, card, look)
     if kind.has_rows:
         return tables.table(plan, card, look)
-    if tasks.by_id(plan.task).has_tokens:
+    if tasks.by_id(plan.task).continues:
         return texts.one_text(plan, card, look, result)
     return texts.many_texts(plan, card, look, result)
 

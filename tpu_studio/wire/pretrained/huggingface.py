@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 
+from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
-from tpu_studio.wire.pretrained import decoder, tensors, tokenizer
+from tpu_studio.wire.pretrained import decoder, template, tensors, tokenizer
 from tpu_studio.wire.pretrained.description import PICKLES
 from tpu_studio.wire.pretrained.folder import CONFIG, Folder, check_sums, sha256_of
 from tpu_studio.wire.starters import TOKENIZER
 
+TEMPLATE, TOKENIZER_CONFIG = "chat_template.jinja", "tokenizer_config.json"
 _OF_PICTURES = ("vit", "dinov2")  # that KerasHub opens and saves as its own
 _TOKENIZER_BYTES = 64_000_000  # Gemma 3's has 33 million
 
@@ -51,7 +53,7 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
         if (size := os.fstat(file.fileno()).st_size) > _TOKENIZER_BYTES:
             folder.refuse("preset-unreadable", TOKENIZER, "It is larger than any tokenizer.")
         file.seek(0)
-        _check_tokenizer(folder, file.read(size), network.vocabulary)
+        tokens = _tokens(folder, file.read(size), network.vocabulary)
     files = tensors.files_of(folder)
     placed = tensors.places_of(folder, files)
     check_whole(folder, network, placed)
@@ -60,6 +62,7 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
     check_sums(folder, sums)
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
     base = hashlib.sha256(counts.encode()).hexdigest()
+    usable = template.usable(tokens.standing.keys())
     return Preset(
         folder.given,
         kind,
@@ -69,18 +72,40 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
         base,
         vocabulary=network.vocabulary,
         longest=network.longest,
+        template=_template(folder, tokens.standing.keys(), usable),
+        templates=usable,
         files_bytes=folder.bytes_of(sums),
     )
 
 
-def _check_tokenizer(folder: Folder, file: bytes, vocabulary: int) -> None:
+def _tokens(folder: Folder, file: bytes, vocabulary: int) -> tokenizer.Tidied:
     """It is of a kind that is known, and its tokens are among those of the network."""
     try:
-        tokens = tokenizer.tidied(file).vocabulary
+        tokens = tokenizer.tidied(file)
     except ValueError as error:
         folder.refuse("preset-unreadable", TOKENIZER, f"{str(error)[:1].upper()}{str(error)[1:]}.")
-    if tokens > vocabulary:
-        folder.refuse("preset-unfit", TOKENIZER, f"It has {tokens:,} tokens, and the model {vocabulary:,}.")
+    if tokens.vocabulary > vocabulary:
+        folder.refuse("preset-unfit", TOKENIZER, f"It has {tokens.vocabulary:,} tokens, and the model {vocabulary:,}.")
+    return tokens
+
+
+def _template(folder: Folder, tokens: Set[str], usable: Sequence[str]) -> str:
+    """Its own, as Transformers would choose it. What cannot be read is one that is not known: a text to continue needs
+    none."""
+    try:
+        jinja = _jinja(folder)
+    except (ModelError, OSError):
+        return template.UNKNOWN
+    found = template.recognised(jinja, tokens) if jinja else ""
+    return found if not found or found in usable else template.UNKNOWN
+
+
+def _jinja(folder: Folder) -> str:
+    if folder.has(TEMPLATE):
+        folder.check_inside(TEMPLATE)
+        with folder.open(TEMPLATE) as file:
+            return file.read(4 * template.LONGEST).decode("utf-8", "replace")
+    return template.of_config((folder.json(TOKENIZER_CONFIG) or {}).get("chat_template"))
 
 
 def _reads_text(kind: str) -> bool:

@@ -54,6 +54,11 @@ class Tidied:
     def vocabulary(self) -> int:
         return max(self.numbers) + 1
 
+    @property
+    def standing(self) -> Mapping[str, int]:
+        """Those that stand for no text, and are never made of one, by how they are written."""
+        return {text: number for text, number in self.added.items() if number in self.special}
+
 
 def tidied(file: bytes) -> Tidied:
     """What is known of it.

@@ -1,0 +1,155 @@
+"""A language model of a Hugging Face folder learns to answer: what is learned, gone on with, asked and given on."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.presets import decoder
+from tests.trainer.in_engine import engine_python
+from tests.trainer.test_adapted_texts import train
+from tests.trainer.test_starting import newest
+from tests.trainer.training import Training, answers, curve, put
+from tpu_studio.data.look import look
+from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.local import formats
+from tpu_studio.wire import exports
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.job import parse
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import reading
+from tpu_studio.workflow.planning import Draft, Sources, plan_job, preset_of
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+CHATML = (
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n'}}"
+    "{% endfor %}{% if add_generation_prompt %}{{'<|im_start|>assistant\n'}}{% endif %}"
+)
+ANSWER = "It is so."
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    rows = [{"prompt": f"Is {n} quick?", "completion": ANSWER if n % 3 else f"{ANSWER} Or not."} for n in range(120)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def with_template(name: str, root: Path, jinja: str = CHATML) -> Path:
+    folder = decoder(name, root)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": jinja}))
+    return folder
+
+
+def planned(
+    folder: Path, table: Path, framework: str = "jax", *, devices: int = 1, rank: int = 4, **tables: Any
+) -> Plan:
+    usual = {"steps": 40, "checkpoint_every": 10, "evaluate_every": 10, "global_batch": 8, "framework": framework}
+    tree = {
+        "name": "pairs",
+        "model": {"name": "pretrained-lm", "preset": str(folder), "lora_rank": rank},
+        "data": {"kind": "text", "path": str(table), "sequence_length": 48} | tables.get("data", {}),
+        "training": usual | tables.get("training", {}),
+    }
+    job = parse(tree)
+    plan = plan_job(Draft(job, look(job)), Sources(SHIPPED, preset=preset_of), 0.0).plan
+    assert not plan.blocking, plan.checks
+    return plans.from_json({**plan.to_json(), "devices": devices, "run": "test-0000"})
+
+
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
+def test_killed_it_goes_on_bit_for_bit(tmp_path: Path, pairs: Path, framework: str) -> None:
+    plan = planned(with_template("qwen2", tmp_path), pairs, framework)
+    assert (plan.task, plan.job.data.chat_template) == ("instruction", "chatml")
+    whole = train(put(tmp_path / "whole", plan))
+    run = put(tmp_path / "killed", plan)
+    with Training(run, 1, {"TPU_STUDIO_HOME": str(tmp_path)}) as killed:
+        killed.until(lambda event: event["kind"] == "checkpoint" and event["step"] >= 20)
+        killed.kill()
+    resumed = train(run, 2)
+    for metric in ("loss", "val_loss", "val_accuracy", "val_bits_per_byte"):
+        assert curve(killed, resumed, name=metric) == curve(whole, name=metric), metric
+    _, position, _ = newest(whole.run)
+    assert position["base"] == plan.preset_sha256
+
+
+@pytest.mark.parametrize(
+    ("framework", "parts", "devices"),
+    [
+        ("jax", 2, 2),
+        ("tensorflow", 1, 1),
+        pytest.param("tensorflow", 2, 1, marks=pytest.mark.thorough),
+        pytest.param("tensorflow", 1, 2, marks=pytest.mark.thorough),
+    ],
+)
+def test_frameworks_parts_and_devices_learn_the_same(
+    tmp_path: Path, pairs: Path, framework: str, parts: int, devices: int
+) -> None:
+    """Answers are of two lengths, so a mean of the parts' means would be another."""
+    folder, few = with_template("qwen2", tmp_path), {"steps": 12, "evaluate_every": 6, "checkpoint_every": 6}
+    alone = train(put(tmp_path / "alone", planned(folder, pairs, training=few)))
+    cut = planned(folder, pairs, framework, devices=devices, training=few | {"accumulate": parts})
+    other = train(put(tmp_path / "other", cut))
+    for metric in ("loss", "val_loss", "val_bits_per_byte"):
+        mine, wanted = curve(other, name=metric), curve(alone, name=metric)
+        assert list(mine) == list(wanted) and list(mine.values()) == pytest.approx(list(wanted.values()), rel=2e-4), (
+            metric
+        )
+
+
+def test_it_answers_in_its_template_until_the_end_of_its_turn(tmp_path: Path, pairs: Path) -> None:
+    folder = with_template("qwen2", tmp_path)
+    training = {"steps": 200, "learning_rate": 0.005, "evaluate_every": 100, "checkpoint_every": 100}
+    plan = planned(folder, pairs, rank=0, training=training)
+    run = train(put(tmp_path / "run", plan)).run
+    card = json.loads((run / "result" / "model.json").read_text())
+    assert (card["task"], card["data"]["chat_template"]) == ("instruction", "chatml")
+    final = card["trained"]["final"]
+    assert final["val_accuracy"] > 0.8 and final["val_bits_per_byte"] < 1.0
+    assert final["val_nats_per_token"] == final["val_loss"]
+    told = answers(run, "--temperature", "0", "--prompt", "Is 17 quick?")
+    assert told["answers"][0]["text"] in (ANSWER, f"{ANSWER} Or not.")
+    empty = answers(run, "--prompt", " ")
+    assert empty["error"]["id"] == "data-prompt-empty"
+    long = answers(run, "--prompt", "quick " * 60)
+    assert (long["error"]["id"], long["error"]["facts"]["most"]) == ("data-prompt-too-long", 47)
+
+    to = tmp_path / "out"
+    formats.write(engine_python(), run, exports.by_id("huggingface"), to)
+    assert json.loads((to / "tokenizer_config.json").read_text())["chat_template"] == CHATML
+    assert not (to / "chat_template.jinja").exists() and "chat template “chatml”" in (to / "README.md").read_text()
+
+
+def test_a_machine_needs_no_template_for_the_plan_names_it(tmp_path: Path, pairs: Path) -> None:
+    """What is brought to a rented one are the files that the base's sha256 counts."""
+    folder = with_template("qwen2", tmp_path)
+    plan = planned(folder, pairs, training={"steps": 4, "evaluate_every": 2, "checkpoint_every": 2})
+    there = tmp_path / "there"
+    there.mkdir()
+    for name in reading.read(folder).files:
+        (there / name).write_bytes((folder / name).read_bytes())
+    (folder / "tokenizer.json").unlink()
+    assert reading.read(there).template == ""
+    run = put(tmp_path / "run", plan)
+    with Training(run, 1, {"TPU_STUDIO_HOME": str(tmp_path)}, ("--preset", str(there))) as training:
+        assert training.outcome()["status"] == "finished", training.outcome()
+    card = json.loads((run / "result" / "model.json").read_text())
+    assert card["data"]["chat_template"] == "chatml"
+
+
+def test_plain_headings_stand_in_the_folder_that_its_result_becomes(tmp_path: Path, pairs: Path) -> None:
+    folder = decoder("gpt2", tmp_path)
+    plan = planned(folder, pairs, training={"steps": 4, "evaluate_every": 2, "checkpoint_every": 2})
+    assert plan.job.data.chat_template == "plain"
+    run = train(put(tmp_path / "run", plan)).run
+    to = tmp_path / "out"
+    formats.write(engine_python(), run, exports.by_id("huggingface"), to)
+    jinja = (to / "chat_template.jinja").read_text()
+    assert "### Response:" in jinja and "<|endoftext|>" in jinja
+    assert math.isfinite(json.loads((run / "result" / "model.json").read_text())["trained"]["final"]["val_loss"])
+    assert reading.read(to).template == "plain"  # as it is begun from again

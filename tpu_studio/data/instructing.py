@@ -1,0 +1,306 @@
+"""Chats to learn answers from: the quick look, the opened data set, and a question as a trained model reads it.
+
+A chat is one example of L tokens, written down by the model's chat template (`wire.pretrained.template`) and filled up
+with token 0. The weight of a token that is to be foretold is 1 in an answer, and for the token that ends it, and 0
+elsewhere. Of longer ones the earliest questions with their answers are left out, then the end of the last answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from tpu_studio.data import chats, continuing, sorting, tablefile
+from tpu_studio.data.arrays import Array, Bools
+from tpu_studio.data.chats import Chats
+from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
+from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
+from tpu_studio.data.paths import data_path
+from tpu_studio.data.published import Published
+from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire import presets
+from tpu_studio.wire.brief import SAMPLE_LETTERS
+from tpu_studio.wire.errors import DataError, ModelError
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire.pretrained import reading, template
+from tpu_studio.wire.pretrained.template import Turn
+from tpu_studio.wire.records import whole
+from tpu_studio.wire.secrets import without_secrets
+from tpu_studio.wire.starters import TOKENIZER
+
+SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+SHOWN = 6
+_A_TURN, _A_CHAT = 6, 24  # tokens about it; the latter are what most templates have the system say
+
+
+class ChatSource(Source):
+    """Chats, one an example: tokens [L], those that follow each, and which of these are an answer's.
+
+    They lie one behind the other in *tokens*, with *learned* beside; chat i begins at ``starts[i]``.
+    """
+
+    in_memory = True
+
+    def __init__(self, tokens: Array, learned: Bools, starts: Array, length: int, answer_bytes: int) -> None:
+        self._tokens, self._learned, self._starts, self._length = tokens, learned, starts, length
+        self.tokens_a_byte = float(np.count_nonzero(learned)) / max(1, answer_bytes)
+        each: tuple[int, ...] = (length,)
+        self.spec: Spec = {"x": (each, "int32"), "y": (each, "int32"), "weight": (each, "float32")}
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def batch(
+        self, indices: Array, *, rng: np.random.Generator | None = None, share: Share | None = None
+    ) -> dict[str, Array]:
+        mine = np.asarray(of_share(indices, share), np.int64)
+        begins, ends = self._starts[mine], self._starts[mine + 1]
+        places = begins[:, None] + np.arange(self._length + 1)
+        there = places < ends[:, None]
+        at = np.minimum(places, len(self._tokens) - 1)
+        tokens = np.where(there, self._tokens[at], 0).astype(np.int32)
+        weight = (there & self._learned[at])[:, 1:].astype(np.float32)
+        return {"x": tokens[:, :-1], "y": tokens[:, 1:], "weight": weight}
+
+
+@dataclass
+class _Cut:
+    """How chats fitted: those that lost questions or an end, and those without any answer left."""
+
+    shortened: int = 0
+    left_out: int = 0
+
+
+class Writer:
+    """Writes chats down in tokens."""
+
+    def __init__(self, cutter: Published, id: str) -> None:
+        """*id*: of a template whose tokens *cutter* has."""
+        self.cutter, self.id = cutter, id
+        self._tokens = cutter.standing.keys()
+
+    def tokens(self, turns: Sequence[Turn]) -> tuple[list[int], list[bool]]:
+        """And which of them are to be learned."""
+        found: list[int] = []
+        learned: list[bool] = []
+        for part in template.joined(template.rendered(self.id, turns, self._tokens)):
+            ids = [self.cutter.standing[part.text]] if part.token else self.cutter.of_text(part.text)
+            found += ids
+            learned += [part.learned] * len(ids)
+        return found, learned
+
+    @property
+    def ends(self) -> frozenset[int]:
+        return frozenset(self.cutter.standing[one] for one in template.ends(self.id, self._tokens))
+
+    @cached_property
+    def sizes(self) -> Array:
+        """Bytes that each token stands for."""
+        return np.array([len(self.cutter.piece(token)) for token in range(self.cutter.vocabulary)], np.int64)
+
+    def fitting(self, turns: Sequence[Turn], length: int, cut: _Cut) -> tuple[list[int], list[bool]]:
+        """No more than *length* + 1 tokens, of which the last ones are foretold only; none where no answer is left."""
+        tokens, learned = self.tokens(turns)
+        if len(tokens) <= length + 1:
+            return tokens, learned
+        begins = 1 if turns[0].role == "system" else 0
+        while len(tokens) > length + 1 and len(turns) - begins > 2:
+            turns = [*turns[:begins], *turns[begins + 2 :]]
+            tokens, learned = self.tokens(turns)
+        tokens, learned = tokens[: length + 1], learned[: length + 1]
+        if not any(learned[1:]):
+            cut.left_out += 1
+            return [], []
+        cut.shortened += 1
+        return tokens, learned
+
+
+def look(job: Job, task: str, watch: Watch) -> Look:
+    """All but the fingerprint."""
+    rows = tablefile.found(given := data_path(job), watch)
+    found = chats.examine(job, rows.file, watch)
+    each = [_tokens_about(turns) for turns in found.chats]
+    scale = found.whole / len(found.chats)
+    kept = validation_count(found.whole, job.data.validation)
+    length, longest = _length(job, each), max(each)
+    vocabulary = vocabulary_of(job)
+    findings = [broken_finding(found.broken_count, found.broken)] if found.broken_count else []
+    if twice := len(found.chats) - len(Counter(found.chats)):
+        findings.append(Finding("duplicate-texts", "info", {"count": twice}))
+    if long := sum(one > length + 1 for one in each):
+        findings.append(Finding("long-chats", "info", {"count": round(long * scale), "tokens": length}))
+    letters = sum(len(turn.text) for turns in found.chats for turn in turns)
+    return Look(
+        kind=job.data.kind,
+        task=task,
+        target=found.layout.target,
+        examples=found.whole,
+        train=found.whole - kept,
+        validation=kept,
+        sampled=found.sampled,
+        numbers={
+            "characters": round(letters * scale),
+            "answers": round(sum(turn.role == "assistant" for turns in found.chats for turn in turns) * scale),
+            "tokens_each": _fitting(each),
+            "longest": longest,
+            "vocabulary": vocabulary,
+        },
+        broken=tuple(found.broken[:NAMED_BROKEN]),
+        broken_count=found.broken_count,
+        findings=tuple(findings),
+        preview=_preview(found, job),
+        bytes_on_disk=rows.file.stat().st_size,
+        input_shape=(length,),
+        outputs=vocabulary,
+        sequence_length=length,
+        rows_file=str(rows.file) if rows.file != given else "",
+    )
+
+
+def open_chats(job: Job, task: str, budget: int, watch: Watch) -> Opened:
+    """Raises ModelError ``preset-…`` besides the errors of `chats.read`."""
+    preset = _preset(job)
+    writer = Writer(continuing.of_folder(preset), _template(job, preset))
+    path = tablefile.found(data_path(job), watch).file
+    if (size := path.stat().st_size) > budget:
+        raise DataError("data-too-big", path=str(path), bytes=size, budget=budget)
+    length, cut = int(job.data.sequence_length), _Cut()
+    stream = chats.Stream(job, path, watch, whole=True)
+    written = [_written(writer, turns, length, cut) for turns in stream]
+    kept = validation_mask(keys_of_rows(len(written), job.training.seed), job.data.validation)
+    train, unseen = (_source(writer, written, kept == side, length) for side in (False, True))
+    if not (len(train) and len(unseen)):
+        raise DataError("data-chats-too-long", path=str(path), count=cut.left_out, tokens=length)
+    description = {
+        "kind": job.data.kind,
+        "task": task,
+        "chat_template": writer.id,
+        "text_column": stream.layout.question,
+        "target": stream.layout.target,
+        "tokenizer": Published.kind,
+        "tokenizer_sha256": hashlib.sha256(writer.cutter.file).hexdigest(),
+        "vocabulary": preset.vocabulary,
+        "sequence_length": length,
+        "input_shape": [length],
+        "outputs": preset.vocabulary,
+        "shortened": cut.shortened,
+        "left_out": cut.left_out,
+    }
+    broken = stream.tally.broken[:NAMED_BROKEN]
+    if cut.left_out:
+        broken = [*broken, Broken(f"{cut.left_out} chats", "chat-too-long")]
+    count = stream.tally.broken_count + cut.left_out
+    return Opened(task, train, unseen, description, broken, count, {TOKENIZER: writer.cutter.file})
+
+
+def _template(job: Job, preset: presets.Preset) -> str:
+    """As the plan has it; of a job without one as it would be planned."""
+    given = job.data.chat_template
+    chosen = (preset.template or template.PLAIN) if given == AUTO else str(given)
+    if chosen not in preset.templates:
+        why = f"It does not have the tokens of the chat template “{chosen}”."
+        raise ModelError("preset-unfit", path=str(preset.folder), file=TOKENIZER, why=why)
+    return chosen
+
+
+_Written = tuple[Array, Bools]
+"""A chat's tokens, and which of them are learned; none where it was left out."""
+
+
+def _written(writer: Writer, turns: Sequence[Turn], length: int, cut: _Cut) -> _Written:
+    ids, marks = writer.fitting(turns, length, cut)
+    learned = np.array(marks, np.bool_)
+    learned[:1] = False  # nothing stands before it that it could be foretold from
+    return np.array(ids, np.int32), learned
+
+
+def _source(writer: Writer, written: Sequence[_Written], side: Bools, length: int) -> ChatSource:
+    mine = [one for one, there in zip(written, side.tolist(), strict=True) if there and len(one[0])]
+    tokens = np.concatenate([np.zeros(0, np.int32), *(ids for ids, _ in mine)])
+    learned = np.concatenate([np.zeros(0, np.bool_), *(marks for _, marks in mine)])
+    starts = np.cumsum([0, *(len(ids) for ids, _ in mine)], dtype=np.int64)
+    return ChatSource(tokens, learned, starts, length, int(np.sum(writer.sizes[tokens[learned]])))
+
+
+def vocabulary_of(job: Job) -> int:
+    """Of the folder that the model begins from; what is wrong with it the plan tells."""
+    try:
+        return _preset(job).vocabulary or continuing.MOST
+    except ModelError as error:
+        return continuing.BYTES if error.id == "preset-not-chosen" else continuing.MOST
+
+
+def _preset(job: Job) -> presets.Preset:
+    if not job.model.folder:
+        raise ModelError("preset-not-chosen", model=job.model.id)
+    preset = reading.read(presets.folder_of(job.model.folder, job.base))
+    if not preset.reads_text:
+        raise ModelError("preset-other-network", path=str(preset.folder), file="config.json", network=preset.kind)
+    return preset
+
+
+def _tokens_about(turns: Sequence[Turn]) -> int:
+    return _A_CHAT + sum(_A_TURN + sorting.pieces_about(turn.text) for turn in turns)
+
+
+def _length(job: Job, each: Sequence[int]) -> int:
+    given = job.data.sequence_length
+    if given != AUTO:
+        return int(given)
+    try:
+        longest = _preset(job).longest
+    except ModelError:
+        longest = SIZES[-1]
+    return min(_fitting(each), longest)
+
+
+def _fitting(each: Sequence[int]) -> int:
+    wanted = float(np.quantile(np.array(each), sorting.WHOLE))
+    return SIZES[min(len(SIZES) - 1, bisect_left(SIZES, wanted))]
+
+
+def _preview(found: Chats, job: Job) -> dict[str, object]:
+    """Some, each with its first question and its last answer."""
+    kept = validation_mask(keys_of_rows(len(found.chats), job.training.seed), job.data.validation)
+    texts = [
+        {
+            "text": without_secrets(next(one for one in turns if one.role == "user").text[:SAMPLE_LETTERS]),
+            "class": without_secrets(turns[-1].text[:SAMPLE_LETTERS]),
+            "kept": bool(mine) and not found.sampled,
+        }
+        for turns, mine in [*_some(found, kept, side=True), *_some(found, kept, side=False)]
+    ]
+    lines = [f"{' '.join(str(one['text']).split())} → {' '.join(str(one['class']).split())}" for one in texts]
+    return {"texts": texts, "text": "\n".join(lines)}
+
+
+def _some(found: Chats, kept: Bools, *, side: bool) -> list[tuple[tuple[Turn, ...], bool]]:
+    both = zip(found.chats, kept.tolist(), strict=True)
+    return list(islice(((turns, mine) for turns, mine in both if mine == side), SHOWN))
+
+
+def question(description: Mapping[str, object], asked: str) -> tuple[list[int], frozenset[int]]:
+    """The tokens of a question as a model of that *description* was asked in training, and those that end an answer.
+
+    Raises:
+        DataError: data-prompt-empty, data-prompt-too-long.
+        RunError: ``result-unreadable``.
+    """
+    cutter = continuing.of_result(description)
+    if not asked.strip():
+        raise DataError("data-prompt-empty")
+    assert isinstance(cutter, Published)
+    writer, most = Writer(cutter, str(description.get("chat_template"))), whole(description.get("sequence_length"))
+    tokens, _ = writer.tokens([Turn("user", asked.strip())])
+    if len(tokens) > most - 1:
+        raise DataError("data-prompt-too-long", tokens=len(tokens), most=most - 1)
+    return tokens, writer.ends
