@@ -104,7 +104,7 @@ def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: Pl
         "v5e · 1 chip",
         "an hour",
         "Nov 2026",
-        "Stops from outside",
+        "Shut-off timers",
         "The machine itself",
         "its absence is proved",
     ):
@@ -275,7 +275,7 @@ def test_the_price_of_an_edit_stays_small_with_a_rented_place(page: PlanPage, wo
 
 
 def refused_before(page: PlanPage, world: World) -> None:
-    """A launch of this job was refused, for no stop from outside can be had in its areas."""
+    """A launch of this job was refused, for no shut-off timer can be had in its areas."""
     rented(page, world, "cloud")
     zones = world.view.plan.job["where.zones"]
     regions = tuple(zone.rpartition("-")[0] for zone in zones)

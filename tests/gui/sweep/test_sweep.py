@@ -97,7 +97,7 @@ def test_the_stops_of_a_run_are_one_row_with_their_number_and_time_and_go_togeth
     assert panel.table.model().rowCount() == 2
     cells = [panel.table.model().index(1, at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 3)]
     first, last = (time.strftime("%H:%M", time.localtime(3600.0 * n)) for n in (480_000, 480_026))
-    assert cells[0].endswith("Stops from outside, 27 of old-aaaa")
+    assert cells[0].endswith("Shut-off timers, 27 of old-aaaa")
     assert cells[1].startswith("State: due ") and f"{first}, to " in cells[1] and cells[1].endswith(last)
     press(qtbot, sheet, "Delete 28 things of ours")
     question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())

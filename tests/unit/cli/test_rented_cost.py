@@ -86,8 +86,8 @@ def test_show_names_each_machine_how_its_end_is_proved_and_what_stays(tmp_path: 
     first, second, stops, *_ = _receipt_lines(_receipt(tmp_path, _parts(tmp_path) or []))
     assert first.startswith("ts-x-a1-t1 in us-west4-a: 1 min · $0.02. There from ")
     assert "answered at" in first and "that it is not there any more" in first
-    assert "Not proved gone" in second and "\u202e" not in second and "\n" not in second
-    assert stops == "Stops from outside: All removed."
+    assert "Not verified gone" in second and "\u202e" not in second and "\n" not in second
+    assert stops == "Shut-off timers: All removed."
     (tmp_path / "result" / "receipt.json").write_text('{"made": [7]}', "utf-8")
     assert _receipt(tmp_path, []) == ()
 

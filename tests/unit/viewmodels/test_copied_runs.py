@@ -49,7 +49,7 @@ def test_pill_timeline_figures_and_lines_of_a_copy_are_what_it_says_and_nothing_
     cost = next(number for number in copy.numbers if number.icon == "circle-dollar-sign")
     assert cost.label == "Cost, it says"
     proof = next(line for line in copy.happened if line.proof)
-    assert proof.text == "It says: the TPU is deleted, and that is proved"
+    assert proof.text == "It says: the TPU is deleted, and that is verified"
     assert any(line.tone == "ok" for line in own.happened)
     assert {line.tone for line in copy.happened} == {"neutral"}
     assert [line.more for line in copy.happened if line.more and "on this computer." in line.more] == []

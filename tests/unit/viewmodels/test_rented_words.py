@@ -207,7 +207,7 @@ def test_what_happened_speaks_of_zones_and_of_the_proof():
     lines = [line.text for line in told]
     assert "Asked for a TPU in us-west4-a" in lines
     assert "Google took the TPU back; the run goes on with the next one" in lines
-    assert "The TPU is deleted, and that is proved" in lines
+    assert "The TPU is deleted, and that is verified" in lines
 
 
 def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
@@ -218,14 +218,14 @@ def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
     facts = {fact.label: fact for fact in review.facts}
     assert facts["Asked in"].value == "us-west4-a, then us-west4-b"
     assert "3 days old" in facts["Price"].more
-    assert "the stops from outside end it: up to 20 min later" in facts["Stops at"].more
+    assert "the shut-off timers end it: up to 20 min later" in facts["Stops at"].more
     assert "once the whole waiting time has passed too: up to 4 h 40 later" in facts["Stops at"].more
     assert [net.holds for net in review.nets] == [True] * 4
     assert any("waits at no cost" in line for line in review.end)
     assert review.verb == "Rent 1 chip & train"
     without = replace(plan, limits=replace(plan.limits, without_outside_stop=True))
     review = review_of(without, today)
-    assert [net.title for net in review.nets if not net.holds] == ["Stops from outside"]
+    assert [net.title for net in review.nets if not net.holds] == ["Shut-off timers"]
     assert {fact.label: fact for fact in review.facts}["Stops at"].more.endswith("nothing ends it.")
 
 
@@ -346,7 +346,7 @@ def test_a_cost_that_no_record_tells_is_shown_as_a_range_and_why(place: str, cos
     (line,) = [one for one in runhappened.what_happened(facts, view) if "Nobody saw what" in one.text]
     assert "$1.11 at most" in line.more and "leave this computer on" in line.more.lower()
     texts = [one.text for one in runhappened.what_happened(facts, view)]
-    assert "The request is gone, and that is proved" in texts and "Nobody saw whether a v5litepod-1 came" in texts
+    assert "The request is gone, and that is verified" in texts and "Nobody saw whether a v5litepod-1 came" in texts
     made = [{"name": NAME, "zone": "us-west4-a", "created": None, "deleted": T + 70, "billed_s": 0.0, "usd": 0.0}]
     amounts = {"usd": 0.0, "usd_at_least": 0.0, "usd_at_most": 1.11, "usd_per_hour": 1.2}
     shown, machine = receipt_of({"place": place, **amounts, "made": made})[:2]

@@ -180,7 +180,7 @@ class Repairs:
         return replace(choices, runner=address)
 
     def make_stops(self, choices: Choices) -> Choices:
-        """The queue of the outside stops, as near as Cloud Tasks is, and the account as which they delete."""
+        """The queue of the shut-off timers, as near as Cloud Tasks is, and the account as which they delete."""
         self._make_queue(self._apis.queue(choices))
         address = stopper_address(choices)
         title, member = "TPU Studio stops", f"serviceAccount:{address}"
@@ -256,7 +256,7 @@ class Repairs:
         except CloudRefused as error:
             if error.id != "org-policy":
                 raise
-            near = []  # no queue can be had: the row of the outside stop says so
+            near = []  # no queue can be had: the row of the shut-off timer says so
         found = dict.fromkeys((*near, *every))
         return [one for one in found if self._queue_there(one) or self._queue_there(of_machines(one))]
 
@@ -377,7 +377,7 @@ class Repairs:
                 if error.id != "not-found":  # no queue there
                     raise
         if standing:
-            raise CloudRefused("precondition", raw=f"{len(standing)} stops from outside still rely on this account")
+            raise CloudRefused("precondition", raw=f"{len(standing)} shut-off timers still rely on this account")
         for address in (stopper_address(choices), f"{names.NOBODY}@{choices.project}.iam.gserviceaccount.com"):
             if self._is_there(choices, address):
                 self._apis.iam.delete(account_path(choices, address))

@@ -409,7 +409,7 @@ def test_a_deletion_that_was_refused_when_tried_is_told_as_that_with_a_way_round
     """Google may refuse it only for a name that never was (doubt ``compute-condition``)."""
     facts = {"account": "stopper@p.iam.gserviceaccount.com", "which": "stopper", "why": "denied"}
     told = str(say_reason(Reason.STOPS_UNPROVED, facts, place="cloud"))
-    assert "The account of the stops at Google was refused a deletion, so nothing was rented" in told
+    assert "The account of the shut-off timers was refused a deletion, so nothing was rented" in told
     assert "rent by the TPU API" in told
     absent = say_reason(Reason.STOPS_UNPROVED, {**facts, "why": "absent"}, place="cloud")
     assert "may not delete" in absent.title and "rent by the TPU API" not in absent.action

@@ -1,4 +1,4 @@
-"""A launch without a stop from outside: when it is offered, what it must be waived for, and what that holds for."""
+"""A launch without shut-off timers: when it is offered, what it must be waived for, and what that holds for."""
 
 from __future__ import annotations
 
