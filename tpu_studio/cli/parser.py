@@ -101,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--without-outside-stop",
         action="store_true",
-        help="this run only: also where Google can set no stop that ends the TPU with this computer off",
+        help="this run only: also where Google can set no shut-off timers",
     )
     run.add_argument("--notebook", type=Path, metavar="FILE", help="on colab: where to write it; else beside the job")
     run.add_argument("--open", action="store_true", help="on colab: open Colab in the browser")
@@ -223,7 +223,7 @@ def parser() -> argparse.ArgumentParser:
     _run(export)
     export.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="where the model goes, new or empty")
     whole = (
-        "zip: the whole run to send or keep, which `import` takes in elsewhere; its plan names where its data lies here"
+        "zip: the whole run to send or keep, which `import` takes in elsewhere; its plan names where its data is here"
     )
     _page(export, "one HTML file with curves to zoom, plan, cost and job file", exports.IDS, zip=whole)
     _trust(export)

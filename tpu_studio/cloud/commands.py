@@ -1,6 +1,6 @@
 """“Show me the commands”: a launch as the gcloud script that a person would type, word by word safe for the shell.
 
-It shows what the program does, with nothing secret in it; what gcloud cannot do (flex-start's stop, the shut-off timers'
+It shows what the program does, with nothing secret in it; what gcloud cannot do (flex-start's stop, the timers'
 read-back) stands as a comment. The same metadata files are named as the program makes them.
 """
 

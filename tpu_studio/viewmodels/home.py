@@ -71,8 +71,8 @@ NEEDED = {
     id: FIRST[id].rstrip(".")
     for id in ("project", "billing", "services", "permissions", "network", "bucket", "runner", "outside-stop")
 }
-"""Checks of the account without which no launch works, as a button says it. Quota and an organisation's policies depend on
-the zone that is asked, so only Google's answer counts there."""
+"""Checks of the account without which no launch works, as a button says it. Quota and an organisation's policies
+depend on the zone that is asked, so only Google's answer counts there."""
 
 
 @dataclass(frozen=True)

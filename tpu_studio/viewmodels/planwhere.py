@@ -35,7 +35,7 @@ TIERS = tuple((loan.word, loan.title) for loan in loans.LOANS)
 LENDERS = (("tpu-api", "Cloud TPU"), ("compute-engine", "Compute Engine"))
 LENDER_WORDS = {
     "tpu-api": "Asked for through Google's Cloud TPU service: the usual way.",
-    "compute-engine": "As a machine of Compute Engine. Google itself deletes it at the time limit: one stop more. "
+    "compute-engine": "As a machine of Compute Engine. Google itself deletes it at the time limit: one shut-off more. "
     "Google recommends it; the Cloud TPU service gets bug and security fixes only.",
 }
 CHOICES = 3

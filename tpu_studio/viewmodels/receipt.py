@@ -162,7 +162,7 @@ def _title(one: Mapping[str, object]) -> str:
 
 def _gone(deleted: float | None, place: str) -> str:
     if deleted is None:
-        return "Not verified gone."
+        return "Not verified to be gone."
     return f"{lender(place)} answered at {_clock(deleted)} that it is not there any more."
 
 

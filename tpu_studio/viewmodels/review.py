@@ -285,10 +285,11 @@ def _nets(plan: Plan, tier: str) -> tuple[Net, ...]:
     outside = "outside" in plan.limits.stops and not plan.limits.without_outside_stop
     if outside:
         words = (
-            f"{len(OFFSETS_S)} deletion timers at Google (Cloud Tasks), verified before the TPU is requested. They fire at the "
-            "deadline, 10 and 20 minutes later, then each hour for a day, as Google refuses a deletion while it is still "
-            "creating the TPU. They delete it even if it hangs and this computer is off. They act as the service account "
-            "tpu-studio-stopper or, until the Account page has created it, as that of the TPU VM."
+            f"{len(OFFSETS_S)} deletion timers at Google (Cloud Tasks), verified before the TPU is requested. They "
+            "fire at the deadline, 10 and 20 minutes later, then each hour for a day, as Google refuses a "
+            "deletion while it is still creating the TPU. They delete it even if it hangs and this computer is off. "
+            "They act as the service account tpu-studio-stopper or, until the Account page has created it, as that of the "
+            "TPU VM."
         )
     else:
         words = "None: you chose to go without. A machine that hangs is charged until somebody deletes it."

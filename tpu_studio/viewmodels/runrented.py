@@ -158,7 +158,8 @@ def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
         return Removal(
             "bad",
             f"{_and(view.unproved)} could not be deleted yet",
-            f"It {would}: {hourly}. Deleting is tried again until it is verified to be gone, also after the app was closed.",
+            f"It {would}: {hourly}. Deleting is tried again until it is verified to be gone, also after the app was "
+            "closed.",
         )
     if view.end is None:
         return None

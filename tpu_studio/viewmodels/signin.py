@@ -407,8 +407,8 @@ def outlives(kind: str, until: float, now: float, longest_s: float) -> str:
     ends = "ended" if now >= until else "ends"
     return (
         f"Your sign-in {ends} {day_and_time(until)}; this run may last until {day_and_time(now + longest_s)}. Without "
-        "it this computer can neither follow nor stop the run; the machine's own limit and the shut-off timers still do. "
-        "Sign in again first, or publish the client's app so that its sign-ins last."
+        "it this computer can neither follow nor stop the run; the machine's own limit and the shut-off timers still "
+        "do. Sign in again first, or publish the client's app so that its sign-ins last."
     )
 
 

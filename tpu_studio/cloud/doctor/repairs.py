@@ -73,7 +73,7 @@ class Repairs:
         can be had, the services of the spending alert."""
         self._switch_on(choices, names.FIRST_SERVICES)
         billing = f"/v1/projects/{segment(choices.project)}/billingInfo"
-        what = "Cloud Billing was switched on just now and does not answer yet"
+        what = "Cloud Billing was enabled just now and does not answer yet"
         try:
             paid = self._waiting.until(lambda: self._apis.billing.get(billing), not_on_yet, what, SERVICE_S)
         except CloudRefused as error:

@@ -59,7 +59,7 @@ def request(
     if "outside-stop" in lacking:
         parts += [
             "So that no machine keeps running if it hangs while my computer is off, shut-off timers at Google (Cloud "
-            "Tasks) delete it at a deadline. That deletion needs a second service account, which may look at machines and "
+            "Tasks) delete it at a deadline. That needs a second service account, which may look at machines and "
             f"delete them: if the first one loses its rights, the second still stops the billing. {_WIDE} If I may not "
             "make it, or the queues of these timers, please run",
             "\n".join([*_stopper(choices, person, "runner" not in lacking), *_queues(choices, absent, region)]),

@@ -383,9 +383,7 @@ def _services(items: Any) -> str:
 
 def _bucket(f: Facts) -> str:
     if f.raw("elsewhere"):
-        return (
-            f"{f.text('bucket')} is in {f.text('region')}, the TPU in {f.text('wanted')}: that costs time and money."
-        )
+        return f"{f.text('bucket')} is in {f.text('region')}, the TPU in {f.text('wanted')}: that costs time and money."
     if f.raw("open"):
         return f"{f.text('bucket')} could be opened to the public."
     if "bucket" in f:

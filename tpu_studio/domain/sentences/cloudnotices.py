@@ -32,7 +32,7 @@ NOTICES: dict[str, Entry] = {
         f"{f.text('name', 'It')} is deleted the moment it is there. Until then nothing is charged."
         + (
             " That takes longer than its shut-off timers reach, a day after the deadline: once it is there, only this "
-            f"computer ends the bill{_rate(f)}."
+            f"computer stops the billing{_rate(f)}."
             if f.raw("beyond")
             else ""
         ),
@@ -109,7 +109,7 @@ NOTICES: dict[str, Entry] = {
         "The machine could not prove that it can delete itself",
         "It asked for up to ten minutes. Nothing is trained on it; a shut-off timer was asked to delete it now, it tries "
         f"itself each minute, and this computer deletes it too.{f.said()}",
-        "Let the account page check the roles of the runner account.",
+        "Let the Account page check the roles of the service account for the TPU VM.",
     ),
     "no-outside-stop": Sentence(
         "This run is stopped only by the machine itself",

@@ -39,7 +39,7 @@ def _not_recorded(f: Facts) -> Sentence:
     else:
         meaning = (
             f"Its machine goes on{', and is charged for' if charges else ''}. The limits hold as before: by the machine "
-            "itself, by the stops outside it where it was launched with them, and from here. No new machine is rented, and "
+            "itself, by its shut-off timers where it was launched with them, and from here. No new machine is rented, and "
             f"what it says waits in the bucket{'' if charges else '; nothing is charged'}."
         )
     raw = f" The system says: {f.text('raw')}." if "raw" in f else ""

@@ -197,8 +197,8 @@ ERRORS: dict[str, Entry] = {
     "plan-unreadable": Sentence(
         "The plan of this run cannot be read",
         "The file plan.json is damaged, so nothing can be done with the run here. Its other files are untouched.",
-        "Put plan.json back from a copy of the folder. If it was on a rented machine, look at “What may cost "
-        "money” (tpu-studio sweep).",
+        "Put plan.json back from a copy of the folder. If it was on a rented machine, look at “Find billable "
+        "resources” (tpu-studio sweep).",
     ),
     "plan-too-large": lambda f: Sentence(
         f"The plan of this run would have {f.bytes('size')}",

@@ -75,14 +75,17 @@ _AGAIN: dict[str, str] = {
     "proof-silent": "Start again, best in some minutes. ",
     "trial-refused": "Let the Account page set the service account of the shut-off timers up anew, and start again. ",
 }
-_WHOSE: dict[str, str] = {"runner": "The service account for the TPU VM", "stopper": "The service account of the shut-off timers"}
+_WHOSE: dict[str, str] = {
+    "runner": "The service account for the TPU VM",
+    "stopper": "The service account of the shut-off timers",
+}
 _LACK: dict[str, str] = {
     "absent": "is not there",
     "disabled": "is switched off",
     "conditional": "holds that right under a condition only, which may fail when it is needed",
     "unshown": "was tried, and Google's answers did not show that it may",
     "denied": "tried for ten minutes to delete a name that is not there, and was refused",
-    "unreadable": "cannot be looked at with your account, and without a shut-off timer it could not be tried",
+    "unreadable": "cannot be read with your account, and without a shut-off timer it could not be tried",
     "no-grant": "holds no such right in the project, and without a shut-off timer it could not be tried",
 }
 

@@ -29,7 +29,7 @@ def ask_sign_out(over: QWidget, model: AccountViewModel, person: Person) -> Shee
     sheet.facts(
         [
             *([going_on] if going_on else []),
-            "What you granted to TPU Studio is taken back at Google. That signs you out on every other computer, too, "
+            "TPU Studio's access is revoked at Google. That signs you out on every other computer, too, "
             "where you signed in by the same client: runs are not watched from there any more."
             if ours
             else "The credentials themselves stay where they are; they are not TPU Studio's.",
@@ -45,9 +45,7 @@ def ask_sign_out(over: QWidget, model: AccountViewModel, person: Person) -> Shee
 
 def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
     """A project from the list, found by typing, or a new one."""
-    sheet = Sheet(
-        over, "Which project should be billed?", "It holds the TPUs. Choosing or creating one costs nothing."
-    )
+    sheet = Sheet(over, "Which project should be billed?", "It holds the TPUs. Choosing or creating one costs nothing.")
     search = LineEdit(placeholder="Search by name or id", name="Search projects")
     found = PickList("Projects", 4)
     use = sheet.answer("Use this project", lambda: model.choose_project(found.value), kind="primary")

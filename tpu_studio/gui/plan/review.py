@@ -20,7 +20,7 @@ from tpu_studio.viewmodels.review import PRACTICE, STOPS_AT, Fact, Lower, Net, N
 
 WIDTH = 760
 WAIVER = (
-    "Google has no shut-off timers for this region or organisation. Then only the machine itself and this computer delete it; it "
+    "There are none for this region or organisation. Then only the machine itself and this computer delete it; it "
     "counts for this one launch."
 )
 

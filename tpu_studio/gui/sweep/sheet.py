@@ -88,8 +88,8 @@ def open_sweep(over: QWidget, model: SweepViewModel, to_account: Callable[[], ob
     sheet = Sheet(
         over,
         "Billable resources",
-        "Everything that may cost money, in every zone and region. TPU Studio knows its own by their labels; others are "
-        "shown, and never touched. The bucket with your results stays.",
+        "Everything that may cost money, in every zone and region. TPU Studio knows its own by their labels; others "
+        "are shown, and never touched. The bucket with your results stays.",
         width=900,
     )
     panel = SweepPanel(model)

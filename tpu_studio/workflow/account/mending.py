@@ -79,7 +79,7 @@ class Mending:
                 continue
             if not self._settles(results) or self.now() - since > PATIENCE_S:
                 return choices
-            self.waits("Waiting for Google: what was switched on just now does not work everywhere yet")
+            self.waits("Waiting for Google: what was enabled just now does not work everywhere yet")
             self.sleep(wait)
             wait = min(_MOST_S, wait * 1.5)
 

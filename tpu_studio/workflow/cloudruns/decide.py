@@ -172,7 +172,7 @@ class Declare:
 
 @dataclass(frozen=True)
 class Finish:
-    """Everything is verified gone: result, receipt, phase done. *unheard*: an extension is left that nothing trained."""
+    """Everything is verified gone: result, receipt, phase done. *unheard*: an extension is left, untrained."""
 
     unheard: bool = False
 

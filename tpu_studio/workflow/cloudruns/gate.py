@@ -1,6 +1,6 @@
 """Whether a launch's stops were shown to work: no create call without it. Pure: what reads and proofs said in.
 
-Reads say of the runner and of the account of the shut-off timers *yes*, *no* or *unknown* (a project's policy hides what
+Reads say of the runner and of the account of the shut-off timers *yes*, *no* or *unknown* (a policy hides what
 groups, folders and organisations grant, and some may not read it). Who is unknown is proved by a task of its own: a
 DELETE as that account of a name that never was. 404 is the answer to whoever may delete, 403 to whoever may not, which
 the same task as an account without rights must show: else it proves nothing.
