@@ -288,8 +288,8 @@ def _nets(plan: Plan, tier: str) -> tuple[Net, ...]:
             f"{len(OFFSETS_S)} deletion timers at Google (Cloud Tasks), verified before the TPU is requested. They "
             "fire at the deadline, 10 and 20 minutes later, then each hour for a day, as Google refuses a "
             "deletion while it is still creating the TPU. They delete it even if it hangs and this computer is off. "
-            "They act as the service account tpu-studio-stopper or, until the Account page has created it, as that of the "
-            "TPU VM."
+            "They act as the service account tpu-studio-stopper or, until the Account page has created it, as that of "
+            "the TPU VM."
         )
     else:
         words = "None: you chose to go without. A machine that hangs is charged until somebody deletes it."

@@ -104,12 +104,12 @@ def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: Pl
         "v5e · 1 chip",
         "an hour",
         "Nov 2026",
-        "Shut-off timers",
-        "The machine itself",
-        "its absence is proved",
+        "Independent shut-offs",
+        "The TPU VM itself",
+        "we verify it is gone",
     ):
         assert part in told, part
-    assert "Charging begins when the machine is there" in told and "would" not in told
+    assert "Charging begins when the TPU VM exists" in told and "would" not in told
     assert world.launched == []
     asked: list[object] = []
     page.show_commands = asked.append

@@ -29,8 +29,8 @@ from tpu_studio.workflow.account.remembering import ChoicesFile
 @pytest.mark.parametrize(
     ("place", "line"),
     [
-        ("cloud", "$0.00–$1.11: no record tells it exactly, and the bill lies in between"),
-        ("practice", "practice $0.00–$1.11: no record tells it exactly, and the bill lies in between; nothing"),
+        ("cloud", "$0.00–$1.11: no record tells it exactly, and the bill is in between"),
+        ("practice", "practice $0.00–$1.11: no record tells it exactly, and the bill is in between; nothing"),
     ],
 )
 def test_show_names_the_range_and_why(place: str, line: str) -> None:

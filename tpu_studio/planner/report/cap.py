@@ -22,7 +22,7 @@ def cap(plan: Plan) -> str:
     told += f"up to {_beyond(limits.margin_s, rate)} more if the machine hangs and the shut-off timers "
     told += "delete it"
     if limits.margin_boot_s:
-        told += f"; {boot} if it hangs before it has begun and this computer is off"
+        told += f"; {boot} if it hangs before training starts while this computer is off"
         told += ", when Google's own limit ends it" if platform else ", as the timers then allow for the whole waiting"
     return told
 
