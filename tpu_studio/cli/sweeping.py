@@ -75,7 +75,7 @@ def _together(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
 
 def _as_table(rows: list[dict[str, Any]], total: Mapping[str, float], ours: Mapping[str, float]) -> str:
     if not rows:
-        return "No billable resources found."
+        return "No billable resources: nothing there costs money."
     lines = [["", "kind", "name", "location", "state", "$/h"]]
     for row in rows:
         usd = "unknown" if row["usd_per_hour"] is None else hourly(row["usd_per_hour"])

@@ -88,14 +88,14 @@ FAULTS = {
         Fault(
             "preempted-at-step",
             _MACHINE,
-            "Google takes the TPU back once training has reached a step.",
+            "Google takes the TPU back (preemption) once training has reached a step.",
             1,
             {"step": 20, "notice": 30.0},
         ),
         Fault(
             "preempted",
             _MACHINE,
-            "Google takes the TPU back, half a minute after it is ready.",
+            "Google takes the TPU back (preemption), half a minute after it is ready.",
             1,
             {"seconds": 30.0, "notice": 30.0},
         ),

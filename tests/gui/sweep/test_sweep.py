@@ -235,7 +235,9 @@ def test_armed_faults_stand_over_home_plan_and_run_until_they_are_taken_back(qtb
         shell.state.set(replace(shell.state.value, page=page))
         assert not strip.isHidden()
     sheet = open_armed(window, model, lambda: None)
-    first = next(one for one in sheet.findChildren(Button) if one.accessibleName().endswith("no capacity ever appears."))
+    first = next(
+        one for one in sheet.findChildren(Button) if one.accessibleName().endswith("no capacity ever appears.")
+    )
     qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
     assert [one["name"] for one in practice.armed] == ["vm-hung"]
     assert strip.words.text().startswith("On the practice cloud 1 thing will go wrong: The TPU VM lives on")

@@ -12,7 +12,7 @@ from tpu_studio.wire.plan import Plan
 TITLES = {
     "chips": "Chips",
     "disk": "Disks",
-    "address": "External addresses",
+    "address": "External IP addresses",
     "operations": "Requests to the bucket",
     "storage": "Storage for 30 days",
     "traffic": "Traffic",
