@@ -145,7 +145,7 @@ def _left(home: Path, going_on: Sequence[str]) -> list[SweepRow]:
 
 
 def _not_swept(error: Exception) -> None:
-    _log.info("the sweep at the start could not be made: %s", error)  # the account page says what is missing
+    _log.info("the sweep at the start could not be made: %s", error)  # the Account page says what is missing
 
 
 def _rate(usd_per_hour: float | None) -> str:

@@ -62,19 +62,19 @@ def account_words(place: str) -> str:
             return ""
         return (
             "Next: set the practice account up. It is a new one, in which nothing can start yet. Run "
-            "“tpu-studio doctor --on practice --project my-first-tpu --fix all”, or open the account page."
+            "“tpu-studio doctor --on practice --project my-first-tpu --fix all”, or open the Account page."
         )
     known = cloud_known(home_folder())
     if not known.signed_in:
         return (
             "Next: sign in to Google. Nobody is signed in here, so this cannot start yet; planning needs no account. "
-            "Run “tpu-studio doctor --use-gcloud --project ID --fix all”, or open the account page."
+            "Run “tpu-studio doctor --use-gcloud --project ID --fix all”, or open the Account page."
         )
     if known.project and known.prepared:
         return ""
     return (
         f"Next: set the account up. {'It has no storage bucket' if known.project else 'No project is chosen'} yet. "
-        f"Run “tpu-studio doctor --project {known.project or 'ID'} --fix all”, or open the account page."
+        f"Run “tpu-studio doctor --project {known.project or 'ID'} --fix all”, or open the Account page."
     )
 
 

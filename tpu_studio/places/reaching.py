@@ -1,6 +1,6 @@
 """Who we are at a cloud, for a launch, a sweep, or a run that goes on: credentials, project, area, bucket.
 
-At the practice cloud without a sign-in we are its owner. At Google the account page's choices count.
+At the practice cloud without a sign-in we are its owner. At Google the Account page's choices count.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ class HomeViewModel:
         self.state.set(replace(view, known=known, from_usd=from_usd or view.from_usd))
 
     def account_looked(self, left: int | None, failing: Sequence[str] = ()) -> None:
-        """The account page has looked: how many things are left to do, None where that is not known, and the ids of
+        """The Account page has looked: how many things are left to do, None where that is not known, and the ids of
         the checks that failed."""
         self.state.set(replace(self.state.value, left=left, failing=tuple(failing)))
 

@@ -400,7 +400,7 @@ class PlanView:
         if self.starting:
             return "Starting"
         if self.free_tpu:
-            return "Make the notebook"
+            return "Write the notebook"
         return "Review and start" if self.rented else "Start training"
 
     @property

@@ -214,7 +214,7 @@ def _key_steps(view: GuideView) -> tuple[Step, ...]:
     return (
         Step(
             "Create a service account and a key",
-            "Open the account, then Keys, Add key, JSON. Give the account the roles that the account page will name. "
+            "Open the account, then Keys, Add key, JSON. Give the account the roles that the Account page will name. "
             "“Key creation is not allowed on this service account” means that the organisation forbids it: use gcloud.",
             KEYS_PAGE,
             "Open accounts",

@@ -1,4 +1,4 @@
-"""The account page by keyboard: each step leads to the next."""
+"""The Account page by keyboard: each step leads to the next."""
 
 from __future__ import annotations
 

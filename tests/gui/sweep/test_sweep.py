@@ -243,7 +243,7 @@ def test_armed_faults_stand_over_home_plan_and_run_until_they_are_taken_back(qtb
     assert strip.words.text().startswith("On the practice cloud 1 thing will go wrong: The TPU VM lives on")
     model.disarm_all()
     assert practice.armed == [] and strip.isHidden()
-    assert any(text.text() == "Nothing: all is taken back." for text in sheet.findChildren(Text))
+    assert any(text.text() == "Nothing: no fault is left." for text in sheet.findChildren(Text))
     sheet.close()
 
 

@@ -35,7 +35,7 @@ def test_nothing_found_is_not_nothing_there(
     assert said.out.startswith("Nothing was found that costs money, but not everything could be checked")
     lines = said.err.splitlines()
     assert lines[0] == "Whether there is any node, disk could not be found out. Google cannot be reached."
-    assert lines[1].startswith("Whether there is any bucket") and "goes on costing" in lines[2] and len(lines) == 3
+    assert lines[1].startswith("Whether there is any bucket") and "is still charged" in lines[2] and len(lines) == 3
     assert main(["sweep", "--on", "practice", "--json"]) == 1
     assert [one["kind"] for one in json.loads(capsys.readouterr().out)["unclear"]] == ["node", "disk", "bucket"]
 

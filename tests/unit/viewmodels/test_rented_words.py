@@ -218,7 +218,7 @@ def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
     facts = {fact.label: fact for fact in review.facts}
     assert facts["Zones to try"].value == "us-west4-a, then us-west4-b"
     assert "3 days old" in facts["Price"].more
-    assert "the shut-off timers end it: up to 20 min later" in facts["Stops at"].more
+    assert "the shut-off timers delete it: up to 20 min later" in facts["Stops at"].more
     assert "the timers run out later: up to 4 h 40 later" in facts["Stops at"].more
     assert [net.holds for net in review.nets] == [True] * 4
     assert any("waits at no cost" in line for line in review.end)

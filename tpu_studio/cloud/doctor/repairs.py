@@ -1,4 +1,4 @@
-"""What one press on the account page does. Each may be repeated without harm, and says what it could not do.
+"""What one press on the Account page does. Each may be repeated without harm, and says what it could not do.
 
 Policies are changed by read, add, write with the etag, so that nobody's other grants are lost; a lost race is tried
 again. Nothing here deletes what it did not make.

@@ -17,7 +17,7 @@ def _quota(f: Facts, waited: str = "") -> Sentence:
     return Sentence(
         f"Your project is not allowed that many chips{zone(f)}",
         f"This is a quota, not a shortage: asking again changes nothing.{allowed} {waited or NOTHING_CHARGED}",
-        "Ask Google for more on the account page, or choose a zone or size that your quota allows.",
+        "Ask Google for more on the Account page, or choose a zone or size that your quota allows.",
     )
 
 
@@ -72,7 +72,7 @@ CHECKS: dict[str, Entry] = {
         f"In {f.text('zones', 'these zones')} the limit is {f.text('limit', '0')}"
         f"{' as spot' if loans.by_id(f.text('tier')).spare else ''}{_for_use(f)}{f.text('read') and ' ' + f.text('read')}. "
         f"Asked for like this, Google would refuse it. {NOTHING_CHARGED}",
-        "Take what is allowed, or ask Google for more on the account page.",
+        "Take what is allowed, or ask Google for more on the Account page.",
     ),
     "place-addresses": lambda f: Sentence(
         f"{f.text('region', 'The region')} has too few external addresses left for this TPU",

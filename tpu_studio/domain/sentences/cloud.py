@@ -73,12 +73,12 @@ ERRORS: dict[str, Entry] = {
     "permission-missing": lambda f: Sentence(
         f"Your account may not do that{_permission(f)}",
         f"The project gives it no such right. {NOTHING_CHARGED}",
-        "The account page names the role and who can grant it.",
+        "The Account page names the role and who can grant it.",
     ),
     "act-as-missing": lambda f: Sentence(
         "Your account may not start machines as the service account for the TPU VM",
         f"It is {f.text('account', 'the account with which a TPU VM works')}. {NOTHING_CHARGED}",
-        "Let the account page grant the role “Service Account User” on it.",
+        "Let the Account page grant the role “Service Account User” on it.",
     ),
     "service-disabled": lambda f: Sentence(
         f"{f.text('service', 'A service of Google Cloud')} is not enabled in your project",
@@ -93,7 +93,7 @@ ERRORS: dict[str, Entry] = {
     "billing-off": Sentence(
         "Your project has no billing account",
         f"Google lends TPUs only to projects that can pay. {NOTHING_CHARGED}",
-        "Link a billing account on the account page.",
+        "Link a billing account on the Account page.",
     ),
     "project-deleted": Sentence(
         "Your project is marked for deletion",
@@ -103,7 +103,7 @@ ERRORS: dict[str, Entry] = {
     "org-policy": lambda f: Sentence(
         "An organisation policy forbids that",
         f"{f.text('constraint', 'The policy')} is set by whoever looks after your organisation. {NOTHING_CHARGED}",
-        "Send them the request that the account page has ready.",
+        "Send them the request that the Account page has ready.",
     ),
     "bad-request": lambda f: Sentence(
         "Google did not accept the request as it was",
@@ -166,8 +166,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "cloud-not-ready": lambda f: Sentence(
         f"{'The practice cloud' if places.by_id(f.raw('place')).rehearses else 'Google Cloud'} is not ready for a run",
-        f"{f.text('raw', 'The account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
-        "Open the account page, or “tpu-studio doctor "
+        f"{f.text('raw', 'The Account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
+        "Open the Account page, or “tpu-studio doctor "
         f"{'--on practice --project my-first-tpu' if places.by_id(f.raw('place')).rehearses else '--project ID'} --fix all”.",
     ),
     "project-taken": lambda f: Sentence(
@@ -286,7 +286,7 @@ REASONS: dict[Reason, Entry] = {
     Reason.MACHINE_NEVER_SPOKE: lambda f: Sentence(
         "The machine started but never reported, so it was deleted",
         f"It may have hung while starting, or it cannot reach the bucket. {spent(f)}",
-        "Start it again; if it stays, let the account page check the network and the service account for the TPU VM.",
+        "Start it again; if it stays, let the Account page check the network and the service account for the TPU VM.",
     ),
     Reason.ENVIRONMENT_FAILED: lambda f: Sentence(
         "The training program could not be installed on the machine",
@@ -302,7 +302,7 @@ REASONS: dict[Reason, Entry] = {
         "The machine could not prove that it can delete itself",
         f"It asked for up to ten minutes; nothing was trained, so that no bill can run away. The shut-off timers and "
         f"this computer delete it.{f.said()} {spent(f)}",
-        "Let the account page check the roles of the service account for the TPU VM.",
+        "Let the Account page check the roles of the service account for the TPU VM.",
     ),
     Reason.REPORTING_LOST: lambda f: Sentence(
         "The machine could not reach the bucket any more, so it ended",
@@ -319,7 +319,7 @@ REASONS: dict[Reason, Entry] = {
     Reason.BUCKET_GONE: lambda f: Sentence(
         "The bucket with the results is gone",
         f"Without it nothing can be saved, so the machine was deleted. {spent(f)}",
-        "Let the account page make a new one, then start again.",
+        "Let the Account page make a new one, then start again.",
     ),
 }
 

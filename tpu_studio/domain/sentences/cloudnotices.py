@@ -124,7 +124,7 @@ NOTICES: dict[str, Entry] = {
     "signed-out": Sentence(
         "You are signed out, so this run cannot be looked at",
         "It goes on and ends at its limits.",
-        "Sign in on the account page.",
+        "Sign in on the Account page.",
     ),
     "two-machines": lambda f: Sentence(
         f"A machine that is not needed was found: {f.text('name', 'a second one')}", "It is being deleted."

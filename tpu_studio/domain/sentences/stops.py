@@ -20,7 +20,7 @@ BILLING_OFF = Sentence(
     "Nobody pays for the project of this run any more",
     "Google says that this stops what is billed in the project, and that some of it may be removed for good; when a TPU "
     "stops, it does not say, and the run cannot be seen to meanwhile. What it cost until then stays on the bill.",
-    "Link an open billing account on the account page: the run is then taken up, or its machine verified to be gone. Look at the "
+    "Link an open billing account on the Account page: the run is then taken up, or its machine verified to be gone. Look at the "
     "project's TPUs and machines on Google's pages too if that cannot be today.",
 )
 """While a machine of a run may be there. https://cloud.google.com/sdk/gcloud/reference/billing/projects/unlink,
@@ -44,7 +44,7 @@ _ACCOUNT_OFF: dict[str, tuple[str, str]] = {
     ),
     "billing-off": (
         "Nobody pays for your project: it has no billing account, or one that is closed.",
-        "Link one that is open on the account page, then start again.",
+        "Link one that is open on the Account page, then start again.",
     ),
     "project-deleted": (
         "Your project is marked for deletion: Google lends nothing to it, and takes no shut-off timers.",
@@ -56,7 +56,7 @@ _STOP_REFUSED: dict[str, tuple[str, str]] = {
     **_ACCOUNT_OFF,
     "permission-missing": (
         "Your account may not set one.",
-        "The account page names the role, and has the request to the project's owner ready. Then start again.",
+        "The Account page names the role, and has the request to the project's owner ready. Then start again.",
     ),
     "act-as-missing": (
         "Your account may not let a timer act as the service account of the shut-off timers.",
@@ -101,7 +101,7 @@ def launch_refused(f: Facts) -> Sentence:
         title = f"{lender(f)} refused the launch, so nothing was rented"
     else:
         said = f"It says: {f.text('raw', 'no reason').rstrip('.')}. Nothing was made, and nothing was charged."
-        action = "The account page tells what is missing; then start it again."
+        action = "The Account page tells what is missing; then start it again."
         return Sentence(f"{lender(f)} refused the machine", said, action)
     why = why.format(service=f.text("service", "Cloud Tasks" if f.raw("stop") else "A service"))
     return Sentence(title, f"{why}{f.said()} Nothing was charged.".strip(), action)
@@ -131,7 +131,7 @@ NOTICES: dict[str, Entry] = {
         "Whether the machine can be stopped is tried first",
         f"{f.text('accounts', 'An account')}: {_TRIED.get(f.text('why'), '')}A deletion of a name that is not there is "
         "tried until Google allows it, for ten minutes at most, beside the upload. Nothing is rented meanwhile.",
-        "If a role was changed by hand, let the account page set it up anew: it is noticed here by itself.",
+        "If a role was changed by hand, let the Account page set it up anew: it is noticed here by itself.",
     ),
 }
 REASONS: dict[Reason, Entry] = {
@@ -149,7 +149,7 @@ REASONS: dict[Reason, Entry] = {
         "rented",
         f"{f.text('account', 'It')} {_LACK.get(f.text('why', ''), 'was not shown to hold the right to')}.{f.said()} A "
         "machine that nobody may end would be charged without end. Nothing was charged.",
-        "Let the account page set it up anew (“Service account for the TPU VM”, “Shut-off timers”), "
+        "Let the Account page set it up anew (“Service account for the TPU VM”, “Shut-off timers”), "
         "then start again. Google takes some minutes to know of a new right."
         + (" If it stays so with Compute Engine, rent by the TPU API." if f.text("why", "") == "denied" else ""),
     ),

@@ -1,6 +1,6 @@
 """An account becomes ready by itself: look, put the first thing right that can be put right, look again.
 
-The same repairs as the account page's buttons, from the top. What costs nothing is done; a project is made and billing
+The same repairs as the Account page's buttons, from the top. What costs nothing is done; a project is made and billing
 is turned on only where the `Consent` says so. What Google does not know everywhere yet is waited for, with an end.
 """
 

@@ -1,4 +1,4 @@
-"""What the account page and ``tpu-studio doctor`` need of the cloud. Every call blocks and may take seconds.
+"""What the Account page and ``tpu-studio doctor`` need of the cloud. Every call blocks and may take seconds.
 
 Raises only SignedOut, CloudRefused, CloudUnclear (wire.errors), unless said otherwise.
 """
