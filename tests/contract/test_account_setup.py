@@ -383,7 +383,7 @@ def test_a_key_file_makes_no_project_and_is_told_so_before_and_after_it_tries(pr
     key = service_account.Credentials.from_service_account_info(key_file(practice), scopes=[CLOUD_PLATFORM])
     doctor = GoogleDoctor(key, Endpoints.at(practice.url), OFFERS)
     told = row(doctor.check(Choices()), "project")
-    assert "a key file cannot make projects" in words(told)
+    assert "a key file cannot create projects" in words(told)
     assert told.facts["page"] == "https://console.cloud.google.com/cloud-resource-manager"
     with pytest.raises(CloudRefused) as refused:
         doctor.create_project("my-first-project", "My first project")

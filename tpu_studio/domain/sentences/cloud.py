@@ -88,7 +88,7 @@ ERRORS: dict[str, Entry] = {
     "quota-project-needed": Sentence(
         "Google wants to know which project asks, before you have one",
         f"The credentials of gcloud name no project. {NOTHING_CHARGED}",
-        "Make your first project at https://console.cloud.google.com/projectcreate, choose it here, and go on.",
+        "Create your first project at https://console.cloud.google.com/projectcreate, choose it here, and go on.",
     ),
     "billing-off": Sentence(
         "Your project has no billing account",
@@ -135,18 +135,18 @@ ERRORS: dict[str, Entry] = {
     ),
     "terms-not-accepted": lambda f: Sentence(
         "Google's terms of service were never accepted by this account",
-        f"Until then it makes no project and switches nothing on. {NOTHING_CHARGED}",
+        f"Until then it creates no project and enables nothing. {NOTHING_CHARGED}",
         f"Open the Google Cloud console once with this account{_there(f)} and accept the terms; then press again.",
     ),
     "projects-used-up": Sentence(
-        "Google lets you make no more projects",
+        "Google lets you create no more projects",
         f"Each account may have a certain number of them, also counting those that wait to be deleted. {NOTHING_CHARGED}",
         "Choose one that you have, or delete one in the Google Cloud console and wait until it is gone.",
     ),
     "key-makes-no-project": Sentence(
-        "A key file cannot make projects",
-        f"Google lets only people and organisations make them. {NOTHING_CHARGED}",
-        "Choose a project that the key may use, or sign in as yourself and make one.",
+        "A key file cannot create projects",
+        f"Google lets only people and organisations create them. {NOTHING_CHARGED}",
+        "Choose a project that the key may use, or sign in as yourself and create one.",
     ),
     "stopped-waiting": Sentence(
         "You stopped waiting for Google",
@@ -180,7 +180,7 @@ ERRORS: dict[str, Entry] = {
         f"{_payers(f)} Nothing was changed. {NOTHING_CHARGED}",
         "Name the one to be billed: --billing-account NAME."
         if f.raw("accounts")
-        else "Make one at https://console.cloud.google.com/billing/create, then go on.",
+        else "Create one at https://console.cloud.google.com/billing/create, then go on.",
     ),
     "monthly-needed": lambda f: Sentence(
         "The amount that the alert watches for is needed",
