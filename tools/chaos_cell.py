@@ -110,7 +110,7 @@ class Play:
             training = {"epochs": epochs, "framework": "jax", "checkpoint_every": cell.save_every, "seed": 7}
             training["steps_per_call"] = 4
         made = job("mlp", "digits", where=where, training=training, limits=limits)
-        kept_days = self.practice.cloud.doubts.armed().get("bucket-rules") and 7  # as the account page has noted
+        kept_days = self.practice.cloud.doubts.armed().get("bucket-rules") and 7  # as the Account page has noted
         return make_plan(made, DIGITS, now=time.time(), computer=LAPTOP, kept_days=kept_days or 0)
 
     @property

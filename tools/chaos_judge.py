@@ -37,7 +37,7 @@ TOLD_S = 1.0  # of the cloud's time: where its own record of the deletion ends t
 EXACT = 0.01  # of the bill: so near is as good as right
 CENTS = 1e-5  # dollars: what figures lose by being rounded
 REAL_LATE_S = 1.5  # real seconds between a thing and the desktop's seeing it on a loaded computer
-STOP_LATE_S = 120.0  # of the cloud's time: from the last outside stop to an empty cloud
+STOP_LATE_S = 120.0  # of the cloud's time: from the last shut-off timer to an empty cloud
 
 # What a world of doubts may end with: before money was spent, or within so much rent (`make doubts`).
 REFUSED = (
@@ -74,7 +74,7 @@ class Seen:
 
     Attributes:
         kept: The machines' own events files by name, copied as they grow, so that they outlive the machines' disks.
-        deadlines: Of every outside stop that was ever seen, by task.
+        deadlines: Of every shut-off timer that was ever seen, by task.
         empty_at: When the cloud was seen empty; None: it is not.
         settled: Whether the desktop ended of itself, with the run settled.
         problems: What kept the cell from being played.
@@ -160,7 +160,7 @@ class Judgement:
     # ------------------------------------------------------------------------------------------------- in the cloud
 
     def _nothing_left(self) -> None:
-        """A machine that still has an outside stop before it is not leaked yet, only unsettled."""
+        """A machine that still has a shut-off timer before it is not leaked yet, only unsettled."""
         verdict, vms = self.verdict, self.practice.cloud.vms
         assert isinstance(vms, Fleet)
         there = [name for kind in (NODE, QR, INSTANCE) for name, _ in self.db.list(kind)]
@@ -173,7 +173,7 @@ class Judgement:
         verdict.check("leaked", not left, f"left over: {left}")
         targets = {name.rpartition("/")[2] for name in there}
         leaked = [name for name in tasks if any(name.startswith(f"{target}-") for target in targets)]
-        verdict.check("leaked", not leaked, f"outside stops of what still exists: {leaked}")
+        verdict.check("leaked", not leaked, f"shut-off timers of what still exists: {leaked}")
         if self.seen.settled:
             journal = JournalFile(self.seen.home / "journal.db")
             opened = [one.facts.get("id") for one in journal.open_intents() if one.action in CLOUD_INTENTS]
@@ -379,7 +379,7 @@ class Judgement:
         late = empty_at - max(self.seen.deadlines.values(), default=empty_at)
         self.verdict.facts["before_last_stop_s"] = round(-late)
         holds = late <= STOP_LATE_S + REAL_LATE_S * self.cell.speed
-        self.verdict.check("late", holds, f"deleted {late:.0f} s after the last outside stop")
+        self.verdict.check("late", holds, f"deleted {late:.0f} s after the last shut-off timer")
 
 
 def cost_kind(usd: float, least: float, most: float, billed: float) -> str:

@@ -18,14 +18,14 @@ from tpu_studio.domain.doubts import Doubt, doubts
 
 RUN, ACCOUNT, NEW, SIGNIN, ASKING, LISTS, LIVE = "run", "account", "new", "signin", "asking", "lists", "live"
 
-# With the laptop off nobody but the outside stops may be left to end it: that is waited for.
+# With the laptop off nobody but the shut-off timers may be left to end it: that is waited for.
 _BASE: dict[str, Any] = {"hours": 0.3, "wait_hours": 0.1, "speed": 30.0}
 _SPOT: dict[str, Any] = {
     "tier": "spot",
     "faults": (("submit", "preempted-at-step:step=12"),),
     "ends": ("completed", "preempted", "machine-gone"),
 }
-# Where the node stays, it is charged until a stop from outside deletes it: with the laptop off that spends the limit.
+# Where the node stays, it is charged until a shut-off timer deletes it: with the laptop off that spends the limit.
 _STAYS: dict[str, Any] = {**_SPOT, "ends": (*_SPOT["ends"], "time-limit", "money-limit")}
 _TWO = ("us-west4-a", "us-east5-b")
 _COMPUTE: dict[str, Any] = {"backend": "compute-engine", "accelerator": "v6e-1", "zones": ("us-east5-b",)}

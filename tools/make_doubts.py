@@ -33,7 +33,7 @@ What `tpu-studio live-check` has seen of an account holds for it, its project an
 which of two safe ways is tried first in three places (`workflow/livecheck/ways.py`; `doctor` says which are in use):
 `partial-answers` refused: machines are read whole at once; `list-all-zones` refused: lists are asked zone by zone at
 once; `date-header` not on errors: the time is asked for signed in at once. The way that was assumed and the other stand
-behind each other as before. The other automatic doubts have no two safe ways: the program asks Google each time (areas,
+behind each other as before. The other automatic doubts have no two safe ways: the program asks Google each time (zones,
 images, machine types, quota, prices), or keeps to the safe side whatever was seen (no task's name is used twice, stops
 are read back, a machine is looked for by name after each unclear call, a stop is tried before a launch). There an
 observation changes only what people know.

@@ -96,7 +96,7 @@ def press(driver: Driver, row: Any) -> None:
     page._mend(row)
     driver.linger(0.5)
     if row.fix == "choose-project":
-        driver.answer("Make a new project")
+        driver.answer("Create a new project")
     elif row.fix == "link-billing":
         driver.wait(lambda: driver.studio.account.state.value.billing_accounts, 30, "No account was listed.")
         driver.linger(0.3)

@@ -290,8 +290,8 @@ def test_one_look_at_everything_changes_nothing(practice: Practice):
     ("constraint", "said"),
     [
         ("gcp.resourceLocations", "allows nothing in us-west4"),
-        ("compute.vmExternalIpAccess", "forbids machines an address"),
-        ("compute.managed.vmExternalIpAccess", "forbids machines an address"),
+        ("compute.vmExternalIpAccess", "forbids external IP addresses"),
+        ("compute.managed.vmExternalIpAccess", "forbids external IP addresses"),
         ("iam.disableServiceAccountCreation", "forbids new service accounts"),
         ("iam.managed.disableServiceAccountCreation", "forbids new service accounts"),
     ],
@@ -372,18 +372,18 @@ def test_a_queue_that_was_deleted_lately_is_told_as_that_and_never_taken_for_mad
         doctor_of(practice).fix("make-queue", choices)
     assert refused.value.id == "queue-deleted-lately"
     said = say(refused.value)
-    assert "3 days" in said.meaning and "Nothing was charged" in said.meaning and "another area" in said.action
+    assert "3 days" in said.meaning and "Nothing was charged" in said.meaning and "another region" in said.action
     found = side.rights.evidence(ref)
     assert (found.queue, found.queue_why) == ("", "queue-deleted-lately")
     end = say_reason(Reason.LAUNCH_REFUSED, no_stop(found.queue_why, found.queue_facts).facts, place="cloud")
-    assert "3 days" in end.meaning and "another area" in end.action
+    assert "3 days" in end.meaning and "another region" in end.action
 
 
 def test_a_key_file_makes_no_project_and_is_told_so_before_and_after_it_tries(practice: Practice):
     key = service_account.Credentials.from_service_account_info(key_file(practice), scopes=[CLOUD_PLATFORM])
     doctor = GoogleDoctor(key, Endpoints.at(practice.url), OFFERS)
     told = row(doctor.check(Choices()), "project")
-    assert "a key file cannot make projects" in words(told)
+    assert "a key file cannot create projects" in words(told)
     assert told.facts["page"] == "https://console.cloud.google.com/cloud-resource-manager"
     with pytest.raises(CloudRefused) as refused:
         doctor.create_project("my-first-project", "My first project")

@@ -47,7 +47,7 @@ def test_all_that_the_project_may_rent_is_read(start_practice: Start) -> None:
     assert found.areas["us-west4-a"].types["v5litepod-8"] == "2x4"
     assert "v2-alpha-tpuv5-lite" in (found.areas["us-west4-a"].images or ())
     assert found.machines is not None and found.machines["us-central1-c"]["tpu7x-standard-4t"]["chips"] == 4
-    assert asked[0] == "which areas there are" and "us-west4-a" in asked
+    assert asked[0] == "which zones there are" and "us-west4-a" in asked
 
 
 def test_an_area_that_does_not_answer_keeps_what_it_said_before(start_practice: Start) -> None:

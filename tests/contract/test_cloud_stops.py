@@ -1,4 +1,4 @@
-"""Our client of the stops from outside against the practice cloud, faults of the line included."""
+"""Our client of the shut-off timers against the practice cloud, faults of the line included."""
 
 from __future__ import annotations
 

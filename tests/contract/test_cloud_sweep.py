@@ -251,7 +251,7 @@ def test_the_verb_tells_and_deletes(
     hourly = sum(item["usd_per_hour"] for item in told["items"])
     assert told["total"] == told["ours"] == {"usd_per_hour": hourly, "usd_per_month": 730 * hourly, "unknown": 0}
     assert main(["sweep", "--on", "practice"]) == 0
-    assert f"Together: ${hourly:.4g} an hour" in capsys.readouterr().out
+    assert f"All: ${hourly:.4g} an hour" in capsys.readouterr().out
     assert main(["sweep", "--on", "practice", "--json", "--delete"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert {(item["kind"], item["outcome"]) for item in told["items"]} == {

@@ -154,7 +154,7 @@ def test_a_machine_of_an_account_of_an_earlier_version_cannot_remove_the_stops_a
     choices, doctor = earlier_queue(practice), doctor_of(practice)
     offered = row(doctor.check(choices), "outside-stop")
     assert (offered.state, offered.fix) == ("optional", "narrow-stops")
-    assert "may remove their outside stops" in words(offered).lower()
+    assert "may remove their shut-off timers" in words(offered).lower()
     if way == "launch":
         side_of(practice).rights.evidence(ZONE)
     elif way == "launch of an editor":

@@ -80,7 +80,7 @@ def test_a_run_goes_where_a_new_account_was_set_up_and_nowhere_before(served: Pa
     kept.keep(PRACTICE_OWNER, Choices("mine-123456", "us-west4"))
     with pytest.raises(NotReady) as bare:
         place.connect(plan)
-    assert bare.value.facts["raw"] == "No place for results is made"
+    assert bare.value.facts["raw"] == "No storage bucket is created"
     kept.keep(PRACTICE_OWNER, Choices("mine-123456", "us-west4", "my-bucket"))
     side = place.connect(plan)
     assert (side.project, side.mailbox.bucket) == ("mine-123456", "my-bucket")

@@ -34,7 +34,7 @@ def signed_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def read(practice: Practice, home: Path, region: str = "us-west4") -> Side:
-    """The account page has chosen an area and read the whole map."""
+    """The Account page has chosen an area and read the whole map."""
     side = Side("cloud", home, Endpoints.at(practice.url))
     project = practice.cloud.settings.project
     side.choices.keep(ME.id, Choices(project, region, "a-bucket"))

@@ -59,7 +59,7 @@ class Sky:
     queue_why: Why no queue can be had; "": it can.
     marked: The project is marked for deletion.
     proving: Tasks of proofs that stand, by name; ``aimed``: at which zone.
-    stopper: The account of the stops from outside; "": the runner's.
+    stopper: The account of the shut-off timers; "": the runner's.
     hook: Called before and after each call of a port.
     """
 

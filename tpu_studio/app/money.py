@@ -1,4 +1,4 @@
-"""What the window says of money by itself: the month in the sidebar, the ways on Home, what is not proved gone;
+"""What the window says of money by itself: the month in the sidebar, the ways on Home, what is not verified gone;
 and has Google's prices read where somebody is signed in.
 
 One object for the window; nothing of Qt but the sidebar it tells.
@@ -111,7 +111,7 @@ class MoneyWatch:
         self._sweep(self._known)
 
     def _tell_unproved(self, view: RunsView) -> None:
-        """A lasting notice for each run that is over while its machine is not proved gone; taken away when it is."""
+        """A lasting notice for each run that is over while its machine is not verified gone; taken away when it is."""
         shell, now = self._studio.shell, time.time()
         late = {
             row.run: row
@@ -123,7 +123,7 @@ class MoneyWatch:
                 continue
             would = "would still be charged" if places.by_id(row.place_id).rehearses else "may still be charged"
             self._notices[run] = shell.notify(
-                f"{row.name}: the TPU is not proved gone",
+                f"{row.name}: the TPU is not verified to be gone",
                 f"The run is over, but its machine {would}{_rate(row.usd_per_hour)}. "
                 "Deleting is tried again until Google answers that nothing is there.",
                 tone="bad",
@@ -145,7 +145,7 @@ def _left(home: Path, going_on: Sequence[str]) -> list[SweepRow]:
 
 
 def _not_swept(error: Exception) -> None:
-    _log.info("the sweep at the start could not be made: %s", error)  # the account page says what is missing
+    _log.info("the sweep at the start could not be made: %s", error)  # the Account page says what is missing
 
 
 def _rate(usd_per_hour: float | None) -> str:

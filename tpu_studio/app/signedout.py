@@ -36,7 +36,7 @@ class Ended:
         goes, it = ("It goes", "it") if len(self.names) == 1 else ("They go", "them")
         return (
             f"The sign-in has ended. {goes} on at {lender}; this computer can neither follow nor stop {it} meanwhile. "
-            "The machine's own limit and the stops from outside still hold, and no checkpoint is lost."
+            "The machine's own limit and the shut-off timers still hold, and no checkpoint is lost."
         )
 
 

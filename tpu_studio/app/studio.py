@@ -337,7 +337,7 @@ class Studio:
         page.explain_text(text, rented=rented)
 
     def open_account(self, place: str) -> None:
-        """The account page with the account at *place*: ``cloud`` or ``practice``."""
+        """The Account page with the account at *place*: ``cloud`` or ``practice``."""
         if self.account.state.value.place != place:
             self.account.show(place)
         self.shell.go("account")

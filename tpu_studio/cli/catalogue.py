@@ -115,7 +115,7 @@ def as_json(found: Renewed, known: Catalogue) -> dict[str, object]:
 
 def as_text(found: Renewed, known: Catalogue, today: date) -> str:
     offers = found.offers
-    rows = [["generation", "slices", "areas", "from your account", "cheapest, a chip-hour", "price of"]]
+    rows = [["generation", "slices", "zones", "from your account", "cheapest, a chip-hour", "price of"]]
     for one in known.offered():
         prices = [price for part in one.slices[:1] for price in known.prices(one.id, part.chips)]
         own = sum(1 for zone in one.zones if zone.as_of)

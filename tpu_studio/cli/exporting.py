@@ -65,7 +65,7 @@ def _save_run(arguments: Arguments, output: Output) -> int:
     output.say(
         "Left out: your data, but for what the plan shows of it: first rows or texts, some values, names of classes."
     )
-    output.say("The plan also names where the data lies on this computer.")
+    output.say("The plan also names where the data is on this computer.")
     output.answer({"run": run, "file": str(packed.file), "bytes": packed.bytes}, str(packed.file))
     return 0
 

@@ -62,7 +62,7 @@ def _tell(brought: Imported, output: Output) -> None:
     else:
         output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
     if name := brought.replaced:
-        output.say(f"The one that was here is in the trash as {name}. Take it back: tpu-studio delete --undo {name}")
+        output.say(f"The one that was here is in the trash as {name}. Restore it: tpu-studio delete --undo {name}")
     if brought.left_out:
         first, more = brought.left_out[:10], max(0, len(brought.left_out) - 10)
         named = ", ".join(visible(name) for name in first) + (f" and {more} more" if more else "")

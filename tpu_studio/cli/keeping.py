@@ -268,7 +268,7 @@ def _deleting(runs: Runs, arguments: Arguments, output: Output) -> str:
         output.say(f"{run_id} is gone for good.")
     else:
         run_id = runs.delete(arguments.run)
-        output.say(f"{run_id} is in the trash. Take it back: tpu-studio delete --undo {run_id}")
+        output.say(f"{run_id} is in the trash. Restore it: tpu-studio delete --undo {run_id}")
     return run_id
 
 
@@ -452,7 +452,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
         spans = figures.money_between(*view.usd_between)
         kind = pretence(row.place, view.usd_between[1])
         why = (
-            ": no record tells it exactly, and the bill lies in between"
+            ": no record tells it exactly, and the bill is in between"
             if spans != figures.money(view.usd_between[1])
             else ""
         )

@@ -95,6 +95,6 @@ def _as_text(outcome: Outcome) -> str:
 
 def _still_there(left: Sequence[str]) -> str:
     return (
-        f"Could not be taken away: {', '.join(left)}. A machine of these goes on costing until its stops "
-        "from outside; run live-check again, or tpu-studio sweep --delete."
+        f"Could not be deleted: {', '.join(left)}. A machine of these goes on costing until its shut-off "
+        "timers; run live-check again, or tpu-studio sweep --delete."
     )

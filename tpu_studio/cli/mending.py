@@ -102,7 +102,7 @@ class _Answers:
         question = f"Let {account} pay for {project}? Turning billing on costs nothing by itself."
         if self._free or self._output.ask(question):
             return account
-        self.left.append(f"Billing was not turned on: add --yes to let {account} pay for {project}.")
+        self.left.append(f"Billing was not turned on: add --yes to let {account} be billed for {project}.")
         return ""
 
     def one_of(self, accounts: Sequence[BillingAccount]) -> str:
@@ -112,7 +112,7 @@ class _Answers:
         if len(accounts) == 1:
             return accounts[0].name
         for one in accounts:
-            if self._output.ask(f"Several billing accounts are open. Shall {one.title or one.name} ({one.name}) pay?"):
+            if self._output.ask(f"Several billing accounts are open. Bill {one.title or one.name} ({one.name})?"):
                 return one.name
         listed = [{"name": one.name, "title": one.title, "currency": one.currency} for one in accounts]
         raise NotReady("billing-account-needed", accounts=listed)

@@ -101,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--without-outside-stop",
         action="store_true",
-        help="this run only: also where Google can set no stop that ends the TPU with this computer off",
+        help="this run only: also where Google can set no shut-off timers",
     )
     run.add_argument("--notebook", type=Path, metavar="FILE", help="on colab: where to write it; else beside the job")
     run.add_argument("--open", action="store_true", help="on colab: open Colab in the browser")
@@ -208,9 +208,9 @@ def parser() -> argparse.ArgumentParser:
     )
     _run(profile)
 
-    delete = verb("delete", "Move a run to the trash, or take it back.", "tpu-studio delete digits-k3f7")
+    delete = verb("delete", "Move a run to the trash, or restore it.", "tpu-studio delete digits-k3f7")
     _run(delete)
-    delete.add_argument("--undo", action="store_true", help="take it back from the trash")
+    delete.add_argument("--undo", action="store_true", help="restore it from the trash")
     delete.add_argument(
         "--for-good", action="store_true", help="remove it at once, also from the trash; nothing brings it back"
     )
@@ -223,7 +223,7 @@ def parser() -> argparse.ArgumentParser:
     _run(export)
     export.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="where the model goes, new or empty")
     whole = (
-        "zip: the whole run to send or keep, which `import` takes in elsewhere; its plan names where its data lies here"
+        "zip: the whole run to send or keep, which `import` takes in elsewhere; its plan names where its data is here"
     )
     _page(export, "one HTML file with curves to zoom, plan, cost and job file", exports.IDS, zip=whole)
     _trust(export)
@@ -342,7 +342,7 @@ def parser() -> argparse.ArgumentParser:
         help="with --fix all: make the project, turn billing on; with --sign-out: also while a run is on a rented TPU",
     )
     doctor.add_argument("--project", metavar="ID", help="the project to use from now on; --fix all makes a new one")
-    doctor.add_argument("--region", metavar="REGION", help="the area for TPU, results and outside stop")
+    doctor.add_argument("--region", metavar="REGION", help="the region for TPU, results and shut-off timers")
     doctor.add_argument("--bucket", metavar="NAME", help="a bucket of yours for results")
     doctor.add_argument("--fix", metavar="FIX", help="do a repair by its name; all: until the account is ready")
     doctor.add_argument("--billing-account", metavar="NAME", help="which one pays, where you have several")
@@ -352,7 +352,7 @@ def parser() -> argparse.ArgumentParser:
 
     sweep = verb(
         "sweep",
-        "Find everything that may cost money in your project, in every zone; what is not ours is only shown.",
+        "Find billable resources in your project, in every zone; what is not TPU Studio's is only shown.",
         "tpu-studio sweep --on practice",
     )
     sweep.add_argument("--on", choices=_CLOUDS, default=_CLOUDS[0], help="default: cloud")
@@ -372,7 +372,7 @@ def parser() -> argparse.ArgumentParser:
 
     known = verb(
         "catalogue",
-        "What TPU Studio knows of TPUs: areas, slices, machines, images, prices, each with its source and day.",
+        "The TPU catalogue: zones, slices, machines, images, prices, each with its source and day.",
         "tpu-studio catalogue --refresh",
     )
     known.add_argument("--on", choices=_CLOUDS, default=_CLOUDS[0], help="default: cloud")
@@ -389,7 +389,7 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME[:key=value,…]",
-        help="what shall go wrong, also in one that runs already; any number; “list” lists them",
+        help="the fault to inject, also in one that runs already; any number; “list” lists them",
     )
     practice.add_argument(
         "--doubt",

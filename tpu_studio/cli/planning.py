@@ -62,19 +62,19 @@ def account_words(place: str) -> str:
             return ""
         return (
             "Next: set the practice account up. It is a new one, in which nothing can start yet. Run "
-            "“tpu-studio doctor --on practice --project my-first-tpu --fix all”, or open the account page."
+            "“tpu-studio doctor --on practice --project my-first-tpu --fix all”, or open the Account page."
         )
     known = cloud_known(home_folder())
     if not known.signed_in:
         return (
             "Next: sign in to Google. Nobody is signed in here, so this cannot start yet; planning needs no account. "
-            "Run “tpu-studio doctor --use-gcloud --project ID --fix all”, or open the account page."
+            "Run “tpu-studio doctor --use-gcloud --project ID --fix all”, or open the Account page."
         )
     if known.project and known.prepared:
         return ""
     return (
-        f"Next: set the account up. {'It has no place for results' if known.project else 'No project is chosen'} yet. "
-        f"Run “tpu-studio doctor --project {known.project or 'ID'} --fix all”, or open the account page."
+        f"Next: set the account up. {'It has no storage bucket' if known.project else 'No project is chosen'} yet. "
+        f"Run “tpu-studio doctor --project {known.project or 'ID'} --fix all”, or open the Account page."
     )
 
 
@@ -357,7 +357,7 @@ def _worst_row(made: Plan) -> list[list[str]]:
     if worst is None or (worst.usd is None and not worst.endless):
         return []
     if worst.usd is not None:
-        hang = "should it hang before it has begun and this computer be off"
+        hang = "if it hangs before training starts while this computer is off"
         told = [["At worst", f"{figures.money(worst.usd)}: {worst.made_of}, {hang}"]]
         for way in lower_of(made):
             amount = dict(way.changes).get(way.key)
@@ -365,7 +365,7 @@ def _worst_row(made: Plan) -> list[list[str]]:
             told.append(["", f"{way.words.rstrip('.')}: {option}"])
         return told
     a_day = f"{figures.money(worst.usd_per_day)} a day, " if worst.usd_per_day else "charged "
-    return [["At worst", f"{a_day}until somebody deletes it, should it hang: no stop from outside"]]
+    return [["At worst", f"{a_day}until somebody deletes it, should it hang: no shut-off timers"]]
 
 
 def _waits(limits: PlanLimits) -> str:
@@ -416,5 +416,5 @@ def _rented_rows(made: Plan) -> list[list[str]]:
         *_worst_row(made),
         ["Waits", _waits(made.limits)],
         ["Ended by", nets(made)],
-        ["At the end", f"model in the bucket and here, machine deleted, deletion proved.{spot}"],
+        ["At the end", f"model in the bucket and here, TPU VM deleted and verified to be gone.{spot}"],
     ]

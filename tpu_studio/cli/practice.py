@@ -105,7 +105,7 @@ def _arm(home: Path, arguments: Arguments, output: Output) -> int:
         raise BadInput("practice-fault-wrong", raw=str(error)) from error
     told = ["The practice cloud that runs has it now."]
     if faults:
-        told.append(f"What goes wrong there: {', '.join(str(one['name']) for one in faults)}.")
+        told.append(f"Injected faults: {', '.join(str(one['name']) for one in faults)}.")
     if doubts:
         told.append(f"What is otherwise than assumed: {', '.join(f'{key}={way}' for key, way in doubts.items())}.")
     output.answer({"armed": faults, "doubts": doubts}, " ".join(told))

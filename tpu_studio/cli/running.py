@@ -116,18 +116,18 @@ def _price_in_words(offer: Offer) -> str:
 
 
 def _worst_in_words(offer: Offer) -> list[str]:
-    """What a machine of it may cost that hangs while no computer is on, and whether it has a stop from outside now."""
+    """What a machine of it may cost that hangs while no computer is on, and whether it has a shut-off timer now."""
     told = []
     if offer.worst_usd is not None:
         late = figures.duration(offer.beyond_s)
         told.append(
-            f"At worst {figures.money(offer.worst_usd)}: up to {late} of rent come on top, should its machine hang "
-            "before it has begun and no computer be on."
+            f"At worst {figures.money(offer.worst_usd)}: up to {late} of rent come on top if its machine hangs before "
+            "training starts while no computer is on."
         )
     if offer.plan.limits.without_outside_stop:
         told.append(
-            "It was launched without a stop from outside: the machine that it may have now has none, and costs money "
-            "until a computer deletes it. The next one that is rented from here gets its stops."
+            "It was launched without shut-off timers: the machine that it may have now has none, and costs money "
+            "until a computer deletes it. The next one that is rented from here gets its timers."
         )
     return told
 

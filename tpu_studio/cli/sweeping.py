@@ -1,4 +1,4 @@
-"""``sweep``: everything that may cost money, in every zone; with ``--delete`` what is ours of it goes."""
+"""``sweep``: billable resources in every zone; with ``--delete`` TPU Studio's go."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from tpu_studio.viewmodels.sweep import stops_words
 from tpu_studio.wire.errors import StudioError
 
 FAILED = 1
-_LOOK_AGAIN = "What is there goes on costing, the machine of a run until its limits. Look again when that is mended."
-NOT_ALL_SEEN = "Nothing was found that costs money, but not everything could be looked at: something may be there."
+OURS = "TPU Studio's resources"
+_LOOK_AGAIN = "What is there is still charged, the machine of a run until its limits. Check again once that is fixed."
+NOT_ALL_SEEN = "Nothing was found that costs money, but not everything could be checked: something may be there."
 
 
 def sweep(arguments: Arguments, output: Output) -> int:
@@ -28,7 +29,7 @@ def sweep(arguments: Arguments, output: Output) -> int:
         doomed = [item for item in swept.items if not item.kept]
         if arguments.delete and doomed:
             asked = output.is_terminal and not output.as_json and not arguments.yes
-            if asked and not output.ask(f"Delete {len(doomed)} things of TPU Studio? A run on one of them ends."):
+            if asked and not output.ask(f"Delete {len(doomed)} of TPU Studio's resources? A run on one of them ends."):
                 output.say("Nothing was deleted.")
                 return FAILED
             for item, error in sweeping.delete(doomed):
@@ -59,7 +60,7 @@ def not_looked_at(unclear: Sequence[tuple[str, StudioError]]) -> list[str]:
 
 
 def _together(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """The stops from outside of one run, area and outcome as one row, where the first of them stands."""
+    """The shut-off timers of one run, region and outcome as one row, where the first of them stands."""
     groups: dict[object, list[dict[str, Any]]] = {}
     for number, row in enumerate(rows):
         stop = (row["run"], row["zone"], row["ours"], row.get("outcome"))
@@ -74,13 +75,13 @@ def _together(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
 
 def _as_table(rows: list[dict[str, Any]], total: Mapping[str, float], ours: Mapping[str, float]) -> str:
     if not rows:
-        return "Nothing is there that costs money."
-    lines = [["", "kind", "name", "zone", "state", "$/h"]]
+        return "No billable resources: nothing there costs money."
+    lines = [["", "kind", "name", "location", "state", "$/h"]]
     for row in rows:
         usd = "unknown" if row["usd_per_hour"] is None else hourly(row["usd_per_hour"])
         state = row.get("outcome") or row["state"]
-        lines.append(["ours" if row["ours"] else "", row["kind"], row["name"], row["zone"], state, usd])
-    return f"{table(lines, right=(5,))}\n\n{_sum('Together', total)} {_sum('Of that ours', ours)}"
+        lines.append(["TPU Studio's" if row["ours"] else "", row["kind"], row["name"], row["zone"], state, usd])
+    return f"{table(lines, right=(5,))}\n\n{_sum('All', total)} {_sum(OURS, ours)}"
 
 
 def hourly(usd: float) -> str:

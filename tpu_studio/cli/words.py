@@ -33,7 +33,7 @@ def doing(view: RunView, place: str, now: float) -> tuple[str, str]:
         now: Seconds since 1970 by this computer's clock.
     """
     if view.over and view.rented:
-        words = "Cleaning up: the result is fetched, and that the machine is gone is being proved…"
+        words = "Cleaning up: the result is fetched, and the machine is verified to be gone…"
         return words, words
     if view.waiting and not view.step:
         return _waiting(view)

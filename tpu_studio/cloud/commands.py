@@ -1,6 +1,6 @@
 """“Show me the commands”: a launch as the gcloud script that a person would type, word by word safe for the shell.
 
-It shows what the program does, with nothing secret in it; what gcloud cannot do (flex-start's stop, the outside stops'
+It shows what the program does, with nothing secret in it; what gcloud cannot do (flex-start's stop, the timers'
 read-back) stands as a comment. The same metadata files are named as the program makes them.
 """
 
@@ -33,7 +33,7 @@ def script(
 
     Args:
         uploads: Local file → object name, in order.
-        stops: When outside stops are to fire, seconds since 1970; [] for none.
+        stops: When shut-off timers are to fire, seconds since 1970; [] for none.
         account: As which they act; "": as the machine's own.
         queue_region: Where their queue stands; "": in the machine's region.
     """
@@ -127,9 +127,9 @@ def _stop_lines(
     wanted: Wanted, project: str, stops: Sequence[float], endpoint: str, account: str, region: str
 ) -> list[str]:
     if not stops:
-        return ["# No stop from outside: the machine alone ends itself.", ""]
+        return ["# No shut-off timer: the machine alone ends itself.", ""]
     ref = wanted.ref
-    told = ["# Stops from outside: Google deletes the machine at these times, whatever becomes of it."]
+    told = ["# Shut-off timers: Google deletes the machine at these times, whatever becomes of it."]
     told.append("# Many, for Google deletes nothing that it is still making. Each is NUMBER-UNIX_TIME@TIME.")
     told.append("for stop in \\")
     times = [(round(at), datetime.fromtimestamp(round(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")) for at in stops]

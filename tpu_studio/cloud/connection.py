@@ -42,7 +42,7 @@ def connect(
     Args:
         credentials: google-auth's; their quota project becomes *project*.
         runner: The machines' service account; default: ours in *project*.
-        stopper: The service account of the stops from outside; "": the runner's.
+        stopper: The service account of the shut-off timers; "": the runner's.
         ways: What a live check has seen, at a time of the cloud's.
 
     Raises:
@@ -89,7 +89,7 @@ def practice_side(
     """A side of the practice cloud at *url*, as its owner. Raises CloudUnclear when it does not answer.
 
     Args:
-        shared_account: The stops from outside act as the runner, as in accounts that were set up before they had one.
+        shared_account: The shut-off timers act as the runner, as in accounts that were set up before they had one.
         renewed: See `bearer`.
     """
     stopper = "" if shared_account else stopper_account(project)

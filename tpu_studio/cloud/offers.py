@@ -19,7 +19,7 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, Studio
 ENDS_ALL = frozenset({"network-down", "proxy-down"})
 """After one of these nothing else is asked: every other question would wait for its timeout too."""
 _TPU_MACHINE = re.compile(r"(?:ct\d|tpu)\w*-[\w-]*?(?P<chips>\d+)t$")  # ct6e-standard-8t, tpu7x-standard-4t
-LISTS = ("the list of areas", "the list of machine types")
+LISTS = ("the list of zones", "the list of machine types")
 Told = Callable[[int, int, str], None]
 
 
@@ -35,7 +35,7 @@ def read(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Offers:
     """Args:
-        known_zones: Asked where the list of areas itself cannot be read.
+        known_zones: Asked where the list of zones itself cannot be read.
         before: What was read of the same project earlier: kept, with its date, for an area that does not answer now.
         told: Questions done, questions in all, what is asked next.
         cancelled: Asked between two questions; what is not read by then is told as ``catalogue-cancelled``.
@@ -47,7 +47,7 @@ def read(
     found = before or Offers(project, today.isoformat())
     day, unread = today.isoformat(), list[Unread]()
     places = f"/v2/projects/{segment(project)}/locations"
-    told(0, 1, "which areas there are")
+    told(0, 1, "which zones there are")
     zones: tuple[str, ...] | None = None
     first: StudioError | None = None
     try:

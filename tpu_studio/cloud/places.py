@@ -48,7 +48,7 @@ class _Practice:
             if not found["project"]:  # a new account
                 raise NotReady("cloud-not-ready", place=places.rehearsing().id, raw="No project is chosen")
             if not found["bucket"]:
-                raise NotReady("cloud-not-ready", place=places.rehearsing().id, raw="No place for results is made")
+                raise NotReady("cloud-not-ready", place=places.rehearsing().id, raw="No storage bucket is created")
             key = (*(str(found[name]) for name in ("url", "token", "project", "bucket")), str(stamp(self._home)))
             if self._known is None or self._known[0] != key:
                 self._known = (key, self._connect(found, str(found["project"]), str(found["bucket"])))
@@ -88,7 +88,7 @@ class _Google:
         if not project:
             raise NotReady("cloud-not-ready", place=places.charging().id, raw="No project is chosen")
         if not choices.bucket:
-            raise NotReady("cloud-not-ready", place=places.charging().id, raw="No place for results is made")
+            raise NotReady("cloud-not-ready", place=places.charging().id, raw="No storage bucket is created")
         return self._side(accounts, account, choices, project, choices.bucket)
 
     def at(self, plan: Plan, project: str, bucket: str) -> CloudSide:

@@ -1,4 +1,4 @@
-"""Where the queue of the outside stops stands: the nearest region that has Cloud Tasks and is allowed.
+"""Where the queue of the shut-off timers stands: the nearest region that has Cloud Tasks and is allowed.
 
 Cloud Tasks is not in every region that lends TPUs; a task may call any address, so it need not be. Used by `stops`,
 and by the doctor, which makes the queue.

@@ -1,4 +1,4 @@
-"""Stops from outside: one-shot tasks at Google that delete a machine. Implements `ports.OutsideStops`.
+"""Shut-off timers: one-shot tasks at Google that delete a machine. Implements `ports.OutsideStops`.
 
 A task is an HTTP DELETE at a set time with the token of an account of its own (Cloud Tasks), laptop off or not. Each
 is read back after it was set: one that cannot be proved to stand does not count. Names tell machine, kind and time;

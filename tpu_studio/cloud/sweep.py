@@ -146,9 +146,9 @@ class Sweep:
         return Swept(items, unclear)
 
     def delete(self, items: Sequence[Item]) -> list[tuple[Item, StudioError | None]]:
-        """Delete what is ours of *items*; each with None once it is proved gone, or with what stood in the way.
+        """Delete what is ours of *items*; each with None once it is verified gone, or with what stood in the way.
 
-        Outside stops go last, and only those whose machine is proved gone, seen in this sweep or not: they are the
+        Shut-off timers go last, and only those whose machine is verified gone, seen in this sweep or not: they are the
         last net of a machine that no list shows.
         """
         ours = [one for one in items if not one.kept]
@@ -164,7 +164,7 @@ class Sweep:
         return done + self._delete_all(free)
 
     def _still_needed(self, task: Item, tried: Mapping[tuple[str, str], StudioError | None]) -> StudioError | None:
-        """Why an outside stop has to stay; None: what it would delete is not there, by its name (404)."""
+        """Why a shut-off timer has to stay; None: what it would delete is not there, by its name (404)."""
         from tpu_studio.cloud import errors
 
         try:
@@ -179,7 +179,7 @@ class Sweep:
                 return tried[name]
             raw = ""
             if self._machines[ref.backend].look(ref) is not None:
-                raw = "the machine is there, and this is its stop from outside"
+                raw = "the machine is there, and this is its shut-off timer"
             elif name not in tried and self._now() < set_at + _COMING_S:  # stops are set before a machine is asked for
                 raw = "it was set just now, and its machine may be about to be made"
             return errors.make("precondition", {"name": task.name, "raw": raw}) if raw else None
@@ -347,7 +347,7 @@ class Sweep:
         if item.kind == "instance":
             return self._machines["compute"].look(Ref(item.name, item.zone, "compute")) is not None
         if item.kind == "task":
-            return False  # removed means proved gone
+            return False  # removed means verified gone
         try:
             self._compute.get(self._path(item))
         except CloudRefused as error:

@@ -272,7 +272,7 @@ class Catalogue:
             return Verdict("documented")
         known = next((one for one in found.zones if one.zone == zone), None)
         if known is None:
-            zones = ", ".join(one.zone for one in found.zones) or "no area of your project"
+            zones = ", ".join(one.zone for one in found.zones) or "no zone of your project"
             return Verdict("impossible", f"There is no {found.id} in {zone}. It is in {zones}.")
         if chips is not None and not known.lends(chips):
             lent = f"{known.min_chips} to {known.max_chips}"

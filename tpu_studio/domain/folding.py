@@ -29,7 +29,7 @@ def apply(view: RunView, event: Event) -> RunView:
     """The view after *event*. Unknown kinds, and events whose fields make no sense, only move ``seen_t``.
 
     ``machine_of``: the attempt of the rented machine that says it; of another attempt than goes on it ends nothing, and
-    of one that is proved gone, with the bill settled, nothing is heard any more.
+    of one that is verified gone, with the bill settled, nothing is heard any more.
     """
     machine_of = _int(event.get("machine_of"))
     if machine_of and machine_of != max(1, view.attempt) and event.kind in ("phase", "resume", "end", "money"):

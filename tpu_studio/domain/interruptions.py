@@ -24,7 +24,7 @@ class Interruption:
         warned: The machine said so itself.
         step: The last step that is known of it.
         saved: Step of the newest checkpoint then; None: there was none.
-        over: When it was proved gone, and the run was ready for the next one.
+        over: When it was verified gone, and the run was ready for the next one.
         asked, zone: When and where the next machine was first asked for.
         resumed: The step from which training went on; None: not yet.
         since: When training went on.

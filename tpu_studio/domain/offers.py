@@ -23,13 +23,13 @@ from tpu_studio.wire.records import Json, read
 
 FORMAT = 1
 FIXED = (
-    "memory, memory speed and FLOP/s of a chip",
+    "memory, bandwidth and FLOP/s of a chip",
     "the link between chips",
     "how many machines a slice has",
     "which framework versions go together",
     "GPU prices",
 )
-"""Figures that no list of Google's names: they stay the dated ones that came with the program."""
+"""Figures of which Google publishes no list: they stay the dated ones that came with the program."""
 _TENSORFLOW = re.compile(r"tpu-vm-tf-(\d+)\.(\d+)\.(\d+)")
 
 
@@ -338,7 +338,7 @@ def lines(told: Changes) -> list[str]:
     found += [
         f"{generation} is not lent to your project in {', '.join(zones)}." for generation, zones in _grouped(told.gone)
     ]
-    found += [f"No area lends your project {', '.join(names)}." for _, names in _grouped(told.gone_slices)]
+    found += [f"No zone lends your project {', '.join(names)}." for _, names in _grouped(told.gone_slices)]
     found += told.machines
     found += [
         f"The runtime image {image}, which TPU Studio starts, is not in the list of {', '.join(zones)}."
@@ -366,15 +366,15 @@ def unread_lines(offers: Offers | None) -> list[str]:
 
 
 def fixed_line() -> str:
-    return f"No list of Google's tells {', '.join(FIXED[:-1])}, or {FIXED[-1]}: those stay as built in."
+    return f"Google publishes no list of {', '.join(FIXED[:-1])}, or {FIXED[-1]}: these come with the app."
 
 
 def age(offers: Offers | None, today: date) -> str:
-    """`Areas and slices: from your project my-project, read today`, or that they are built in, with the day."""
+    """`Zones and slices: from your project my-project, read today`, or that they are built in, with the day."""
     if offers is None:
-        return f"Areas and slices: built in, {day_words(catalogue().built_in)}."
+        return f"Zones and slices: built in, {day_words(catalogue().built_in)}."
     partly = f"; {len(offers.unread)} of its lists could not be read" if offers.unread else ""
-    return f"Areas and slices: from your project {offers.project}, {day_words(offers.date, today)}{partly}."
+    return f"Zones and slices: from your project {offers.project}, {day_words(offers.date, today)}{partly}."
 
 
 def day_words(day: str, today: date | None = None) -> str:

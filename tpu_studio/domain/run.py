@@ -72,7 +72,7 @@ class RunView:
         waiting: Zones asked, since when, why there is no machine yet; empty while there is one.
         attempts: (attempt, time of its first word, step it began at): marks on the one curve.
         interruptions: Machines that were lost while it went on, oldest first.
-        unproved: Names of machines that were asked for and not yet proved gone.
+        unproved: Names of machines that were asked for and not yet verified gone.
         deleting: Names of those whose deletion was asked for.
         uploaded: Bytes done and in all while job and data are uploaded.
         fetched: Bytes done and in all of what a machine fetches just now.

@@ -1,6 +1,6 @@
 """What this account may use and where it is at home, as it was last read: one of the catalogue's files at a place.
 
-``places.standing`` puts it there from what the account page or ``doctor`` read; plans ask nobody. It has an age: Google
+``places.standing`` puts it there from what the Account page or ``doctor`` read; plans ask nobody. It has an age: Google
 may have granted more, or less, since.
 """
 

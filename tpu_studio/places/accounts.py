@@ -1,4 +1,4 @@
-"""The two sides of the account page and of ``doctor``: Google Cloud, and the practice cloud of this home."""
+"""The two sides of the Account page and of ``doctor``: Google Cloud, and the practice cloud of this home."""
 
 from __future__ import annotations
 

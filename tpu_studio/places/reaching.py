@@ -1,6 +1,6 @@
 """Who we are at a cloud, for a launch, a sweep, or a run that goes on: credentials, project, area, bucket.
 
-At the practice cloud without a sign-in we are its owner. At Google the account page's choices count.
+At the practice cloud without a sign-in we are its owner. At Google the Account page's choices count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRACTICE_OWNER = "practice-owner"
 
 @dataclass(frozen=True)
 class Reached:
-    """*bucket*, *runner*: "" where none is known; *stopper*: "" where stops from outside act as the runner."""
+    """*bucket*, *runner*: "" where none is known; *stopper*: "" where shut-off timers act as the runner."""
 
     place: str
     credentials: Any
@@ -127,7 +127,7 @@ def connected(place: str, home: Path) -> CloudSide:
 
     who = reach(place, home)
     if not who.bucket:
-        raise NotReady("cloud-not-ready", raw="There is no place for results")
+        raise NotReady("cloud-not-ready", raw="There is no storage bucket")
     return connect(
         who.credentials,
         who.project,

@@ -32,7 +32,7 @@ def use_kept(place: str, home: Path, now: float | None = None) -> None:
 
 
 def folder_of(place: str, home: Path) -> Path:
-    """Where the account page of a place keeps what it knows."""
+    """Where the Account page of a place keeps what it knows."""
     return home if places.by_id(place).charges else home / "practice" / "account"
 
 

@@ -63,10 +63,10 @@ def why(known: Catalogue, part: Slice, tier: str, zones: tuple[str, ...]) -> str
     allowed = standing.limit(part, tier, zones[0])
     told = f"Google allows you {allowed:,} chips there{read_on(standing)}" if allowed else ""
     if region == standing.region:
-        return f"All areas of {region} that lend it: where your results are kept{f'. {told}' if told else ''}."
+        return f"All zones of {region} that lend it: where your results are kept{f'. {told}' if told else ''}."
     if told and standing.region:
         return f"{told}, in {standing.region}, where your results are kept, none of this kind."
-    return f"All areas of {region} that lend it, where it costs least{f'. {told}' if told else ''}."
+    return f"All zones of {region} that lend it, where it costs least{f'. {told}' if told else ''}."
 
 
 def read_on(standing: Standing) -> str:

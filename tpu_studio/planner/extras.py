@@ -210,7 +210,7 @@ def _traffic(loan: Loan, moved: Moved, hours: float) -> ExtraPart:
 
 
 def _tasks(loan: Loan) -> ExtraPart:
-    how = [_how(TASKS_PER_ATTEMPT, "", "calls for the stops from outside", 0.0, "of a million a month")]
+    how = [_how(TASKS_PER_ATTEMPT, "", "calls for the shut-off timers", 0.0, "of a million a month")]
     return _part("tasks", 0.0, 0.0, how, "tasks", "")
 
 

@@ -118,7 +118,7 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue) -> Rente
     price = _dearest(known, part, zones, tier)
     problem, why = ("", "") if verdict.possible else ("accelerator-impossible", verdict.why)
     if not zones and not problem:
-        problem, why = "accelerator-impossible", f"No area lends {known.title_of(part.accelerator_type)} as {tier}."
+        problem, why = "accelerator-impossible", f"No zone lends {known.title_of(part.accelerator_type)} as {tier}."
     backend = _backend(job, known, part)
     if not backend and not problem:
         problem, why = "accelerator-impossible", _not_lent(job, known, part)

@@ -46,8 +46,8 @@ class Fault:
     defaults: dict[str, object] = field(default_factory=dict)
 
 
-_CALL = "On the line"
-_ROOM = "Getting a TPU"
+_CALL = "API calls"
+_ROOM = "Capacity and quota"
 _ACCOUNT = "Account"
 _MACHINE = "While it runs"
 _STORE = "Files and clocks"
@@ -55,11 +55,11 @@ _STORE = "Files and clocks"
 FAULTS = {
     fault.name: fault
     for fault in (
-        Fault("stockout-at-submit", _ROOM, "The zone has no TPU free and says so at once."),
-        Fault("stockout-in-operation", _ROOM, "The request is taken, and a moment later it fails: nothing free."),
-        Fault("stockout-for-ever", _ROOM, "The request waits in the queue, and nothing ever gets free.", 0),
-        Fault("capacity-later", _ROOM, "Nothing is free for two minutes; then there is.", 1, {"seconds": 132.0}),
-        Fault("quota-zero", _ROOM, "Your project may not have any TPU of this kind.", 0),
+        Fault("stockout-at-submit", _ROOM, "The zone has no capacity and says so at once."),
+        Fault("stockout-in-operation", _ROOM, "The request is taken, and a moment later it fails: no capacity."),
+        Fault("stockout-for-ever", _ROOM, "The request waits in the queue, and no capacity ever appears.", 0),
+        Fault("capacity-later", _ROOM, "No capacity for two minutes, then some.", 1, {"seconds": 132.0}),
+        Fault("quota-zero", _ROOM, "Your project has no quota for this kind of TPU.", 0),
         Fault("quota-region-limit", _ROOM, "The zone's quota would do, but the region's limit is zero.", 0),
         Fault(
             "quota-raised-after-request",
@@ -69,7 +69,7 @@ FAULTS = {
             {"after": 60.0},
         ),
         Fault("not-entitled", _ROOM, "Google does not lend this kind of TPU, tier and zone to your project.", 0),
-        Fault("address-limit", _ROOM, "The area has no external address left for the TPU's machines.", 0, {"limit": 0}),
+        Fault("address-limit", _ROOM, "The region has no external IP address left for the TPU VMs.", 0, {"limit": 0}),
         Fault("type-not-in-zone", _ROOM, "This zone does not have TPUs of this kind."),
         Fault("create-rate", _ROOM, "Too many create calls in this minute; Google asks to slow down."),
         Fault("provisioning-flap", _ROOM, "The TPU appears, vanishes again and the request goes back to waiting.", 2),
@@ -88,14 +88,14 @@ FAULTS = {
         Fault(
             "preempted-at-step",
             _MACHINE,
-            "Google takes the TPU back once training has reached a step.",
+            "Google takes the TPU back (preemption) once training has reached a step.",
             1,
             {"step": 20, "notice": 30.0},
         ),
         Fault(
             "preempted",
             _MACHINE,
-            "Google takes the TPU back, half a minute after it is ready.",
+            "Google takes the TPU back (preemption), half a minute after it is ready.",
             1,
             {"seconds": 30.0, "notice": 30.0},
         ),
@@ -142,7 +142,7 @@ FAULTS = {
         Fault(
             "service-disabled",
             _ACCOUNT,
-            "A Google service is off; once switched on it takes a while to work.",
+            "One of Google's APIs is not enabled; once enabled it takes a while to work.",
             0,
             {"service": "tpu.googleapis.com", "delay": 60.0},
         ),
@@ -156,15 +156,15 @@ FAULTS = {
             {"permission": "tpu.nodes.create"},
         ),
         Fault("project-id-taken", _ACCOUNT, "The id of the new project is somebody else's already."),
-        Fault("client-project-bare", _ACCOUNT, "The project of your own sign-in client has few services on.", 0),
-        Fault("quota-project-needed", _ACCOUNT, "Some of Google's services want to be told which project asks.", 0),
+        Fault("client-project-bare", _ACCOUNT, "The project of your own sign-in client has few APIs enabled.", 0),
+        Fault("quota-project-needed", _ACCOUNT, "Some of Google's APIs want a quota project: which project asks.", 0),
         Fault("quota-not-eligible", _ACCOUNT, "Your project is too new to ask for more quota.", 0),
         Fault("quota-request-denied", _ACCOUNT, "Google says no when you ask for more quota."),
         Fault("quota-request-partial", _ACCOUNT, "Google grants only a part of the quota that you ask for."),
-        Fault("tasks-refused", _ACCOUNT, "Google refuses to set the outside stop (Cloud Tasks).", 3),
+        Fault("tasks-refused", _ACCOUNT, "Google refuses to set the shut-off timers (Cloud Tasks).", 3),
         Fault("spend-cap-not-offered", _ACCOUNT, "Google offers no hard spending cap for your account.", 0),
-        Fault("act-as-missing", _ACCOUNT, "Your account may not start machines as the runner account.", 0),
-        Fault("org-policy", _ACCOUNT, "Your organisation forbids this zone.", 0),
+        Fault("act-as-missing", _ACCOUNT, "Your account may not act as the service account for the TPU VM.", 0),
+        Fault("org-policy", _ACCOUNT, "An organisation policy forbids this zone.", 0),
         Fault("token-expired", _ACCOUNT, "Your sign-in has run out and must be renewed."),
         Fault("token-revoked", _ACCOUNT, "Your sign-in was withdrawn: you must sign in again.", 0),
         Fault(
@@ -180,7 +180,7 @@ FAULTS = {
         Fault("terms-not-accepted", _ACCOUNT, "Your account never accepted Google Cloud's terms of service.", 0),
         Fault("two-step-needed", _ACCOUNT, "Google lets you in only with two-step verification.", 0),
         Fault("billing-account-closed", _ACCOUNT, "Your billing account was closed.", 0),
-        Fault("free-trial", _ACCOUNT, "Your billing account is of a free trial, which has no TPUs.", 0),
+        Fault("free-trial", _ACCOUNT, "Your billing account is in a free trial, which has no TPUs.", 0),
         Fault("no-billing-account", _ACCOUNT, "You have no billing account at all.", 0),
         Fault(
             "billing-currency",
@@ -189,14 +189,14 @@ FAULTS = {
             0,
             {"currency": "EUR"},
         ),
-        Fault("iam-slow", _ACCOUNT, "What you grant or make in IAM counts only after minutes.", 0, {"seconds": 120.0}),
+        Fault("iam-slow", _ACCOUNT, "What you grant or create in IAM takes minutes to work.", 0, {"seconds": 120.0}),
         Fault("policy-race", _ACCOUNT, "Somebody else changes who may do what at the same moment."),
         Fault("reauth-needed", _ACCOUNT, "Your organisation wants you to sign in again (re-authentication).", 0),
         Fault("client-gone", _ACCOUNT, "The sign-in client of this program was deleted.", 0),
         Fault(
             "runner-may-not-delete",
             _ACCOUNT,
-            "The machine's own account may not delete the machine.",
+            "The service account for the TPU VM may not delete the machine.",
             0,
             {"account": "tpu-studio-runner"},
         ),

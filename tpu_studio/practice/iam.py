@@ -318,12 +318,12 @@ def install(router: Router, cloud: Cloud) -> None:
 
 def prepare(cloud: Cloud) -> None:
     """The machines' default account that comes with Compute Engine; in a project that is ready, the runner's and that
-    of the stops from outside as made by IAM (the runner's roles stand in the project's policy)."""
+    of the shut-off timers as made by IAM (the runner's roles stand in the project's policy)."""
     settings = cloud.settings
     if settings.ready:
         make_account(cloud, settings.project, default_account(cloud), displayName="Compute Engine default account")
         make_account(cloud, settings.project, settings.runner, displayName="TPU Studio runner")
-        runner = f"serviceAccount:{settings.runner}"  # which sets the later outside stops as itself
+        runner = f"serviceAccount:{settings.runner}"  # which sets the later shut-off timers as itself
         cloud.principals.grant(f"serviceAccounts/{settings.runner}", "roles/iam.serviceAccountUser", runner)
         project = f"projects/{settings.project}"
         cloud.principals.grant(project, _role(cloud, "tpuStudioRunner", "TPU Studio runner", _OF_RUNNER), runner)

@@ -144,5 +144,5 @@ def prepare_account(cloud: Cloud) -> None:
     if settings.ready:
         runner = settings.runner
         db.put("account", runner, {"email": runner, "projectId": project, "displayName": "TPU Studio runner"})
-        itself = f"serviceAccounts/{runner}"  # it moves its own outside stops, which run as itself
+        itself = f"serviceAccounts/{runner}"  # it moves its own shut-off timers, which run as itself
         cloud.principals.grant(itself, "roles/iam.serviceAccountUser", f"serviceAccount:{runner}")

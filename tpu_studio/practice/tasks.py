@@ -33,7 +33,7 @@ NEAR_S = 10 * 86400  # the doubt tasks-far-ahead
 NAME_REST_S = 3600.0  # how long the name of a task that is over stays taken
 QUEUE_REST_S = 3 * 86400.0
 LARGEST_BYTES = 100_000
-READY_RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}  # as the account page sets it up
+READY_RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}  # as the Account page sets it up
 RATE = {"maxDispatchesPerSecond": 500, "maxBurstSize": 100, "maxConcurrentDispatches": 1000}
 
 

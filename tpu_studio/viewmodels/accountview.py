@@ -81,7 +81,7 @@ class QuotaRow:
 
 @dataclass(frozen=True)
 class QuotaGroup:
-    """A generation, of v5e one of its two limits; *left* is the most that one area has left, in *unit*.
+    """A generation, of v5e one of its two limits; *left* is the most that one zone has left, in *unit*.
 
     *sizes*: the TPUs that the limit is for, where it isn't for all: `1, 4 or 8 chips`.
     """
@@ -120,7 +120,7 @@ def quota_words(row: QuotaRow) -> str:
     what = f", for TPUs of {one.sizes}" if one.sizes else ""
     return (
         f"In {where}, {row.tier.lower()}{what}.{called} Asking is free. {ANSWERED} An account in its free trial is "
-        "granted no more until it is upgraded to a paid one; some TPUs are lent only to projects that Google has "
+        "granted no more until it is upgraded to a paid one; some TPUs are offered only to projects that Google has "
         "approved."
     )
 
@@ -133,7 +133,7 @@ def request_words(one: QuotaRequest) -> str:
     if one.use:
         what += f" for TPUs of {sizes(one.generation, one.use)}"
     kind = ", spot," if loans.by_id(one.tier).spare else ""
-    return f"{many} {what}{kind} in {' and '.join(one.dimensions.values()) or 'every area'}"
+    return f"{many} {what}{kind} in {' and '.join(one.dimensions.values()) or 'every zone'}"
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Person:
 @dataclass(frozen=True)
 class AccountView:
     """*doing*: what the repair under way waits for. *signing_in*: the browser is open; *address*: to open by hand;
-    *asks_way*: the guide is asked for. *quota_done*: areas read, areas in all. *bare*: the practice cloud is that of a
+    *asks_way*: the guide is asked for. *quota_done*: zones read, zones in all. *bare*: the practice cloud is that of a
     new person, who has set up nothing there."""
 
     place: str = field(default_factory=lambda: places.charging().id)
@@ -208,7 +208,7 @@ class AccountView:
     def heading(self) -> str:
         """How much is left, in words."""
         if not self.rows:
-            return "Looking at your account" if self.checking else "Not looked at yet"
+            return "Checking your account" if self.checking else "Not checked yet"
         if not self.signed_in:
             return "Sign in to begin"
         left = len(self.needed) - self.passed
@@ -235,7 +235,7 @@ class AccountView:
         if (row := self.row_to_press) is not None:
             return f"Next: {row.button}."
         if any(row.recent for row in self.rows):
-            return "Nothing to press: Google needs a few minutes, and this looks again by itself."
+            return "Nothing to press: Google needs a few minutes, and this checks again by itself."
         return f"Next: {self.plan_words}." if self.ready else "Next: Check again."
 
     @property
@@ -280,7 +280,7 @@ def welcome_of(place: str, bare: bool = False) -> WelcomeWords:
             (
                 ("What it is for", f"To know the steps before they are real. {runs}"),
                 ("What it costs", "Nothing. There is no account, no card and no bill."),
-                ("What comes then", "A project, billing, services, a bucket, quota: each by one press, as at Google."),
+                ("What comes then", "A project, billing, APIs, a bucket, quota: each by one press, as at Google."),
             ),
         )
     return WelcomeWords(
@@ -332,7 +332,7 @@ def _row(one: Result, primary: bool, busy: bool, doing: str, practice: bool) -> 
 
 
 def groups(allowances: Sequence[Allowance], region: str = "") -> tuple[QuotaGroup, ...]:
-    """Generations that are looked at first lead; within one: what can be used first, then the person's own area."""
+    """Generations that are looked at first lead; within one: what can be used first, then the person's own region."""
     found = []
     kinds = list(dict.fromkeys((one.generation, one.use) for one in allowances))
     known = [one for id in dict.fromkeys(id for id, _ in kinds) if (one := catalogue().find(id)) is not None]

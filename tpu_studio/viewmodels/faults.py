@@ -49,7 +49,7 @@ class FaultRow:
         """What its arming means, "" when it is not armed."""
         if not self.armed:
             return ""
-        return "Until you take it back" if not self.left else "Once" if self.left == 1 else f"{self.left} times"
+        return "Until you undo it" if not self.left else "Once" if self.left == 1 else f"{self.left} times"
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class FaultsViewModel:
 
 @dataclass(frozen=True)
 class ArmedView:
-    """What will go wrong on the practice cloud; *problem*: why something could not be taken back."""
+    """What will go wrong on the practice cloud; *problem*: why something could not be undone."""
 
     rows: tuple[FaultRow, ...] = ()
     busy: bool = False

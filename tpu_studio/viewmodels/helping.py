@@ -36,7 +36,7 @@ COMMON = (
 """Causes that a beginner meets first, from getting a TPU to training on it; ids of rules."""
 _OURS = {
     "doctor": ("account", "Open account & quota"),
-    "sweep": ("sweep", "What may cost money…"),
+    "sweep": ("sweep", "Find billable resources…"),
     "plan": ("new", "New run"),
 }
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
+from tpu_studio.domain.sentences.account import FIRST
 from tpu_studio.viewmodels.engine import EngineView, EngineViewModel
 from tpu_studio.viewmodels.examples import Example, shipped
 from tpu_studio.viewmodels.runrows import RunRow
@@ -67,17 +68,11 @@ class CloudKnown:
 
 
 NEEDED = {
-    "project": "Choose a project first",
-    "billing": "Turn billing on first",
-    "services": "Turn Google's services on first",
-    "permissions": "Get the permissions first",
-    "network": "Make the network first",
-    "bucket": "Make a place for results first",
-    "runner": "Make the machine's account first",
-    "outside-stop": "Set up the outside stop first",
+    id: FIRST[id].rstrip(".")
+    for id in ("project", "billing", "services", "permissions", "network", "bucket", "runner", "outside-stop")
 }
-"""Checks of the account without which no launch works, as a button says it. Quota and an organisation's rules depend on
-the area that is asked, so only Google's answer counts there."""
+"""Checks of the account without which no launch works, as a button says it. Quota and an organisation's policies
+depend on the zone that is asked, so only Google's answer counts there."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +179,7 @@ class HomeViewModel:
         self.state.set(replace(view, known=known, from_usd=from_usd or view.from_usd))
 
     def account_looked(self, left: int | None, failing: Sequence[str] = ()) -> None:
-        """The account page has looked: how many things are left to do, None where that is not known, and the ids of
+        """The Account page has looked: how many things are left to do, None where that is not known, and the ids of
         the checks that failed."""
         self.state.set(replace(self.state.value, left=left, failing=tuple(failing)))
 

@@ -140,8 +140,8 @@ class LiveCheckViewModel:
         left = ""
         if outcome.left:
             left = (
-                f"Could not be taken away: {', '.join(outcome.left)}. A machine of these goes on costing until its "
-                "stops from outside. Check again, or use “Look for what may cost money”."
+                f"Could not be deleted: {', '.join(outcome.left)}. A machine of these goes on costing until its "
+                "shut-off timers. Check again, or use “Find billable resources”."
             )
         ended = f"It cost ${outcome.usd:.3f} at most. What was seen counts here for 30 days."
         self._change(busy=False, asking="", outcome=tuple(lines), left=left, ended=ended)

@@ -20,7 +20,7 @@ KINDS = {
         "A run is near its spending limit",
         "At 80% of it. At the limit it is stopped, and its model is kept.",
     ),
-    "unproved": ("A machine is not proved gone", "It may go on to cost: look at the run's page."),
+    "unproved": ("A machine is not verified to be gone", "It may go on to cost: look at the run's page."),
 }
 """Kind → its title and what it means, on the Settings page."""
 SAME_AFTER_S = 60.0

@@ -32,7 +32,7 @@ class Opened:
         """Why nothing was opened; "" when something can be."""
         if self.kind == "share":
             return (
-                f"{self.path.name} lies on another computer and was not looked for: that would tell it that you "
+                f"{self.path.name} is on another computer and was not looked for: that would tell it that you "
                 "ask, and on Windows who you are. If you trust it, copy it to this computer, and open the copy."
             )
         if self.kind == "missing":

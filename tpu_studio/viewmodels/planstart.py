@@ -27,7 +27,7 @@ class Launcher(Protocol):
 
 
 def waived(plan: Plan) -> Plan:
-    """*plan* for one launch without a stop from outside. No job, setting or default says so."""
+    """*plan* for one launch without shut-off timers. No job, setting or default says so."""
     return replace(plan, limits=replace(plan.limits, without_outside_stop=True))
 
 

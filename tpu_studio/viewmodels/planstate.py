@@ -79,7 +79,7 @@ class PlanView:
     check: The TPU compiler's check of this plan: asked, under way, its answer.
     asking_notebook: The sheet that writes the notebook for Colab is open.
     leaving: The run that waits elsewhere for a machine until this one starts.
-    unstoppable: Regions where this job's launch was refused: no stop from outside can be had there.
+    unstoppable: Regions where this job's launch was refused: no shut-off timer can be had there.
     account_missing: What is known to keep Google from lending a TPU, as a button says it; "" when nothing is.
         *practice_missing*: the same of the practice cloud.
     """
@@ -135,7 +135,7 @@ class PlanView:
 
     @property
     def may_waive(self) -> bool:
-        """The launch gate said that no stop from outside can be had in any of this plan's areas: the person may agree,
+        """The launch gate said that no shut-off timer can be had in any of this plan's areas: the person may agree,
         for one launch, to go without."""
         if self.plan is None or not self.rented or not self.unstoppable:
             return False
@@ -400,7 +400,7 @@ class PlanView:
         if self.starting:
             return "Starting"
         if self.free_tpu:
-            return "Make the notebook"
+            return "Write the notebook"
         return "Review and start" if self.rented else "Start training"
 
     @property

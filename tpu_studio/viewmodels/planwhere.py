@@ -35,7 +35,7 @@ TIERS = tuple((loan.word, loan.title) for loan in loans.LOANS)
 LENDERS = (("tpu-api", "Cloud TPU"), ("compute-engine", "Compute Engine"))
 LENDER_WORDS = {
     "tpu-api": "Asked for through Google's Cloud TPU service: the usual way.",
-    "compute-engine": "As a machine of Compute Engine. Google itself deletes it at the time limit: one stop more. "
+    "compute-engine": "As a machine of Compute Engine. Google itself deletes it at the time limit: one shut-off more. "
     "Google recommends it; the Cloud TPU service gets bug and security fixes only.",
 }
 CHOICES = 3
@@ -142,7 +142,7 @@ def _size(known: Catalogue, part: Slice, framework: str, tier: str) -> Option:
     if not loans.by_id(tier).usual:
         zones = [zone for zone in zones if tier in zone.tiers]
     verdict = known.possible(part.generation, framework, tier, "", part.chips)
-    why = verdict.why or ("" if zones else f"No area lends {chips(part.chips)} of {part.generation} like that.")
+    why = verdict.why or ("" if zones else f"No zone lends {chips(part.chips)} of {part.generation} like that.")
     return Option(part.accelerator_type, words, verdict.possible and bool(zones), why)
 
 
@@ -187,15 +187,15 @@ def offers_age(known: Catalogue, today: date) -> str:
     """Whose list areas and sizes come from, and of which day."""
     asked = max((zone.as_of for one in known.offered() for zone in one.zones), default="")
     if asked:
-        return f"Areas and sizes: from your account, {day_words(asked, today)}."
-    return f"Areas and sizes: built in, {day_words(known.built_in)}."
+        return f"Zones and sizes: from your account, {day_words(asked, today)}."
+    return f"Zones and sizes: built in, {day_words(known.built_in)}."
 
 
 def price_words(plan: Plan, part: Slice) -> str:
     """`$9.60 an hour: 8 chips at $1.20`, or that the price is unknown."""
     told = plan.price
     if told is None or not told.usd_per_hour:
-        return "The price is not known, so no cost limit can hold. Choose another size, area or tier."
+        return "The price is not known, so no cost limit can hold. Choose another size, zone or tier."
     hourly = figures.money(told.usd_per_hour)
     would = "would be " if places.by_id(plan.place).rehearses else ""
     if told.from_job:

@@ -46,7 +46,7 @@ class PricesView:
         return f"Google's price list could not be read today: {self.problem.title}." if self.problem else ""
 
     def sentence(self, today: date) -> str:
-        """Where prices come from, for the account page; "" where nobody has asked yet."""
+        """Where prices come from, for the Account page; "" where nobody has asked yet."""
         if self.reading and self.live is None:
             return "Reading Google's price list…"
         if self.live is not None:

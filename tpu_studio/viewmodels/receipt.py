@@ -86,9 +86,9 @@ def _cost(told: Mapping[str, Any], place: str) -> Fact:
         bounds = _spans(told, least, most, rate)
         spans = [figures.duration(one) for one in bounds]
         if (bounds[1] - bounds[0]) * rate / 3600.0 < 0.01:  # it is the rest that is not told exactly
-            return Fact(label, shown, f"{more} The bill lies in between, as the parts do. {_after(told, place)}")
+            return Fact(label, shown, f"{more} The bill is in between, as the parts do. {_after(told, place)}")
         span = f"{spans[0]} to {spans[1]}" if bounds[0] else f"Up to {spans[1]}"
-        more = f"{span} at {figures.money(rate)} an hour: no record tells it exactly, and the bill lies in between."
+        more = f"{span} at {figures.money(rate)} an hour: no record tells it exactly, and the bill is in between."
     return Fact(label, shown, f"{more} {_after(told, place)}")
 
 
@@ -162,15 +162,15 @@ def _title(one: Mapping[str, object]) -> str:
 
 def _gone(deleted: float | None, place: str) -> str:
     if deleted is None:
-        return "Not proved gone."
+        return "Not verified to be gone."
     return f"{lender(place)} answered at {_clock(deleted)} that it is not there any more."
 
 
 def _stops(told: Mapping[str, Any]) -> Fact:
     left = told.get("stops_left") or ()
     if not left:
-        return Fact("Stops from outside", "All removed")
-    return Fact("Stops from outside", f"{len(left)} still set", "They delete what is gone already, and cost nothing.")
+        return Fact("Shut-off timers", "All removed")
+    return Fact("Shut-off timers", f"{len(left)} still set", "They delete what is gone already, and cost nothing.")
 
 
 def _stays(told: Mapping[str, object], place: str) -> Fact:

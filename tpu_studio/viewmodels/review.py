@@ -106,8 +106,8 @@ class Review:
     @property
     def worst_words(self) -> str:
         if self.worst is not None and self.worst.endless:
-            return "until somebody deletes it, should the machine hang: there is no stop from outside"
-        hang = "should the machine hang before it has begun and this computer be off"
+            return "until somebody deletes it, should the machine hang: there are no shut-off timers"
+        hang = "if the machine hangs before training starts while this computer is off"
         return f"{self.worst.made_of}, {hang}" if self.worst is not None and self.worst.made_of else hang
 
 
@@ -138,7 +138,7 @@ def newer_than(shown: Plan, now: Plan | None, missing: str = "") -> Newer | None
     ]
     if not changed:
         return None
-    words = f"{'; '.join(changed)}. What stands below is older: it is not started."
+    words = f"{'; '.join(changed)}. What you see below is older, and is not started."
     return Newer("The figures changed while you read", words, "Show the new figures")
 
 
@@ -163,9 +163,9 @@ def review_of(
     facts = [
         Fact("TPU", title_of(plan.accelerator), _machines(part.vms, tier)),
         Fact(
-            "Asked in" if len(zones) > 1 else "Area",
+            "Zones to try" if len(zones) > 1 else "Zone",
             ", then ".join(zones),
-            "One after the other, never two at once." if len(zones) > 1 else "",
+            "In this order, never two at once." if len(zones) > 1 else "",
         ),
         Fact("Price", price_words(plan, part), price_age(plan, today, price_trouble)),
     ]
@@ -190,9 +190,9 @@ def review_of(
         facts=tuple(facts),
         nets=_nets(plan, tier),
         end=_end(plan, practice, tier),
-        charge="Charging would begin when the machine is there, not while you wait, and end when it is deleted."
+        charge="Charging would begin when the TPU VM exists, not while you wait, and end when it is deleted."
         if practice
-        else "Charging begins when the machine is there, not while you wait, and ends when it is deleted.",
+        else "Charging begins when the TPU VM exists, not while you wait, and ends when it is deleted.",
         warning="" if plan.price else "The price is not known: only the time limit ends it.",
         verb=missing or ("Start the rehearsal" if practice else f"Rent {chips(part.chips)} & train"),
         blocked=bool(missing),
@@ -268,12 +268,12 @@ def _beyond(plan: Plan) -> str:
     platform = plan.limits.platform
     if plan.limits.without_outside_stop:
         if not platform:
-            return "Should the machine hang while this computer is off, nothing ends it."
-        return f"Should the machine hang, Google's own limit ends it: {late(plan.limits.margin_boot_s)}."
-    told = f"Should the machine hang, the stops from outside end it: {late(plan.limits.margin_s)}."
+            return "If the machine hangs while this computer is off, nothing ends it."
+        return f"If the machine hangs, Google's own limit ends it: {late(plan.limits.margin_boot_s)}."
+    told = f"If the machine hangs, the shut-off timers delete it: {late(plan.limits.margin_s)}."
     if boot_s := plan.limits.margin_boot_s:
-        ends = "Google's own limit ends it" if platform else "they come once the whole waiting time has passed too"
-        told += f"\nShould it hang before it has begun, and this computer be off, {ends}: {late(boot_s)}."
+        ends = "Google's own limit ends it" if platform else "the timers run out later"
+        told += f"\nIf it hangs before training starts while this computer is off, {ends}: {late(boot_s)}."
     return told
 
 
@@ -285,38 +285,39 @@ def _nets(plan: Plan, tier: str) -> tuple[Net, ...]:
     outside = "outside" in plan.limits.stops and not plan.limits.without_outside_stop
     if outside:
         words = (
-            f"{len(OFFSETS_S)} are set at Google and read back before the machine is asked for: at the deadline, 10 "
-            "and 20 minutes later, then each hour for a day, for Google deletes nothing that it is still making. They "
-            "delete it also when it hangs and this computer is off. They act as the account tpu-studio-stopper, or, "
-            "while the account page has not made it, as the machine's own."
+            f"{len(OFFSETS_S)} deletion timers at Google (Cloud Tasks), verified before the TPU is requested. They "
+            "fire at the deadline, 10 and 20 minutes later, then each hour for a day, as Google refuses a "
+            "deletion while it is still creating the TPU. They delete it even if it hangs and this computer is off. "
+            "They act as the service account tpu-studio-stopper or, until the Account page has created it, as that of "
+            "the TPU VM."
         )
     else:
         words = "None: you chose to go without. A machine that hangs is charged until somebody deletes it."
     nets = [
         Net(
-            "The machine itself",
-            "It counts the money and deletes itself at the cap, at the end, or when nobody can be reached. It proves "
-            "first that it can.",
+            "The TPU VM itself",
+            "It counts the money and deletes itself at the cap, at the end, or when nobody can be reached. It first "
+            "proves that it can.",
         ),
-        Net("Stops from outside", words, outside),
+        Net("Independent shut-offs", words, outside),
         Net(
             "This computer",
-            "While TPU Studio is open, and at each start: it looks at the cloud and deletes what should not be there.",
+            "While TPU Studio is open, and at each start: it checks the cloud and deletes what should not be there.",
         ),
         Net(
             "The sweep",
-            "“Everything that may cost money” finds it by its label in every area, whenever you ask.",
+            "“Find billable resources” lists it, by its label, in every zone, whenever you ask.",
         ),
     ]
     if plan.limits.platform:
-        nets.insert(2, Net("Google's own limit", "The platform ends the machine at its longest running time."))
+        nets.insert(2, Net("Google's own limit", "Google ends the machine at its longest running time."))
     return tuple(nets)
 
 
 def _end(plan: Plan, practice: bool, tier: str) -> tuple[str, ...]:
     told = [
-        "The model, its curves and the report come to this computer.",
-        "The machine is deleted, and its absence is proved; the receipt says when.",
+        "The model, its curves and the report are copied to this computer.",
+        "The TPU VM is deleted and we verify it is gone; the receipt says when.",
     ]
     whose, costs = ("the practice", "would cost") if practice else ("your", "costs")
     told.append(

@@ -125,7 +125,7 @@ def _line(facts: RunFacts, item: Happened, view_usd: float, copy: bool) -> Line 
             return Line(item.t, "rotate-cw", f"{why}; the run goes on with the next one", "warn")
         case "deleted":
             what = "The TPU is deleted" if told.get("created") is not None else "The request is gone"  # of a TPU unseen
-            return Line(item.t, "circle-check", f"{what}, and that is proved", "ok", str(told.get("name")), True)
+            return Line(item.t, "circle-check", f"{what}, and that is verified", "ok", str(told.get("name")), True)
         case "control":
             return Line(item.t, "square", "You asked it to stop") if told.get("verb") == "stop" else None
         case "profile":

@@ -162,9 +162,9 @@ def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) ->
         charged = bool(view.machine.get("created") or (view.unproved and view.usd_per_hour))
         context = f"{figures.money(rate)} an hour" if charged else "free while it waits"
     elif facts.rented and usd and not view.settled:
-        context = "until the TPU is proved gone"
+        context = "until the TPU is verified to be gone"
     elif facts.rented and usd:
-        context = "up to the proof that it is gone" if real else "nothing was charged"
+        context = "up to its verified deletion" if real else "nothing was charged"
     share = min(1.0, usd / limit) if limit else None
     value = figures.money(usd)
     if view.settled and view.usd_between is not None and figures.money_between(*view.usd_between) != value:

@@ -158,7 +158,8 @@ def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
         return Removal(
             "bad",
             f"{_and(view.unproved)} could not be deleted yet",
-            f"It {would}: {hourly}. Deleting is tried again until it is proved gone, also after the app was closed.",
+            f"It {would}: {hourly}. Deleting is tried again until it is verified to be gone, also after the app was "
+            "closed.",
         )
     if view.end is None:
         return None
@@ -167,7 +168,7 @@ def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
         return Removal(
             "neutral",
             "The TPU is being given back",
-            f"{lender(plan.place)} is asked until it answers that nothing is there; then the proof stands here.",
+            f"{lender(plan.place)} is asked until it answers that nothing is there; then its answer is shown here.",
             proofs,
         )
     usd = figures.money_between(*(view.usd_between or (view.usd, view.usd)))

@@ -137,7 +137,7 @@ class RunRow:
 
     @property
     def may_stop(self) -> bool:
-        """Also when its machine says that it is over, until that is proved gone."""
+        """Also when its machine says that it is over, until that is verified gone."""
         return self.live or self.waiting or (self.rented and self.unproved)
 
     @property

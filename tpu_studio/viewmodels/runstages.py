@@ -126,7 +126,7 @@ def _cleaned(view: RunView) -> Stage:
     if not view.settled or view.unproved:
         return Stage("Cleaning up", "current", 0.5, "giving the TPU back")
     gone = [item.t for item in view.happened if item.kind == "deleted"]
-    return Stage("Cleaned up", "done", 1.0, f"proved at {figures.clock(max(gone))}" if gone else "nothing was rented")
+    return Stage("Cleaned up", "done", 1.0, f"verified at {figures.clock(max(gone))}" if gone else "nothing was rented")
 
 
 def _coming(facts: RunFacts, phase: Phase) -> str:

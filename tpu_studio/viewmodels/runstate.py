@@ -93,8 +93,8 @@ class RunPageState:
 
     @property
     def may_stop(self) -> bool:
-        """Of a rented run also while its machine says that it was told to, or that it is over, until it is proved gone:
-        that may be said by what trains there."""
+        """Of a rented run also while its machine says that it was told to, or that it is over, until it is
+        verified gone: that may be said by what trains there."""
         told = self.view.stopping and not self.facts.rented
         over = self.view.over and not (self.facts.rented and self.view.unproved)
         return not over and not told and not self.busy and not self.strangers

@@ -43,7 +43,7 @@ class PlanRequest:
     """What the Plan page shall start from: a job file, the job of an earlier run, data, or nothing (a new run).
 
     *number* tells requests apart; *leaving*: the run whose queue is left once what is planned starts.
-    *unstoppable*: regions in which a launch of this job was refused, for no stop from outside can be had there.
+    *unstoppable*: regions in which a launch of this job was refused, for no shut-off timer can be had there.
     *lesson*: the step of Learn that it is planned for.
     """
 

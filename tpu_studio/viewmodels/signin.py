@@ -108,7 +108,7 @@ class GuideView:
             case "key":
                 return (
                     "For machines and companies. Organisations made since 2024 forbid key files by default, and "
-                    "a key can neither make projects nor turn billing on."
+                    "a key can neither create projects nor turn billing on."
                 )
             case _:
                 return "Google Cloud is paid by use. You can look round here, and rehearse everything, without it."
@@ -186,7 +186,7 @@ def _client_steps(view: GuideView) -> tuple[Step, ...]:
         kept = f"{view.client} is a client of the right type."
     return (
         Step(
-            "Make or choose a project",
+            "Create or choose a project",
             "The client belongs to it. One that will hold your TPUs will do.",
             PROJECT_PAGE,
             "Open projects",
@@ -200,7 +200,7 @@ def _client_steps(view: GuideView) -> tuple[Step, ...]:
             "Open audience",
         ),
         Step(
-            "Make a client of the type “Desktop app”",
+            "Create a client of the type “Desktop app”",
             "Create client, Desktop app, Create; then Download JSON at once: later its secret is not shown any more.",
             CLIENTS_PAGE,
             "Open clients",
@@ -213,8 +213,8 @@ def _key_steps(view: GuideView) -> tuple[Step, ...]:
     given = f"{Path(view.key).name} is chosen." if view.key else "It stays where it is; we read it from there."
     return (
         Step(
-            "Make a service account and a key",
-            "Open the account, then Keys, Add key, JSON. Give the account the roles that the account page will name. "
+            "Create a service account and a key",
+            "Open the account, then Keys, Add key, JSON. Give the account the roles that the Account page will name. "
             "“Key creation is not allowed on this service account” means that the organisation forbids it: use gcloud.",
             KEYS_PAGE,
             "Open accounts",
@@ -407,8 +407,8 @@ def outlives(kind: str, until: float, now: float, longest_s: float) -> str:
     ends = "ended" if now >= until else "ends"
     return (
         f"Your sign-in {ends} {day_and_time(until)}; this run may last until {day_and_time(now + longest_s)}. Without "
-        "it this computer can neither follow nor stop the run; the machine's own limit and Google's stops still do. "
-        "Sign in again first, or publish the client's app so that its sign-ins last."
+        "it this computer can neither follow nor stop the run; the machine's own limit and the shut-off timers still "
+        "do. Sign in again first, or publish the client's app so that its sign-ins last."
     )
 
 

@@ -1,4 +1,4 @@
-"""Everything that may cost money, in all areas: what is ours and what is not, with its price by the hour. To delete."""
+"""Billable resources in all zones and regions: TPU Studio's and others, with the price by the hour. To delete."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 KINDS = {
     "node": "TPU",
-    "queued-resource": "Request for a TPU",
-    "instance": "Machine",
+    "queued-resource": "TPU request",
+    "instance": "VM",
     "disk": "Disk",
-    "address": "Address",
+    "address": "IP address",
     "bucket": "Bucket",
-    "task": "Stop from outside",
+    "task": "Shut-off timer",
 }
 _PLURAL = {
     "node": "TPUs",
-    "queued-resource": "requests for TPUs",
-    "instance": "machines",
+    "queued-resource": "TPU requests",
+    "instance": "VMs",
     "disk": "disks",
-    "address": "addresses",
+    "address": "IP addresses",
     "bucket": "buckets",
-    "task": "stops from outside",
+    "task": "shut-off timers",
 }
 
 
@@ -73,7 +73,7 @@ class SweepPort(Protocol):
 
 @dataclass(frozen=True)
 class SweepRow:
-    """One thing, or the stops from outside of one run, the first due at *state*, the last at *until*. *going_on*: a run
+    """One thing, or the shut-off timers of one run, the first due at *state*, the last at *until*. *going_on*: a run
     that goes on needs it."""
 
     items: tuple[Found, ...]
@@ -97,7 +97,7 @@ class SweepRow:
 
 @dataclass(frozen=True)
 class SweepView:
-    """*rows* are None until they were read; *outcome* tells what the last deletion proved."""
+    """*rows* are None until they were read; *outcome* tells what the last deletion verified."""
 
     place: str = field(default_factory=lambda: places.charging().id)
     rows: tuple[SweepRow, ...] | None = None
@@ -117,17 +117,17 @@ class SweepView:
 
     @property
     def sentence(self) -> str:
-        would = "would cost" if places.by_id(self.place).rehearses else "cost"
+        would = " would cost" if places.by_id(self.place).rehearses else ""
         if self.busy == "looking" and self.rows is None:
-            return "Every area is asked. This takes some seconds."
+            return "Every zone and region is asked. This takes some seconds."
         if self.rows is None:
             return ""
         hourly = sum(row.item.usd_per_hour or 0.0 for row in self.rows if row.item.ours)
         unknown = any(row.item.usd_per_hour is None for row in self.rows if row.item.ours)
         if not any(row.item.ours for row in self.rows):
-            return "Nothing of TPU Studio is there." if not self.unclear else "Nothing of TPU Studio was found."
+            return "TPU Studio has nothing there." if not self.unclear else "Nothing of TPU Studio's was found."
         more = ", and something whose price is not known" if unknown else ""
-        return f"What is ours {would} {_hourly(hourly)} an hour{more}."
+        return f"TPU Studio's resources{would}: {_hourly(hourly)}/h{more}."
 
 
 class SweepViewModel:
@@ -176,7 +176,7 @@ class SweepViewModel:
             words = f"{item.name}: {say(error).title}. It may still be charged. Try again, or use Google's console."
             outcome = ("bad", f"{len(failed)} of {len(done)} could not be deleted. {words}")
         else:
-            outcome = ("ok", f"{gone} {'thing is' if gone == 1 else 'things are'} deleted, and that is proved.")
+            outcome = ("ok", f"{gone} {'resource' if gone == 1 else 'resources'} deleted, and verified to be gone.")
         self.state.set(replace(self.state.value, busy="", outcome=outcome))
         self.look()
 
@@ -185,7 +185,7 @@ class SweepViewModel:
 
 
 def grouped(items: Iterable[Found]) -> list[tuple[Found, ...]]:
-    """Each thing by itself, and all stops from outside of one run and area together, where the first of them stands."""
+    """Each thing by itself, and all shut-off timers of one run and region together, where the first of them stands."""
     groups: dict[object, list[Found]] = {}
     for number, item in enumerate(items):
         key = (item.run, item.zone, item.ours, item.state) if item.kind == "task" else number
@@ -226,17 +226,17 @@ def row_of(item: Found, going_on: Sequence[str], more: Sequence[Found] = ()) -> 
     items = (item, *more)
     needed = any(_is_of(item, run) for run in going_on)
     if needed:
-        whose = "A run that goes on"
+        whose = "A run under way"
     elif item.ours and item.kind == "bucket":
-        whose = "Ours, kept: your results"
+        whose = "Kept: your results"
     else:
-        whose = "Ours" if item.ours else "Not ours"
+        whose = "TPU Studio's" if item.ours else "Not TPU Studio's"
     cost = "unknown" if item.usd_per_hour is None else _hourly(item.usd_per_hour)
     name, state, until = item.name.rpartition("/")[2], item.state.lower(), ""
     if item.kind == "task":
         name = _stops_of(item.run, [one.at for one in items])
         state, until = _due([one.at for one in items])
-    kind = "Stops from outside" if len(items) > 1 else KINDS.get(item.kind, item.kind)
+    kind = "Shut-off timers" if len(items) > 1 else KINDS.get(item.kind, item.kind)
     return SweepRow(
         items,
         kind,

@@ -3,7 +3,7 @@
 Spent = reserved + rate × time. The rate holds chips and whatever else is charged by the hour (disks, addresses);
 reserved from the start is the rest that our own program moves and keeps: operations on the bucket, its storage for the
 30 days until the bucket's own rule deletes it, and traffic. ``planner.extras`` makes it; the guardian, the desktop, and
-the stops from outside subtract it from the cap. Plans of older versions have none.
+the shut-off timers subtract it from the cap. Plans of older versions have none.
 """
 
 from __future__ import annotations

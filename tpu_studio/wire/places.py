@@ -59,7 +59,7 @@ class Place:
     person: float = 0.0
 
 
-_PROVED = "The TPU is given back at the end, and that is proved"
+_PROVED = "The TPU is deleted at the end, and verified to be gone"
 _PLACES = (
     Place(
         "computer",
@@ -88,7 +88,7 @@ _PLACES = (
         on_this_computer=True,
         side="Practice",
         tab="Practice cloud",
-        about="Every step of renting a TPU, from asking for it to the proof that it is gone. The machine is a process "
+        about="Every step of renting a TPU, from the request to its verified deletion. The machine is a process "
         "on this computer: nothing is real, nothing is charged.",
         promise=(
             _PROVED,

@@ -79,14 +79,14 @@ class PlanPrice:
 
 @dataclass(frozen=True)
 class PlanLimits:
-    """What the guardian and the stops from outside enforce; None: no such limit.
+    """What the guardian and the shut-off timers enforce; None: no such limit.
 
     Attributes:
         wait_hours: For a TPU; *wait_hours_away*: with nobody at a computer, where that is less.
         idle_minutes: Silence of the trainer.
         stops: Who ends the bill: guardian, outside, platform, desktop.
         margin_s: Beyond the limit until a machine is gone; *margin_boot_s*: where it hangs while it starts.
-        without_outside_stop: The person goes without the stop from outside.
+        without_outside_stop: The person goes without the shut-off timer.
     """
 
     money_usd: float | None

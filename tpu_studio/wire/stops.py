@@ -1,4 +1,4 @@
-"""When the stops from outside of one machine fire, after the first of them. Shared by the desktop and the guardian.
+"""When the shut-off timers of one machine fire, after the first of them. Shared by the desktop and the guardian.
 
 Google takes no deletion of a queued resource that is PROVISIONING, and a task takes HTTP 200 for done though the
 operation behind it may fail: so there are many. A machine that comes late, hangs, and that nobody looks at is rented

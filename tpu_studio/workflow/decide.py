@@ -33,7 +33,7 @@ class Seen:
         reason: Why, when over.
         has_checkpoint: A committed checkpoint is there.
         used_s: Seconds that all attempts took.
-        rented: On a rented machine; alive until it is proved gone.
+        rented: On a rented machine; alive until it is verified gone.
         unwatched: Some of what it has used may have been used while nobody looked, and counts for that.
         start_s: What a machine of it takes to its first step, at best.
     """

@@ -1,4 +1,4 @@
-"""The account page by keyboard: each step leads to the next."""
+"""The Account page by keyboard: each step leads to the next."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_by_keyboard_each_step_leads_to_the_next_and_never_to_something_else(
     qtbot.keyClick(chosen, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: (button := row(page, "No project is chosen yet").button) is not None and button.hasFocus())
     page.model.choose_project("flowers-lab")
-    bucket = row(page, "No place for results yet").button
+    bucket = row(page, "No storage bucket yet").button
     assert bucket is not None
     qtbot.waitUntil(bucket.hasFocus)
     qtbot.keyClick(bucket, Qt.Key.Key_Return)
@@ -40,7 +40,7 @@ def test_tab_goes_down_the_list_before_it_goes_to_the_quota(qtbot: QtBot, page: 
     world.kept = Choices("flowers-lab", "us-west4", "")
     signed_in(qtbot, page)
     page.activateWindow()
-    qtbot.waitUntil(lambda: (button := row(page, "No place for results yet").button) is not None and button.isVisible())
+    qtbot.waitUntil(lambda: (button := row(page, "No storage bucket yet").button) is not None and button.isVisible())
     page.again.setFocus()
     qtbot.waitUntil(page.again.hasFocus)
     passed: list[str] = []

@@ -344,13 +344,13 @@ def test_signing_in_then_a_project_then_the_repair_and_taking_it_back(qtbot: QtB
     press(qtbot, row(page, "No project is chosen yet").button)
     page.model.choose_project("flowers-lab")
     sheet(page).close()
-    press(qtbot, row(page, "No place for results yet").button)
+    press(qtbot, row(page, "No storage bucket yet").button)
     assert world.fixed == ["make-bucket"] and world.kept.bucket == "tpu-studio-1"
     assert page.heading.text() == "Everything is ready" and page.plan.isVisible()
     assert page.undo.isVisible()
     press(qtbot, page.undo.button)
     assert world.fixed[-1] == "undo make-bucket"
-    assert row(page, "No place for results yet").button is not None
+    assert row(page, "No storage bucket yet").button is not None
 
 
 def test_from_a_ready_account_one_button_leads_to_a_plan_there(qtbot: QtBot, page: AccountPage, world: World):

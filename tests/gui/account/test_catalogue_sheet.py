@@ -1,4 +1,4 @@
-"""“What is known of TPUs” as a person uses it: its age, a refresh that can be ended, what is new, what is missing."""
+"""“TPU catalogue” as a person uses it: its age, a refresh that can be ended, what is new, what is missing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_refresh_shows_its_progress_can_be_ended_and_tells_what_it_found(windo
     sheet = open_catalogue(window, model, "practice")
     tasks.finish_all()
     panel = sheet.findChildren(CataloguePanel)[0]
-    assert "Areas and slices: built in, " in words(panel) and not panel.bar.isVisibleTo(panel)
+    assert "Zones and slices: built in, " in words(panel) and not panel.bar.isVisibleTo(panel)
     assert panel.place.value == "practice"
 
     refresh, stop = button(sheet, "Refresh from your account"), button(sheet, "Stop asking")

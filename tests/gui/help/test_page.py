@@ -79,7 +79,7 @@ def test_a_log_on_another_computer_is_refused_in_a_sentence(qtbot, page):
     data.setUrls([QUrl("file://host/share/train.log")])
     drop(page, data)
     qtbot.waitUntil(lambda: page.model.state.value.problem is not None)
-    assert "lies on another computer and was not opened" in words(page)
+    assert "is on another computer and was not opened" in words(page)
 
 
 def test_ctrl_v_outside_of_fields_explains_what_was_copied_and_inside_it_pastes(qtbot, studio, page):

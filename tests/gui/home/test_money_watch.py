@@ -1,4 +1,4 @@
-"""What the window says of money by itself: what is not proved gone, and what a sweep at the start finds."""
+"""What the window says of money by itself: what is not verified to be gone, and what a sweep at the start finds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_machine_that_is_not_proved_gone_has_a_lasting_notice_until_it_is(stud
     assert notices(studio) == []  # it is being deleted: that takes a minute
     late = time.time() - 600
     watch._runs_changed(replace(view, rows=(over(False, late),)))
-    assert notices(studio) == ["digits: the TPU is not proved gone"]
+    assert notices(studio) == ["digits: the TPU is not verified to be gone"]
     notice = studio.shell.state.value.notices[0]
     assert notice.lasting and notice.tone == "bad" and "may still be charged: $1.20 an hour" in notice.text
     watch._runs_changed(replace(view, rows=(over(False, late),)))

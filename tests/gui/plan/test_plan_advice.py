@@ -367,7 +367,7 @@ def test_free_colab_from_the_plan_to_the_run_that_waits(
     page = holder.page
     page.where_section.place.segment("colab").click()
     assert holder.model.state.value.headline and "free Colab TPU" in holder.model.state.value.subline
-    assert holder.model.state.value.start_words == "Make the notebook"
+    assert holder.model.state.value.start_words == "Write the notebook"
     holder.model.start()
     sheet = page.notebook
     assert sheet is not None and "free TPU a day" in texts(sheet) and sheet.folder == tmp_path

@@ -104,12 +104,12 @@ def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: Pl
         "v5e · 1 chip",
         "an hour",
         "Nov 2026",
-        "Stops from outside",
-        "The machine itself",
-        "its absence is proved",
+        "Independent shut-offs",
+        "The TPU VM itself",
+        "we verify it is gone",
     ):
         assert part in told, part
-    assert "Charging begins when the machine is there" in told and "would" not in told
+    assert "Charging begins when the TPU VM exists" in told and "would" not in told
     assert world.launched == []
     asked: list[object] = []
     page.show_commands = asked.append
@@ -275,7 +275,7 @@ def test_the_price_of_an_edit_stays_small_with_a_rented_place(page: PlanPage, wo
 
 
 def refused_before(page: PlanPage, world: World) -> None:
-    """A launch of this job was refused, for no stop from outside can be had in its areas."""
+    """A launch of this job was refused, for no shut-off timer can be had in its areas."""
     rented(page, world, "cloud")
     zones = world.view.plan.job["where.zones"]
     regions = tuple(zone.rpartition("-")[0] for zone in zones)

@@ -98,5 +98,5 @@ def test_what_lies_on_another_computer_is_refused_in_a_sentence(studio: OpenStud
     data.setUrls([QUrl("file://host/share/rows.csv")])
     assert dropped(studio.window, data)
     (notice,) = studio.shell.state.value.notices
-    assert "rows.csv lies on another computer and was not looked for" in notice.text
+    assert "rows.csv is on another computer and was not looked for" in notice.text
     assert studio.shell.state.value.page == "home"

@@ -31,7 +31,7 @@ def test_only_what_signing_in_again_ends_is_told_by_place_with_the_runs_names():
     (one,) = ended(troubles, ROWS)
     assert (one.place, one.names) == ("cloud", ("digits", "plays"))
     assert one.title == "Sign in again: digits and plays cannot be seen to"
-    assert "They go on at Google" in one.text and "stops from outside still hold" in one.text
+    assert "They go on at Google" in one.text and "shut-off timers still hold" in one.text
 
 
 class Studio:

@@ -1,4 +1,4 @@
-"""“Everything that may cost money” and “What could go wrong?” as a person uses them."""
+"""“Billable resources” and “What could go wrong?” as a person uses them."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def test_only_what_is_ours_and_needed_by_no_run_is_deleted_and_only_after_a_ques
     cloud = Cloud(LEFT, NEEDED, BUCKET, FOREIGN)
     sheet, panel = opened(window, cloud)
     assert panel.table.model().rowCount() == 4
-    assert "cost $2.40 an hour" in panel.sentence.text()
-    press(qtbot, sheet, "Delete 1 thing of ours")
+    assert "TPU Studio's resources: $2.40/h" in panel.sentence.text()
+    press(qtbot, sheet, "Delete 1 resource")
     assert cloud.deleted == []
     question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())
     assert "ts-old-aaaa-a1-t1" in " ".join(one.text() for one in question.findChildren(Text))
-    press(qtbot, question, "Delete for good")
+    press(qtbot, question, "Delete permanently")
     assert cloud.deleted == [LEFT]
-    assert panel.outcome.isVisible() and "that is proved" in panel.outcome.title.text()
+    assert panel.outcome.isVisible() and "verified to be gone" in panel.outcome.title.text()
     assert panel.table.model().rowCount() == 3
     sheet.close()
 
@@ -97,11 +97,11 @@ def test_the_stops_of_a_run_are_one_row_with_their_number_and_time_and_go_togeth
     assert panel.table.model().rowCount() == 2
     cells = [panel.table.model().index(1, at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 3)]
     first, last = (time.strftime("%H:%M", time.localtime(3600.0 * n)) for n in (480_000, 480_026))
-    assert cells[0].endswith("Stops from outside, 27 of old-aaaa")
+    assert cells[0].endswith("Shut-off timers, 27 of old-aaaa")
     assert cells[1].startswith("State: due ") and f"{first}, to " in cells[1] and cells[1].endswith(last)
-    press(qtbot, sheet, "Delete 28 things of ours")
+    press(qtbot, sheet, "Delete 28 resources")
     question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())
-    press(qtbot, question, "Delete for good")
+    press(qtbot, question, "Delete permanently")
     assert cloud.deleted == [LEFT, *stops]
     sheet.close()
 
@@ -109,9 +109,9 @@ def test_the_stops_of_a_run_are_one_row_with_their_number_and_time_and_go_togeth
 def test_leaving_it_deletes_nothing(qtbot: QtBot, window: QWidget):
     cloud = Cloud(LEFT)
     sheet, _ = opened(window, cloud)
-    press(qtbot, sheet, "Delete 1 thing of ours")
+    press(qtbot, sheet, "Delete 1 resource")
     question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())
-    press(qtbot, question, "Leave it")
+    press(qtbot, question, "Cancel")
     assert cloud.deleted == []
     sheet.close()
 
@@ -120,9 +120,9 @@ def test_what_could_not_be_deleted_stays_told(qtbot: QtBot, window: QWidget):
     cloud = Cloud(LEFT)
     cloud.refuses = CloudUnclear("timed-out", raw="late")
     sheet, panel = opened(window, cloud)
-    press(qtbot, sheet, "Delete 1 thing of ours")
+    press(qtbot, sheet, "Delete 1 resource")
     question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())
-    press(qtbot, question, "Delete for good")
+    press(qtbot, question, "Delete permanently")
     assert "1 of 1 could not be deleted" in panel.outcome.title.text()
     assert "may still be charged" in panel.outcome.title.text()
     sheet.close()
@@ -131,11 +131,11 @@ def test_what_could_not_be_deleted_stays_told(qtbot: QtBot, window: QWidget):
 def test_nothing_there_is_said_only_when_everything_answered(window: QWidget):
     cloud = Cloud()
     sheet, panel = opened(window, cloud)
-    assert panel.sentence.text() == "Nothing of TPU Studio is there."
+    assert panel.sentence.text() == "TPU Studio has nothing there."
     sheet.close()
     cloud.unclear = [("node", CloudUnclear("timed-out"))]
     sheet, panel = opened(window, cloud)
-    assert panel.sentence.text() == "Nothing of TPU Studio was found."
+    assert panel.sentence.text() == "Nothing of TPU Studio's was found."
     assert panel.unclear.isVisible() and "TPUs" in panel.unclear.text.text()
     sheet.close()
 
@@ -184,11 +184,11 @@ def test_a_bad_day_is_chosen_by_its_sentence_and_taken_back(qtbot: QtBot, window
     line = panel.rows["preempted-at-step"]
     qtbot.mouseClick(line.button, Qt.MouseButton.LeftButton)
     assert [one["name"] for one in practice.armed] == ["preempted-at-step"]
-    assert line.button.text() == "Take it back" and not line.pill.isHidden() and line.pill.text() == "Once"
+    assert line.button.text() == "Undo" and not line.pill.isHidden() and line.pill.text() == "Once"
     qtbot.mouseClick(line.button, Qt.MouseButton.LeftButton)
-    assert practice.armed == [] and line.button.text() == "Let it happen"
+    assert practice.armed == [] and line.button.text() == "Inject"
     qtbot.mouseClick(panel.rows["vm-hung"].button, Qt.MouseButton.LeftButton)
-    press(qtbot, sheet, "Take all back")
+    press(qtbot, sheet, "Clear all")
     assert practice.armed == []
     sheet.close()
 
@@ -235,13 +235,15 @@ def test_armed_faults_stand_over_home_plan_and_run_until_they_are_taken_back(qtb
         shell.state.set(replace(shell.state.value, page=page))
         assert not strip.isHidden()
     sheet = open_armed(window, model, lambda: None)
-    first = next(one for one in sheet.findChildren(Button) if one.accessibleName().endswith("nothing ever gets free."))
+    first = next(
+        one for one in sheet.findChildren(Button) if one.accessibleName().endswith("no capacity ever appears.")
+    )
     qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
     assert [one["name"] for one in practice.armed] == ["vm-hung"]
     assert strip.words.text().startswith("On the practice cloud 1 thing will go wrong: The TPU VM lives on")
     model.disarm_all()
     assert practice.armed == [] and strip.isHidden()
-    assert any(text.text() == "Nothing: all is taken back." for text in sheet.findChildren(Text))
+    assert any(text.text() == "Nothing: no fault is left." for text in sheet.findChildren(Text))
     sheet.close()
 
 

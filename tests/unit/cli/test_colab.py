@@ -116,7 +116,7 @@ def test_a_copy_that_differs_is_told_and_takes_the_place_of_the_run_here_by_an_o
     assert "the copy at step 20." in done.stderr and "--replace" in done.stderr
     done = _run(home, "import", friend, "--replace")
     assert (done.returncode, done.stdout) == (0, f"{friend.name}\n")
-    assert f"is in the trash as {friend.name}-2. Take it back: tpu-studio delete --undo" in done.stderr
+    assert f"is in the trash as {friend.name}-2. Restore it: tpu-studio delete --undo" in done.stderr
     here.write_bytes(here.read_bytes() + b'{"t":2e9,"kind":"metric","step":[21],"loss":[0.01]}\n')
     done = _run(home, "import", friend)
     assert (done.returncode, done.stdout) == (0, f"{friend.name}\n")

@@ -153,7 +153,7 @@ def test_gcloud_that_may_not_ask_without_a_project_leads_to_googles_page(
     code, told = asked(capsys, "--on", "practice", "--project", "my-first-tpus", "--fix", "all")
     row = next(one for one in told["checks"] if one["id"] == "project")
     assert (code, row["state"], row["page"]) == (4, "fail", "https://console.cloud.google.com/projectcreate")
-    assert "Make your first project on Google's page" in row["action"]
+    assert "Create your first project on Google's page" in row["action"]
 
 
 def test_an_alert_in_another_currency_needs_its_amount(practice: Practice, capsys: Any):

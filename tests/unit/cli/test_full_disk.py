@@ -106,7 +106,7 @@ def test_who_runs_or_watches_a_rented_run_reads_once_what_a_full_disk_means():
 
 def test_beside_a_full_disk_no_stop_from_outside_is_promised_that_a_launch_went_without():
     told = str(say(RunError("run-not-recorded", run="r", full=True, place="cloud", rented=True)))
-    assert "by the stops outside it where it was launched with them" in told
+    assert "by its shut-off timers where it was launched with them" in told
 
 
 def test_a_run_on_this_computer_that_found_its_disk_full_speaks_of_no_rented_machine_and_names_the_verb(tmp_path: Path):

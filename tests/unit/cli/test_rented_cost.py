@@ -29,8 +29,8 @@ from tpu_studio.workflow.account.remembering import ChoicesFile
 @pytest.mark.parametrize(
     ("place", "line"),
     [
-        ("cloud", "$0.00–$1.11: no record tells it exactly, and the bill lies in between"),
-        ("practice", "practice $0.00–$1.11: no record tells it exactly, and the bill lies in between; nothing"),
+        ("cloud", "$0.00–$1.11: no record tells it exactly, and the bill is in between"),
+        ("practice", "practice $0.00–$1.11: no record tells it exactly, and the bill is in between; nothing"),
     ],
 )
 def test_show_names_the_range_and_why(place: str, line: str) -> None:
@@ -86,8 +86,8 @@ def test_show_names_each_machine_how_its_end_is_proved_and_what_stays(tmp_path: 
     first, second, stops, *_ = _receipt_lines(_receipt(tmp_path, _parts(tmp_path) or []))
     assert first.startswith("ts-x-a1-t1 in us-west4-a: 1 min · $0.02. There from ")
     assert "answered at" in first and "that it is not there any more" in first
-    assert "Not proved gone" in second and "\u202e" not in second and "\n" not in second
-    assert stops == "Stops from outside: All removed."
+    assert "Not verified to be gone" in second and "\u202e" not in second and "\n" not in second
+    assert stops == "Shut-off timers: All removed."
     (tmp_path / "result" / "receipt.json").write_text('{"made": [7]}', "utf-8")
     assert _receipt(tmp_path, []) == ()
 
@@ -97,7 +97,7 @@ def test_the_worst_case_stands_there_with_what_lowers_it(home: Path, capsys: pyt
     assert main(["plan", digits, "--on", "cloud", "--no-measure"]) == 0
     told = capsys.readouterr().out
     row = next(line for line in told.splitlines() if line.startswith("At worst"))
-    assert " at its limits, and up to 4 h 40 of rent beyond, should it hang" in row
+    assert " at its limits, and up to 4 h 40 of rent beyond, if it hangs" in row
     assert "--set limits.wait_hours=0.5" in told and ": --set limits.hours=…" in told
     assert main(["plan", digits, "--on", "cloud", "--no-measure", "--set", "limits.wait_hours=0.5"]) == 0
     assert "--set limits.wait_hours" not in capsys.readouterr().out

@@ -32,10 +32,10 @@ def test_nothing_found_is_not_nothing_there(
     finds(monkeypatch, Swept([], [("node", NO_NAMES), ("disk", NO_NAMES), ("bucket", CloudUnclear("timed-out"))]))
     assert main(["sweep", "--on", "practice"]) == 1
     said = capsys.readouterr()
-    assert said.out.startswith("Nothing was found that costs money, but not everything could be looked at")
+    assert said.out.startswith("Nothing was found that costs money, but not everything could be checked")
     lines = said.err.splitlines()
     assert lines[0] == "Whether there is any node, disk could not be found out. Google cannot be reached."
-    assert lines[1].startswith("Whether there is any bucket") and "goes on costing" in lines[2] and len(lines) == 3
+    assert lines[1].startswith("Whether there is any bucket") and "is still charged" in lines[2] and len(lines) == 3
     assert main(["sweep", "--on", "practice", "--json"]) == 1
     assert [one["kind"] for one in json.loads(capsys.readouterr().out)["unclear"]] == ["node", "disk", "bucket"]
 
@@ -63,4 +63,4 @@ def test_nothing_there_is_said_when_everything_was_looked_at(
 ) -> None:
     finds(monkeypatch, Swept([]))
     assert main(["sweep", "--on", "practice"]) == 0
-    assert capsys.readouterr() == ("Nothing is there that costs money.\n", "")
+    assert capsys.readouterr() == ("No billable resources: nothing there costs money.\n", "")

@@ -175,4 +175,4 @@ def test_what_it_may_cost_at_worst_and_a_waiver_are_said_before_the_yes(
         assert by_job == pytest.approx(usd) or hours == 2.0
         by_time = replace(told, limits=replace(told.limits, money_usd=None))
         assert Offer(dumps(by_time), (), False).worst_usd == pytest.approx(usd - 20.0 + 24.0)
-        assert ("without a stop from outside" in said_all) is waived
+        assert ("without shut-off timers" in said_all) is waived

@@ -131,5 +131,5 @@ def test_it_comes_back_from_json_as_it_was_and_nothing_else_does() -> None:
 
 def test_its_age_is_said_with_its_source() -> None:
     day = date.fromisoformat(catalogue().built_in)
-    assert offered.age(None, day) == f"Areas and slices: built in, {day.day} {day:%b %Y}."
-    assert offered.age(told(), date(2026, 12, 25)) == "Areas and slices: from your project my-project, yesterday."
+    assert offered.age(None, day) == f"Zones and slices: built in, {day.day} {day:%b %Y}."
+    assert offered.age(told(), date(2026, 12, 25)) == "Zones and slices: from your project my-project, yesterday."

@@ -111,7 +111,7 @@ OFF = Result("billing", "unknown", {"why": "service-disabled", "service": "cloud
 def test_a_row_that_a_switched_off_service_hides_offers_to_switch_it_on():
     rows = {one.id: one for one in (Result("project", "pass", {}), replace(OFF, fix="enable-services"))}
     view = AccountView(rows=rows_of(rows))
-    assert view.next_press == "Next: Turn the services on."
+    assert view.next_press == "Next: Enable the APIs."
     assert view.row_to_press is not None and view.row_to_press.id == "billing"
 
 
@@ -185,7 +185,7 @@ def test_a_repair_says_what_it_waits_for_and_can_be_stopped():
     assert during.next_press == "Working; nothing to press."
     after = model.state.value
     assert after.problem is not None and "stopped waiting" in after.problem.title
-    assert after.next_press == "Next: Make the bucket."
+    assert after.next_press == "Next: Create the bucket."
 
 
 def test_an_id_that_somebody_else_has_is_tried_with_other_letters():

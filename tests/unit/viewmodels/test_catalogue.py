@@ -48,7 +48,7 @@ def shown(lists: Lists) -> tuple[CatalogueViewModel, LaterTasks]:
 def test_built_in_figures_say_so_with_their_day() -> None:
     model, _ = shown(Lists())
     day = date.fromisoformat(catalogue().built_in)
-    assert model.state.value.age == f"Areas and slices: built in, {day.day} {day:%b %Y}."
+    assert model.state.value.age == f"Zones and slices: built in, {day.day} {day:%b %Y}."
     assert "memory" in model.state.value.fixed
 
 
@@ -59,7 +59,7 @@ def test_a_refresh_tells_what_is_new_what_was_not_read_and_that_plans_change() -
     assert model.state.value.busy and len(tasks.waiting) == 1
     tasks.finish_all()
     view = model.state.value
-    assert not view.busy and view.age.startswith("Areas and slices: from your project my-project, today; 1 of")
+    assert not view.busy and view.age.startswith("Zones and slices: from your project my-project, today; 1 of")
     assert any("v9x-1 is new to TPU Studio" in line for line in view.differs)
     assert view.unread[0].startswith("Not read: us-east1-d.") and view.prices == "Prices: Google's list, 21 Nov 2026."
     assert model.renewed.value == 1

@@ -44,12 +44,12 @@ def test_pill_timeline_figures_and_lines_of_a_copy_are_what_it_says_and_nothing_
     assert own.pill == ("Finished", "ok") and copy.pill == ("Copy: finished", "neutral")
     told = [(mine.state, its.state) for mine, its in zip(own.stages, copy.stages, strict=True)]
     assert set(told) == {("done", "told"), ("ahead", "ahead")} and told[-1] == ("done", "told")
-    assert own.stages[-1].caption.startswith("proved at ")
+    assert own.stages[-1].caption.startswith("verified at ")
     assert copy.stages[-1].caption == f"it says: {own.stages[-1].caption}"
     cost = next(number for number in copy.numbers if number.icon == "circle-dollar-sign")
     assert cost.label == "Cost, it says"
     proof = next(line for line in copy.happened if line.proof)
-    assert proof.text == "It says: the TPU is deleted, and that is proved"
+    assert proof.text == "It says: the TPU is deleted, and that is verified"
     assert any(line.tone == "ok" for line in own.happened)
     assert {line.tone for line in copy.happened} == {"neutral"}
     assert [line.more for line in copy.happened if line.more and "on this computer." in line.more] == []

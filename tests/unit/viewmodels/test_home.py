@@ -62,7 +62,7 @@ SIGNED_IN = CloudKnown(True, "ada@example.org", "flowers-lab", prepared=True)
     [
         (HomeView(HERE), "Sign in to Google first"),
         (HomeView(HERE, known=CloudKnown(True)), "Choose a project first"),
-        (HomeView(HERE, known=CloudKnown(True, project="flowers-lab")), "Make a place for results first"),
+        (HomeView(HERE, known=CloudKnown(True, project="flowers-lab")), "Create the storage bucket first"),
         (HomeView(HERE, known=SIGNED_IN), ""),
         (HomeView(HERE, known=SIGNED_IN, left=2, failing=("quota", "billing")), "Turn billing on first"),
         (HomeView(HERE, known=SIGNED_IN, left=1, failing=("quota",)), ""),  # another area may still lend one

@@ -85,7 +85,7 @@ def test_what_lies_on_another_computer_is_not_even_looked_for(monkeypatch):
     monkeypatch.setattr(Path, "exists", None)
     for share in ("//host/share/rows.csv", r"\\host\share\run-k3f7", "smb://host/share/x.zip"):
         assert what_is(Path(share)).kind == "share"
-        assert "lies on another computer and was not looked for" in what_is(Path(share)).sentence
+        assert "is on another computer and was not looked for" in what_is(Path(share)).sentence
 
 
 def test_what_has_gone_and_what_is_unknown_each_say_so_in_a_sentence(tmp_path):

@@ -195,7 +195,7 @@ def test_the_timeline_of_a_rented_run_ends_only_with_the_proof():
     gone = (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "made": True, "created": T + 9})
     done = (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1})
     proved = runstages.stages(facts, view_of(*THERE, END, gone, done), T + 80)[-1]
-    assert (proved.title, proved.state) == ("Cleaned up", "done") and proved.caption.startswith("proved at ")
+    assert (proved.title, proved.state) == ("Cleaned up", "done") and proved.caption.startswith("verified at ")
     here = runstages.stages(runfacts.facts_of(plan_at("computer")), RunView(), T)
     assert here[-1].title == "Saving"
 
@@ -207,7 +207,7 @@ def test_what_happened_speaks_of_zones_and_of_the_proof():
     lines = [line.text for line in told]
     assert "Asked for a TPU in us-west4-a" in lines
     assert "Google took the TPU back; the run goes on with the next one" in lines
-    assert "The TPU is deleted, and that is proved" in lines
+    assert "The TPU is deleted, and that is verified" in lines
 
 
 def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
@@ -216,16 +216,16 @@ def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
     today = date.fromisoformat(plan.price.as_of) + timedelta(days=3)
     review = review_of(plan, today)
     facts = {fact.label: fact for fact in review.facts}
-    assert facts["Asked in"].value == "us-west4-a, then us-west4-b"
+    assert facts["Zones to try"].value == "us-west4-a, then us-west4-b"
     assert "3 days old" in facts["Price"].more
-    assert "the stops from outside end it: up to 20 min later" in facts["Stops at"].more
-    assert "once the whole waiting time has passed too: up to 4 h 40 later" in facts["Stops at"].more
+    assert "the shut-off timers delete it: up to 20 min later" in facts["Stops at"].more
+    assert "the timers run out later: up to 4 h 40 later" in facts["Stops at"].more
     assert [net.holds for net in review.nets] == [True] * 4
     assert any("waits at no cost" in line for line in review.end)
     assert review.verb == "Rent 1 chip & train"
     without = replace(plan, limits=replace(plan.limits, without_outside_stop=True))
     review = review_of(without, today)
-    assert [net.title for net in review.nets if not net.holds] == ["Stops from outside"]
+    assert [net.title for net in review.nets if not net.holds] == ["Independent shut-offs"]
     assert {fact.label: fact for fact in review.facts}["Stops at"].more.endswith("nothing ends it.")
 
 
@@ -238,7 +238,7 @@ def test_the_worst_case_is_a_figure_of_its_own_beside_the_cap_with_what_lowers_i
     assert review.cap_figure == figures.money(plan.limits.money_usd)
     assert review.cap_words == f"or after {planwords.hours(plan.limits.hours)}, whichever comes first"
     assert float(review.worst_figure.removeprefix("$")) == pytest.approx(cap_usd + rate * hang_h, abs=0.01)
-    assert "before it has begun and this computer be off" in review.worst_words
+    assert "before training starts while this computer is off" in review.worst_words
     assert review.worst_words.startswith(f"{figures.money(cap_usd)} at its limits, and up to 4 h 40 of rent beyond, ")
     way = review.lower[0]
     assert way.changes == (("limits.wait_hours", 0.5),) and way.button.startswith("Wait ")
@@ -296,7 +296,7 @@ def test_where_google_ends_a_machine_itself_the_worst_case_is_that_limit_and_not
         told = f"Google's own limit ends it: up to 30 min later, {usd} more at most."
         review = review_of(plan, date.fromisoformat(plan.price.as_of))
         assert told in {fact.label: fact for fact in review.facts}["Stops at"].more
-        assert f"; {usd} (30 min) if it hangs before it has begun" in cap(plan) and "Google's own limit" in cap(plan)
+        assert f"; {usd} (30 min) if it hangs before training starts" in cap(plan) and "Google's own limit" in cap(plan)
 
 
 def test_the_last_area_that_is_unticked_brings_the_recommended_ones_back():
@@ -346,11 +346,11 @@ def test_a_cost_that_no_record_tells_is_shown_as_a_range_and_why(place: str, cos
     (line,) = [one for one in runhappened.what_happened(facts, view) if "Nobody saw what" in one.text]
     assert "$1.11 at most" in line.more and "leave this computer on" in line.more.lower()
     texts = [one.text for one in runhappened.what_happened(facts, view)]
-    assert "The request is gone, and that is proved" in texts and "Nobody saw whether a v5litepod-1 came" in texts
+    assert "The request is gone, and that is verified" in texts and "Nobody saw whether a v5litepod-1 came" in texts
     made = [{"name": NAME, "zone": "us-west4-a", "created": None, "deleted": T + 70, "billed_s": 0.0, "usd": 0.0}]
     amounts = {"usd": 0.0, "usd_at_least": 0.0, "usd_at_most": 1.11, "usd_per_hour": 1.2}
     shown, machine = receipt_of({"place": place, **amounts, "made": made})[:2]
-    assert shown.value == "$0.00–$1.11" and "the bill lies in between" in shown.more
+    assert shown.value == "$0.00–$1.11" and "the bill is in between" in shown.more
     assert shown.more.startswith("Up to 56 min") and machine.value == "Not seen"
 
 
@@ -376,7 +376,7 @@ def test_a_bill_that_closes_before_the_machine_was_made_or_a_blink_after_is_told
     part = {"id": "chips", **amounts}
     made = {"name": NAME, "zone": "us-west4-a", "created": T, "deleted": T + 1, "billed_s": 0.0}
     told = receipt_of({"place": "cloud", "usd_per_hour": 4.8, **amounts, "made": [made], "parts": [part]})
-    assert told[0].value == "under $0.01" and "lies in between" in told[0].more
+    assert told[0].value == "under $0.01" and "is in between" in told[0].more
     assert next(one.value for one in told if one.label == "Chips") == "Less than a cent"
 
 

@@ -20,4 +20,4 @@ def test_what_a_run_that_goes_on_needs_is_not_offered(run: str) -> None:
 @pytest.mark.parametrize("piece", ["t", "ts", "cats", "cats-k3f7-a1", "ts-cats-k3f7", ".*", ""])
 def test_a_run_that_is_called_as_a_piece_of_a_name_needs_nothing_of_it(run: str, piece: str) -> None:
     known = row_of(Item("node", NODE, "us-west4-a", True, 12.0, "READY", run), [piece])
-    assert not known.going_on and known.deletable and known.whose == "Ours"
+    assert not known.going_on and known.deletable and known.whose == "TPU Studio's"

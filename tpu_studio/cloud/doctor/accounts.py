@@ -1,4 +1,4 @@
-"""The two accounts of a run as the checklist sees them: the machines' own (runner), and that of the outside stops."""
+"""The two accounts of a run as the checklist sees them: the machines' own (runner), and that of the shut-off timers."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _runner_lacks_queue(apis: Apis, choices: Choices, of_project: Policy, queue:
 
 
 def _stopper_lacks(apis: Apis, choices: Choices, held: _Held) -> list[str]:
-    """What the account of the outside stops needs and has not; its name where it is not there at all."""
+    """What the account of the shut-off timers needs and has not; its name where it is not there at all."""
     path = account_path(choices, stopper_address(choices))
     there = _account(apis, path)
     if there is None:

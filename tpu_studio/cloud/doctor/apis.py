@@ -36,7 +36,7 @@ class Apis:
         self.regions = QueueRegions(self.tasks, self.policies, project)
 
     def queue(self, choices: Choices) -> str:
-        """Full name of the outside stops' queue, in the nearest region. Raises as `QueueRegions.near`."""
+        """Full name of the shut-off timers' queue, in the nearest region. Raises as `QueueRegions.near`."""
         return self.regions.queue(self.regions.near(choices.region))
 
 

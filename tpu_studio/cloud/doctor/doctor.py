@@ -278,7 +278,7 @@ class GoogleDoctor:
             "narrow-stops": repairs.make_stops,
             "use-area": self._with_area,
         }
-        what = "a service that was switched on just now does not work everywhere yet"
+        what = "an API that was enabled just now does not work everywhere yet"
         return waiting.until(
             lambda: simple[id](choices), lambda error: self._is_on_now(choices.project, error), what, SERVICE_S
         )

@@ -108,13 +108,13 @@ MACHINES_PERMISSIONS = ("compute.instances.get", "compute.instances.delete")
 
 QUEUE_ROLE = "tpuStudioQueue"
 QUEUE_PERMISSIONS = ("cloudtasks.tasks.create", "cloudtasks.tasks.list")
-"""What adding outside stops of its own takes: granted on the machines' queue, by its own policy, and nowhere else. It
+"""What adding shut-off timers of its own takes: granted on the machines' queue, by its own policy, and nowhere else. It
 removes none, and has no right in the queue in which the stops of before its creation stand: code on it could remove
 them, set others in their names, or keep the queue busy."""
 
 STOPPER_ROLE = "tpuStudioStopper"
 STOPPER_PERMISSIONS = ("tpu.nodes.delete", "tpu.nodes.get")
-"""What a stop from outside may do in the whole project. Its account is not the machines', so that a grant that one of
+"""What a shut-off timer may do in the whole project. Its account is not the machines', so that a grant that one of
 them loses, or never had, leaves the other net whole."""
 QUEUE_ROLES_TOO = ("roles/cloudtasks.admin", "roles/cloudtasks.editor")
 STOPPER_ROLES_TOO = ("roles/tpu.admin", "roles/compute.instanceAdmin.v1")

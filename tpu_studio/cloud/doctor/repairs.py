@@ -1,4 +1,4 @@
-"""What one press on the account page does. Each may be repeated without harm, and says what it could not do.
+"""What one press on the Account page does. Each may be repeated without harm, and says what it could not do.
 
 Policies are changed by read, add, write with the etag, so that nobody's other grants are lost; a lost race is tried
 again. Nothing here deletes what it did not make.
@@ -73,7 +73,7 @@ class Repairs:
         can be had, the services of the spending alert."""
         self._switch_on(choices, names.FIRST_SERVICES)
         billing = f"/v1/projects/{segment(choices.project)}/billingInfo"
-        what = "Cloud Billing was switched on just now and does not answer yet"
+        what = "Cloud Billing was enabled just now and does not answer yet"
         try:
             paid = self._waiting.until(lambda: self._apis.billing.get(billing), not_on_yet, what, SERVICE_S)
         except CloudRefused as error:
@@ -180,7 +180,7 @@ class Repairs:
         return replace(choices, runner=address)
 
     def make_stops(self, choices: Choices) -> Choices:
-        """The queue of the outside stops, as near as Cloud Tasks is, and the account as which they delete."""
+        """The queue of the shut-off timers, as near as Cloud Tasks is, and the account as which they delete."""
         self._make_queue(self._apis.queue(choices))
         address = stopper_address(choices)
         title, member = "TPU Studio stops", f"serviceAccount:{address}"
@@ -256,7 +256,7 @@ class Repairs:
         except CloudRefused as error:
             if error.id != "org-policy":
                 raise
-            near = []  # no queue can be had: the row of the outside stop says so
+            near = []  # no queue can be had: the row of the shut-off timer says so
         found = dict.fromkeys((*near, *every))
         return [one for one in found if self._queue_there(one) or self._queue_there(of_machines(one))]
 
@@ -377,7 +377,7 @@ class Repairs:
                 if error.id != "not-found":  # no queue there
                     raise
         if standing:
-            raise CloudRefused("precondition", raw=f"{len(standing)} stops from outside still rely on this account")
+            raise CloudRefused("precondition", raw=f"{len(standing)} shut-off timers still rely on this account")
         for address in (stopper_address(choices), f"{names.NOBODY}@{choices.project}.iam.gserviceaccount.com"):
             if self._is_there(choices, address):
                 self._apis.iam.delete(account_path(choices, address))

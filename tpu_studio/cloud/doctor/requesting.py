@@ -52,16 +52,16 @@ def request(
     ]
     if "runner" in lacking:
         parts += [
-            "The machines need a service account of their own, which may delete them when they are done, set "
-            f"deadlines of their own and write to the bucket. {_WIDE} If I may not make it, please run",
+            "The TPU VMs need a service account, which may delete them when they are done, add shut-off "
+            f"timers and write to the bucket. {_WIDE} If I may not make it, please run",
             "\n".join(_runner(choices, person)),
         ]
     if "outside-stop" in lacking:
         parts += [
-            "So that no machine runs on when it hangs and my computer is off, Google is told beforehand to delete it "
-            "at a deadline (Cloud Tasks). That deletion needs a second service account, which may look at machines and "
-            f"delete them: if the first one loses its rights, the second still ends the bill. {_WIDE} If I may not "
-            "make it, or the queues in which these stops stand, please run",
+            "So that no machine keeps running if it hangs while my computer is off, shut-off timers at Google (Cloud "
+            "Tasks) delete it at a deadline. That needs a second service account, which may look at machines and "
+            f"delete them: if the first one loses its rights, the second still stops the billing. {_WIDE} If I may not "
+            "make it, or the queues of these timers, please run",
             "\n".join([*_stopper(choices, person, "runner" not in lacking), *_queues(choices, absent, region)]),
         ]
     if {"runner", "outside-stop"} & set(lacking):

@@ -21,7 +21,7 @@ _READS: dict[str, tuple[Callable[[Side], Sequence[Seen]], tuple[str, ...], str]]
     "areas": (reads.areas, ("tpu-locations",), "GET tpu locations"),
     "images": (reads.images, ("runtime-versions",), "GET tpu runtimeVersions of the zone"),
     "machine types": (reads.machine_types, ("machine-type-names",), "GET compute machineTypes of one zone"),
-    "areas of tasks": (reads.tasks_areas, ("tasks-locations",), "GET cloudtasks locations"),
+    "regions of tasks": (reads.tasks_areas, ("tasks-locations",), "GET cloudtasks locations"),
     "dates": (reads.dates, ("date-header",), "GET tpu a name that is absent; GET tpu without a sign-in"),
     "conditions": (reads.conditions, ("condition-as-written",), "POST resourcemanager getIamPolicy of the project"),
     "quota": (reads.quota_ids, ("quota-ids-old", "serving-region-quota"), "GET cloudquotas quotaInfos of the TPU API"),
@@ -103,8 +103,8 @@ class GoogleProber:
             case "a bucket":
                 return writes.bucket_rules(side)
             case "a machine":
-                if not self._stops_work:  # no machine without a stop from outside that was shown to work
-                    raise errors.make("precondition", {"raw": "no stop from outside was shown to work"})
+                if not self._stops_work:  # no machine without shut-off timers that was shown to work
+                    raise errors.make("precondition", {"raw": "no shut-off timer was shown to work"})
                 return self._renting.ask()
         raise KeyError(step.id)
 

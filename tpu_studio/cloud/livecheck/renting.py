@@ -1,6 +1,6 @@
 """The one machine that a live check rents: a v5litepod-1 spot for minutes, with every net that a run's machine has.
 
-Before it is asked for, its stops from outside stand, as a run's do; a task of this same check has shown that they
+Before it is asked for, its shut-off timers stand, as a run's do; a task of this same check has shown that they
 reach Google as the account of the stops. The machine's own timer ends it, too. The step deletes it and proves it gone
 by name; what a kill leaves is deleted by the next check, or by `tpu-studio sweep --delete` (it has our labels).
 It trains nothing.

@@ -134,7 +134,7 @@ def objects(side: Side) -> Sequence[Seen]:
 
 
 def bucket_rules(side: Side) -> Sequence[Seen]:
-    """A bucket as the account page makes it, deleted at once."""
+    """A bucket as the Account page makes it, deleted at once."""
     name = f"tpu-studio-{secrets.token_hex(6)}"
     with side.left.making("bucket", name):
         made = side.ask(

@@ -1,7 +1,7 @@
 """Where refresh tokens and client secrets are kept: the system's keyring, or a file that only its owner can read.
 
 The keyring is chosen by name of backend: with ``keyrings.alt`` installed, keyring would pick a plain-text file and say
-nothing. The private file protects as gcloud's own does, no better; the account page says so.
+nothing. The private file protects as gcloud's own does, no better; the Account page says so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LONGEST = 2_400  # bytes in UTF-16, as keyring writes them: Windows' Credential
 
 
 class Secrets(Protocol):
-    """Where secrets are kept; *where* is said on the account page: ``keyring``, ``file`` or ``session``."""
+    """Where secrets are kept; *where* is said on the Account page: ``keyring``, ``file`` or ``session``."""
 
     @property
     def where(self) -> str: ...

@@ -21,16 +21,16 @@ TITLES = {
     "signed-in": ("Signed in", "You are not signed in"),
     "project": ("Project chosen", "No project is chosen yet"),
     "billing": ("Billing is on", "Billing is off"),
-    "services": ("Google's services are on", "Some of Google's services are off"),
-    "permissions": ("You may create and delete TPUs", "You may not create TPUs yet"),
-    "org-policy": ("Your organisation allows it", "A rule of your organisation is in the way"),
-    "network": ("A network for the TPU", "The network for the TPU is not ready"),
-    "bucket": ("A place for results", "No place for results yet"),
-    "runner": ("An account for the machine", "No account for the machine yet"),
-    "outside-stop": ("The stop that works with your computer off", "The stop from outside is not set up"),
-    "quota": ("Google allows you TPUs", "Google allows you no TPUs here yet"),
-    "alert": ("Spending alert", "No spending alert yet"),
-    "test-loan": ("Test: borrow a TPU for one minute", "Test: borrow a TPU for one minute"),
+    "services": ("APIs enabled", "Some of Google's APIs are not enabled"),
+    "permissions": ("IAM permissions", "Some IAM permissions are missing"),
+    "org-policy": ("Organisation policies", "An organisation policy blocks TPUs"),
+    "network": ("VPC network", "The VPC network is not ready"),
+    "bucket": ("Storage bucket", "No storage bucket yet"),
+    "runner": ("Service account for the TPU VM", "No service account for the TPU VM yet"),
+    "outside-stop": ("Shut-off timers", "The shut-off timers are not set up"),
+    "quota": ("TPU quota", "No TPU quota here yet"),
+    "alert": ("Budget alert", "No budget alert yet"),
+    "test-loan": ("Test: start a TPU for one minute", "Test: start a TPU for one minute"),
 }
 """Of each check: how it is called when it passes, and when it fails."""
 
@@ -38,16 +38,16 @@ _NEUTRAL = {
     "signed-in": "Signing in",
     "project": "A project",
     "billing": "Billing",
-    "services": "Google's services",
-    "permissions": "Your permissions",
-    "org-policy": "Your organisation's rules",
-    "network": "A network for the TPU",
-    "bucket": "A place for results",
-    "runner": "An account for the machine",
-    "outside-stop": "The stop that works with your computer off",
-    "quota": "How many TPUs you may use",
-    "alert": "Spending alert",
-    "test-loan": "Test: borrow a TPU for one minute",
+    "services": "APIs",
+    "permissions": "IAM permissions",
+    "org-policy": "Organisation policies",
+    "network": "VPC network",
+    "bucket": "Storage bucket",
+    "runner": "Service account for the TPU VM",
+    "outside-stop": "Shut-off timers",
+    "quota": "TPU quota",
+    "alert": "Budget alert",
+    "test-loan": "Test: start a TPU for one minute",
 }
 """And while nobody knows yet."""
 
@@ -72,49 +72,63 @@ NAMES = {
     "signed-in": "signing in",
     "project": "choosing a project",
     "billing": "billing",
-    "services": "the services",
-    "permissions": "your permissions",
-    "org-policy": "the organisation's rules",
-    "network": "the network",
-    "bucket": "the place for results",
-    "runner": "the machine's account",
-    "outside-stop": "the stop from outside",
-    "quota": "the allowance",
-    "alert": "the alert",
+    "services": "the APIs",
+    "permissions": "the IAM permissions",
+    "org-policy": "the organisation policies",
+    "network": "the VPC network",
+    "bucket": "the storage bucket",
+    "runner": "the service account for the TPU VM",
+    "outside-stop": "the shut-off timers",
+    "quota": "the TPU quota",
+    "alert": "the budget alert",
     "test-loan": "the test",
 }
+
+FIRST = {
+    "signed-in": "Sign in first.",
+    "project": "Choose a project first.",
+    "billing": "Turn billing on first.",
+    "services": "Enable the APIs first.",
+    "permissions": "Get the IAM permissions first.",
+    "network": "Create the network first.",
+    "bucket": "Create the storage bucket first.",
+    "runner": "Create the service account first.",
+    "outside-stop": "Set up the shut-off timers first.",
+    "quota": "Get TPU quota first.",
+}
+"""What comes before, as the row that waits for it says it."""
 
 FIXES = {
     "sign-in": "Sign in",
     "choose-project": "Choose a project",
     "link-billing": "Turn billing on",
-    "enable-services": "Turn the services on",
+    "enable-services": "Enable the APIs",
     "request-permissions": "Write to the owner",
-    "make-network": "Make the network",
-    "make-bucket": "Make the bucket",
-    "make-runner": "Make the machine's account",
-    "make-queue": "Set up the outside stop",
-    "narrow-runner": "Narrow the machine's account",
-    "narrow-stops": "Narrow the stop's account",
+    "make-network": "Create the network",
+    "make-bucket": "Create the bucket",
+    "make-runner": "Create the service account",
+    "make-queue": "Set up the shut-off timers",
+    "narrow-runner": "Narrow the account",
+    "narrow-stops": "Narrow the account",
     "ask-quota": "Ask for more quota",
-    "use-area": "Use another area",
-    "make-alert": "Add an alert",
-    "test-loan": "Borrow a TPU",
+    "use-area": "Use another region",
+    "make-alert": "Create the alert",
+    "test-loan": "Start a TPU",
 }
 """What the buttons say."""
 
 DONE = {
-    "link-billing": ("Billing is on", "Taking it back turns billing off again."),
-    "make-network": ("The network is made", "Taking it back deletes it."),
-    "make-bucket": ("The place for results is made", "Taking it back deletes the bucket, as long as it is empty."),
-    "make-runner": ("The machine's account is made", "Taking it back deletes the account."),
+    "link-billing": ("Billing is on", "Undo turns billing off again."),
+    "make-network": ("The network is created", "Undo deletes it."),
+    "make-bucket": ("The storage bucket is created", "Undo deletes it, as long as it is empty."),
+    "make-runner": ("The service account for the TPU VM is created", "Undo deletes it."),
     "make-queue": (
-        "The stop from outside is set up",
-        "Taking it back deletes its account; the queue costs nothing and stays.",
+        "The shut-off timers are set up",
+        "Undo deletes their service account; the queue costs nothing and stays.",
     ),
-    "make-alert": ("The spending alert is set", "Taking it back deletes it."),
+    "make-alert": ("The budget alert is created", "Undo deletes it."),
 }
-"""A repair that was done and can be taken back."""
+"""A repair that was done and can be undone."""
 
 
 def _slices(f: Facts) -> str:
@@ -135,12 +149,12 @@ _PASS: dict[str, Entry] = {
     "project": lambda f: Sentence("", _joined(f.text("name"), f.text("project")) or "One is chosen.", ""),
     "billing": lambda f: Sentence("", "Google charges what you rent to your billing account.", ""),
     "services": lambda f: Sentence("", f"All {f.text('count', 'that are needed')} that a run needs.", ""),
-    "permissions": lambda f: Sentence("", "Launch, watch and delete.", ""),
-    "org-policy": lambda f: Sentence("", "No rule stands against a TPU in this area.", ""),
-    "network": lambda f: Sentence("", f"The network “{f.text('network')}”.", ""),
+    "permissions": lambda f: Sentence("", "You may create, watch and delete TPUs.", ""),
+    "org-policy": lambda f: Sentence("", "No organisation policy blocks TPUs here.", ""),
+    "network": lambda f: Sentence("", f"The TPU uses the network “{f.text('network')}”.", ""),
     "bucket": lambda f: Sentence(
         "",
-        f"Bucket {f.text('bucket')} in {f.text('region')}, private, near the TPU."
+        f"Results go to {f.text('bucket')} in {f.text('region')}, private, near the TPU."
         + (
             f" Your organisation has Google keep what is deleted there for {f.raw('kept_days')} days more, and charge "
             "it as long: plans reserve for it."
@@ -151,13 +165,13 @@ _PASS: dict[str, Entry] = {
     ),
     "runner": lambda f: Sentence(
         "",
-        "It may delete TPUs (Google knows no way to say which), virtual machines of TPU Studio, add stops of its own and write to "
-        "the bucket, and nothing else.",
+        "It may delete TPUs (Google knows no way to say which) and virtual machines of TPU Studio, add shut-off timers "
+        "and write to the bucket, and nothing else.",
         "",
     ),
     "outside-stop": lambda f: Sentence(
         "",
-        "Google itself deletes the TPU at its deadline, also when your computer is off, as an account of its own.",
+        "Google itself deletes the TPU at its deadline, also with your computer off. The timers have a service account of their own.",
         "",
     ),
     "quota": lambda f: Sentence(
@@ -167,7 +181,7 @@ _PASS: dict[str, Entry] = {
         f"{f.text('zone')}{' are in use now' if f.raw('left') == 0 else ''}{_slices(f)}.",
         "",
     ),
-    "alert": lambda f: Sentence("", f"Google mails you at 50, 90 and 100% of {_amount(f)} a month.", ""),
+    "alert": lambda f: Sentence("", f"Google emails you at 50, 90 and 100% of {_amount(f)} a month.", ""),
     "test-loan": lambda f: Sentence("", f"It worked{_when(f)}.", ""),
 }
 
@@ -181,7 +195,7 @@ _FAIL: dict[str, Entry] = {
         "upgrade it in the console when you are refused.",
     ),
     "services": lambda f: Sentence(
-        "", f"Off: {_services(f.raw('missing'))}.", "Turning them on is free and takes about a minute."
+        "", f"Not enabled: {_services(f.raw('missing'))}.", "Enabling them is free and takes about a minute."
     ),
     "permissions": lambda f: Sentence(
         "",
@@ -190,59 +204,59 @@ _FAIL: dict[str, Entry] = {
     ),
     "org-policy": lambda f: Sentence(
         "",
-        " ".join(_rule(str(one), f) for one in f.raw("policies") or ()) or "One of its rules forbids it.",
+        " ".join(_rule(str(one), f) for one in f.raw("policies") or ()) or "One of its policies forbids it.",
         "Ask your organisation's administrator, or use a project of your own, outside of it.",
     ),
     "network": lambda f: (
         _closed(f)
         if f.raw("closed")
         else Sentence(
-            "", f"The project has no network “{f.text('network', 'default')}”.", "We can make one. It costs nothing."
+            "", f"The project has no network “{f.text('network', 'default')}”.", "We can create one. It costs nothing."
         )
     ),
     "bucket": lambda f: Sentence(
-        "", _bucket(f), "We make a private one; what is kept there costs about $0.02 a GB a month."
+        "", _bucket(f), "We create a private one; what is kept there costs about $0.02 a GB a month."
     ),
     "runner": lambda f: Sentence(
         "",
         f"Missing for it: {_some(f.raw('missing'))}."
         if f.raw("missing")
-        else "The TPU's machine needs an account of its own, to delete itself when it is done.",
-        f"We make one that can do that, add stops of its own, write to the bucket, and nothing else. It costs nothing. {CONDITIONS}",
+        else "The TPU VM needs a service account, to delete itself when it is done.",
+        f"We create one that can do that, add shut-off timers, write to the bucket, and nothing else. It costs nothing. {CONDITIONS}",
     ),
     "outside-stop": lambda f: Sentence(
         "",
-        f"Missing for its account: {_some(f.raw('missing'))}. Without it Google could not delete the TPU."
+        f"Missing for their service account: {_some(f.raw('missing'))}. Without it Google could not delete the TPU."
         if f.raw("missing")
-        else "Google's queue for it tries a stop again otherwise than we need."
+        else "Google's queue for them (Cloud Tasks) retries otherwise than we need."
         if f.raw("retries") is not None
-        else f"Google's queue for it in {f.text('region')} is {str(f.raw('state') or 'missing').lower()}.",
-        "Set it up: Google then deletes the TPU at its deadline even if this computer is off. It costs less than a cent.",
+        else f"Google's queue for them (Cloud Tasks) in {f.text('region')} is {str(f.raw('state') or 'missing').lower()}.",
+        "Set them up: Google then deletes the TPU at its deadline even if this computer is off. It costs less than a cent.",
     ),
     "quota": lambda f: (
         Sentence(
             "",
-            f"In {f.text('region', 'this area')} the limit is zero; in {f.text('to')} it is {f.text('limit')} "
+            f"In {f.text('region', 'this region')} the limit is zero; in {f.text('to')} it is {f.text('limit')} "
             f"{f.text('unit', 'chips')} {f.text('generation')}{' (spot)' if loans.by_id(f.raw('tier')).spare else ''}"
             f"{_slices(f)}.",
-            f"Use {f.text('to')}: results and plans are then for that area. What is kept elsewhere stays.",
+            f"Use {f.text('to')}: results and plans are then for that region. What is kept elsewhere stays.",
         )
         if "to" in f
         else Sentence(
             "",
-            f"In {f.text('region', 'this area')} the limit is zero for every kind of TPU. For on-demand that is "
+            f"In {f.text('region', 'this region')} the limit is zero for every kind of TPU. For on-demand that is "
             "usual for a new project; for spot it often has some.",
             "Ask for more here: Google answers within minutes, or days. Until then: practice, or a free TPU in Colab.",
         )
     ),
-    "alert": lambda f: Sentence("", "Google can mail you when money is spent.", ""),
+    "alert": lambda f: Sentence("", "Google can email you when money is spent.", ""),
     "test-loan": lambda f: Sentence("", "The last test did not work.", "Try again, or look at the run."),
 }
 
 _OPTIONAL: dict[str, Entry] = {
     "alert": lambda f: Sentence(
         "",
-        f"We can ask Google to mail you at 50, 90 and 100% of {_amount(f)} a month.",
+        f"Google can email you at 50, 90 and 100% of {_amount(f)} a month.",
         "An alert comes hours late and stops nothing; the caps of your runs do.",
     ),
     "test-loan": lambda f: Sentence(
@@ -250,32 +264,32 @@ _OPTIONAL: dict[str, Entry] = {
     ),
     "network": lambda f: _closed(f),
     "runner": lambda f: Sentence(
-        "The machine's account may do more than it needs",
+        "The service account for the TPU VM may do more than it needs",
         "An earlier version let it delete every machine of the project at Compute Engine and every task of every queue, and "
         "write anything into the bucket: so may the code of a model that runs as it.",
-        "Narrow it: that costs nothing, and runs that go on keep what they need. Best while none goes on: Google "
+        "Narrow its rights: that costs nothing, and runs under way keep what they need. Best while there is none: Google "
         f"needs some minutes. {CONDITIONS}",
     ),
     "outside-stop": lambda f: (
         Sentence(
-            "Machines may remove their outside stops",
-            "In earlier versions the stops stood in a queue from which the machines' account may remove tasks: so may the "
-            "code of a model that runs on one. The next launch sets them in a queue of their own.",
-            "Or make that queue now: it costs nothing, and stops that stand go on to work.",
+            "TPU VMs may remove their shut-off timers",
+            "In earlier versions the timers stood in a queue from which the service account for the TPU VM may remove "
+            "tasks: so may the code of a model that runs on one. The next launch sets them in a queue of their own.",
+            "Or create that queue now: it costs nothing, and timers that are set keep working.",
         )
         if f.raw("queue_open")
         else Sentence(
-            "The outside stop may do more than it needs",
-            "An earlier version let its account delete every machine of the project at Compute Engine, not only those of TPU "
+            "The shut-off timers may do more than they need",
+            "An earlier version let their service account delete every machine of the project at Compute Engine, not only those of TPU "
             "Studio.",
-            f"Narrow it: that costs nothing, and stops that stand go on to work. {CONDITIONS}",
+            f"Narrow their rights: that costs nothing, and timers that are set keep working. {CONDITIONS}",
         )
         if f.raw("wide")
         else Sentence(
-            "The outside stop has no account of its own yet",
-            "It works, as the machine's own account. Should that account lose the right to delete, neither could end the "
-            "bill with your computer off.",
-            "Give it one: that costs nothing, and runs that go on keep their stops.",
+            "The shut-off timers have no service account of their own",
+            "They work, as the service account for the TPU VM. Should that lose the right to delete, nothing could stop the "
+            "billing with your computer off.",
+            "Give them one: that costs nothing, and runs under way keep their timers.",
         )
     ),
 }
@@ -294,25 +308,25 @@ def say_account(id: str, state: str, facts: Mapping[str, object]) -> Sentence:
         return _titled(said.title or bad, said)
     good = _NEUTRAL[id]
     if state == "waiting":
-        after = NAMES.get(f.text("after"), "the step above")
+        first = FIRST.get(f.text("after"), "Do the step above first.")
         if id == "services" and f.raw(
             "missing"
         ):  # the first are on, and Google asks who pays before it switches on the others
-            return Sentence(good, f"{len(f.raw('missing') or ())} more can be turned on once billing is on.", "")
-        return Sentence(good, f"Waits for {after}.", "")
+            return Sentence(good, f"{len(f.raw('missing') or ())} more can be enabled once billing is on.", "")
+        return Sentence(good, first, "")
     told = {**cloud.ERRORS, **reaching.ERRORS}.get(f.text("why"))
     if told is None:
-        return Sentence(good, "Google gave no answer that tells.", _ALL_THE_SAME)
+        return Sentence(good, "Google's answer does not say.", _ALL_THE_SAME)
     if f.raw("recent"):
         return Sentence(
             good,
-            f"{f.text('service', 'It')} was switched on just now, and Google needs a few minutes until it works.",
-            "Nothing to do: this looks again by itself.",
+            f"{f.text('service', 'It')} was enabled just now, and Google needs a few minutes until it works.",
+            "Nothing to do: this checks again by itself.",
         )
     if f.raw("by_hand"):
         return Sentence(
             good,
-            f"Cannot tell: {f.text('service')} is off in this project, and only Google's own page can switch it on.",
+            f"Cannot tell: {f.text('service')} is not enabled in this project, and only Google's own page can enable it.",
             "Open the page, press Enable there, then check again.",
         )
     said = tell(told, facts)
@@ -329,7 +343,7 @@ def signing_out(place: str, runs: Sequence[str]) -> str:
     return (
         f"{_some(runs)} {'is' if one else 'are'} on a rented TPU that costs money, and {'is' if one else 'are'} not "
         "stopped. Until somebody signs in again this computer can neither follow nor stop "
-        f"{'it: it ends' if one else 'them: they end'} at the limits, and by the stops at Google."
+        f"{'it: it ends' if one else 'them: they end'} at the limits, and by the shut-off timers."
     )
 
 
@@ -369,9 +383,7 @@ def _services(items: Any) -> str:
 
 def _bucket(f: Facts) -> str:
     if f.raw("elsewhere"):
-        return (
-            f"{f.text('bucket')} lies in {f.text('region')}, the TPU in {f.text('wanted')}: that costs time and money."
-        )
+        return f"{f.text('bucket')} is in {f.text('region')}, the TPU in {f.text('wanted')}: that costs time and money."
     if f.raw("open"):
         return f"{f.text('bucket')} could be opened to the public."
     if "bucket" in f:
@@ -399,23 +411,23 @@ def _project(f: Facts) -> Sentence:
     told = (
         f"{f.text('project')} is not there, or you may not see it: Google does not say which."
         if "project" in f
-        else "A project is the folder in which Google keeps what you rent, and the bill for it."
+        else "A Google Cloud project holds the TPUs, and is billed."
     )
     if f.raw("console"):
         return Sentence(
             "",
-            f"{told} Google takes no new one from here until you have a first.",
-            "Make your first project on Google's page, then choose it here.",
+            f"{told} Google lets this app create one only after you have a first.",
+            "Create your first project on Google's page, then choose it here.",
         )
     if f.raw("key"):
-        return Sentence("", told, "Choose one that the key file may use: a key file cannot make projects.")
-    return Sentence("", told, "Choose one, or make a new one: that costs nothing.")
+        return Sentence("", told, "Choose one that the key file may use: a key file cannot create projects.")
+    return Sentence("", told, "Choose one, or create a new one: that costs nothing.")
 
 
 def _rule(constraint: str, f: Facts) -> str:
     told = {
-        "gcp.resourceLocations": f"It allows nothing in {f.text('region', 'this area')}; another area may do.",
-        "compute.vmExternalIpAccess": "It forbids machines an address of their own, which a TPU needs to report.",
+        "gcp.resourceLocations": f"It allows nothing in {f.text('region', 'this region')}; another region may be allowed.",
+        "compute.vmExternalIpAccess": "It forbids external IP addresses, and a TPU needs one to report.",
         "iam.disableServiceAccountCreation": "It forbids new service accounts, and a run needs two.",
     }.get(constraint.replace(".managed.", "."), "It forbids what a run needs.")
     return f"{told} ({constraint})"

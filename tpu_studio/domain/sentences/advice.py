@@ -150,7 +150,7 @@ CHECKS: dict[str, Entry] = {
     ),
     "advice-spot": lambda f: _advice(
         "Rent it as spot",
-        f"Spare capacity: Google may take it back, assumed once in {_n(f, 'hours')} hours; the run then goes on from its last copy, and "
+        f"Spot: Google may take it back, assumed once in {_n(f, 'hours')} hours; the run then goes on from its last copy, and "
         "what is lost is counted in.",
         f,
     ),

@@ -17,7 +17,7 @@ def _quota(f: Facts, waited: str = "") -> Sentence:
     return Sentence(
         f"Your project is not allowed that many chips{zone(f)}",
         f"This is a quota, not a shortage: asking again changes nothing.{allowed} {waited or NOTHING_CHARGED}",
-        "Ask Google for more on the account page, or choose a zone or size that your quota allows.",
+        "Ask Google for more on the Account page, or choose a zone or size that your quota allows.",
     )
 
 
@@ -35,7 +35,7 @@ def _not_entitled(f: Facts) -> Sentence:
         f"{lender(f)} does not lend {what(f)} to this project{how}{zone(f)}",
         "This is neither your role nor a shortage: the project is not entitled to this type of TPU, capacity type and zone, "
         f"and asking again changes nothing. {NOTHING_CHARGED}",
-        f"Plan it {other}, or for another area or generation (“Duplicate and edit”): each is granted apart. "
+        f"Plan it {other}, or for another zone or generation (“Duplicate and edit”): each is granted apart. "
         f"Google's quota page shows what the project may use ({quota_page(f)}).",
     )
 
@@ -49,7 +49,7 @@ def _region_limit(f: Facts) -> Sentence:
         f"Too few {places} are left for this TPU{zone(f)}",
         f"That is a limit of Compute Engine for the whole region, neither your TPU quota nor a shortage: each machine of a TPU "
         f"counts.{need}{most} {spent(f) if f.raw('usd') else NOTHING_CHARGED}",
-        "Delete what is not needed (“What may cost money”), choose a TPU of one machine or another region, or ask Google for "
+        "Delete what is not needed (“Find billable resources”), choose a TPU of one machine or another region, or ask Google for "
         f"a higher limit ({quota_page(f, 'compute.googleapis.com')}).",
     )
 
@@ -69,10 +69,10 @@ REASONS: dict[Reason, Entry] = {
 CHECKS: dict[str, Entry] = {
     "place-quota": lambda f: Sentence(
         f"Google allows you too few chips for {f.text('accelerator', 'this TPU')} there",
-        f"In {f.text('zones', 'these areas')} the limit is {f.text('limit', '0')}"
+        f"In {f.text('zones', 'these zones')} the limit is {f.text('limit', '0')}"
         f"{' as spot' if loans.by_id(f.text('tier')).spare else ''}{_for_use(f)}{f.text('read') and ' ' + f.text('read')}. "
         f"Asked for like this, Google would refuse it. {NOTHING_CHARGED}",
-        "Take what is allowed, or ask Google for more on the account page.",
+        "Take what is allowed, or ask Google for more on the Account page.",
     ),
     "place-addresses": lambda f: Sentence(
         f"{f.text('region', 'The region')} has too few external addresses left for this TPU",

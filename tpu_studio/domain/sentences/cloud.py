@@ -73,27 +73,27 @@ ERRORS: dict[str, Entry] = {
     "permission-missing": lambda f: Sentence(
         f"Your account may not do that{_permission(f)}",
         f"The project gives it no such right. {NOTHING_CHARGED}",
-        "The account page names the role and who can grant it.",
+        "The Account page names the role and who can grant it.",
     ),
     "act-as-missing": lambda f: Sentence(
-        "Your account may not start machines in the name of the runner",
-        f"A TPU VM works with the service account {f.text('account', 'of the runner')}. {NOTHING_CHARGED}",
-        "Let the account page grant the role “Service Account User” on it.",
+        "Your account may not start machines as the service account for the TPU VM",
+        f"It is {f.text('account', 'the account with which a TPU VM works')}. {NOTHING_CHARGED}",
+        "Let the Account page grant the role “Service Account User” on it.",
     ),
     "service-disabled": lambda f: Sentence(
-        f"{f.text('service', 'A service of Google Cloud')} is not switched on in your project",
+        f"{f.text('service', 'A service of Google Cloud')} is not enabled in your project",
         NOTHING_CHARGED,
-        f"Switch it on on the account page{_by_hand(f)}; it takes a few minutes to be known everywhere.",
+        f"Enable it on the Account page{_by_hand(f)}; it takes a few minutes to work everywhere.",
     ),
     "quota-project-needed": Sentence(
         "Google wants to know which project asks, before you have one",
         f"The credentials of gcloud name no project. {NOTHING_CHARGED}",
-        "Make your first project at https://console.cloud.google.com/projectcreate, choose it here, and go on.",
+        "Create your first project at https://console.cloud.google.com/projectcreate, choose it here, and go on.",
     ),
     "billing-off": Sentence(
         "Your project has no billing account",
         f"Google lends TPUs only to projects that can pay. {NOTHING_CHARGED}",
-        "Link a billing account on the account page.",
+        "Link a billing account on the Account page.",
     ),
     "project-deleted": Sentence(
         "Your project is marked for deletion",
@@ -101,9 +101,9 @@ ERRORS: dict[str, Entry] = {
         f"Restore it on Google's page of projects that wait to be deleted ({stops.PROJECTS}), or choose another.",
     ),
     "org-policy": lambda f: Sentence(
-        "A rule of your organisation forbids that",
-        f"{f.text('constraint', 'The rule')} is set by whoever looks after your organisation. {NOTHING_CHARGED}",
-        "Send them the request that the account page has ready.",
+        "An organisation policy forbids that",
+        f"{f.text('constraint', 'The policy')} is set by whoever looks after your organisation. {NOTHING_CHARGED}",
+        "Send them the request that the Account page has ready.",
     ),
     "bad-request": lambda f: Sentence(
         "Google did not accept the request as it was",
@@ -113,7 +113,7 @@ ERRORS: dict[str, Entry] = {
     "exists": lambda f: Sentence(
         f"There is something called {f.text('name', 'that')} already",
         "Nothing new was made, and nothing more was charged. What is there stays as it is.",
-        "Look at it under “What may cost money”.",
+        "Look at it under “Find billable resources”.",
     ),
     "not-found": lambda f: Sentence(
         f"{f.text('name', 'What was asked for')} is not there",
@@ -124,7 +124,7 @@ ERRORS: dict[str, Entry] = {
         Sentence(
             "Google is making the machine and takes no deletion now",
             f"{f.text('name', 'It')} can be deleted the moment it is there; until then nothing is charged.{f.said()}",
-            "Try again in some minutes. A run of this computer, and the stops at Google, see to it by themselves.",
+            "Try again in some minutes. A run of this computer, and the shut-off timers, take care of it by themselves.",
         )
         if f.raw("state") == "PROVISIONING"
         else Sentence(
@@ -135,18 +135,18 @@ ERRORS: dict[str, Entry] = {
     ),
     "terms-not-accepted": lambda f: Sentence(
         "Google's terms of service were never accepted by this account",
-        f"Until then it makes no project and switches nothing on. {NOTHING_CHARGED}",
+        f"Until then it creates no project and enables nothing. {NOTHING_CHARGED}",
         f"Open the Google Cloud console once with this account{_there(f)} and accept the terms; then press again.",
     ),
     "projects-used-up": Sentence(
-        "Google lets you make no more projects",
+        "Google lets you create no more projects",
         f"Each account may have a certain number of them, also counting those that wait to be deleted. {NOTHING_CHARGED}",
         "Choose one that you have, or delete one in the Google Cloud console and wait until it is gone.",
     ),
     "key-makes-no-project": Sentence(
-        "A key file cannot make projects",
-        f"Google lets only people and organisations make them. {NOTHING_CHARGED}",
-        "Choose a project that the key may use, or sign in as yourself and make one.",
+        "A key file cannot create projects",
+        f"Google lets only people and organisations create them. {NOTHING_CHARGED}",
+        "Choose a project that the key may use, or sign in as yourself and create one.",
     ),
     "stopped-waiting": Sentence(
         "You stopped waiting for Google",
@@ -166,8 +166,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "cloud-not-ready": lambda f: Sentence(
         f"{'The practice cloud' if places.by_id(f.raw('place')).rehearses else 'Google Cloud'} is not ready for a run",
-        f"{f.text('raw', 'The account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
-        "Open the account page, or “tpu-studio doctor "
+        f"{f.text('raw', 'The Account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
+        "Open the Account page, or “tpu-studio doctor "
         f"{'--on practice --project my-first-tpu' if places.by_id(f.raw('place')).rehearses else '--project ID'} --fix all”.",
     ),
     "project-taken": lambda f: Sentence(
@@ -176,11 +176,11 @@ ERRORS: dict[str, Entry] = {
         f"Take another: {f.text('free', 'one with a few letters more')} is free to try (--project).",
     ),
     "billing-account-needed": lambda f: Sentence(
-        "Several billing accounts could pay" if f.raw("accounts") else "You have no open billing account",
+        "Several billing accounts could be billed" if f.raw("accounts") else "You have no open billing account",
         f"{_payers(f)} Nothing was changed. {NOTHING_CHARGED}",
-        "Name the one that shall pay: --billing-account NAME."
+        "Name the one to be billed: --billing-account NAME."
         if f.raw("accounts")
-        else "Make one at https://console.cloud.google.com/billing/create, then go on.",
+        else "Create one at https://console.cloud.google.com/billing/create, then go on.",
     ),
     "monthly-needed": lambda f: Sentence(
         "The amount that the alert watches for is needed",
@@ -212,7 +212,7 @@ ERRORS: dict[str, Entry] = {
     "price-unknown": Sentence(
         "The price is not known, so no cost limit can hold",
         f"Without a price nothing counts towards the limit, and the time limit alone would end the machine. {NOTHING_CHARGED}",
-        "Choose another size, area or tier. Where you know what it costs, give that with the job (where.usd_per_hour).",
+        "Choose another size, zone or tier. Where you know what it costs, give that with the job (where.usd_per_hour).",
     ),
     "past-platform-limit": lambda f: Sentence(
         "That is longer than the machine itself may run",
@@ -221,7 +221,7 @@ ERRORS: dict[str, Entry] = {
         "Let it end, then resume it as a new attempt from its last copy.",
     ),
     "stops-not-moved": lambda f: Sentence(
-        "The stops at Google could not be moved, so the run was not extended",
+        "The shut-off timers could not be moved, so the run was not extended",
         f"It still ends at its old limit.{f.said()} Nothing more was charged.",
         "Try again in a minute.",
     ),
@@ -248,8 +248,8 @@ def _no_capacity(f: Facts) -> Sentence:
         would = "would have" if places.by_id(f.raw("place")).rehearses else "has"
         return Sentence(
             f"Nobody saw whether a {what} came",
-            f"The request is gone, and nothing is left{_asked(f)}. Either nothing was free, which costs nothing, or a TPU "
-            f"came, never said a word and was deleted by a stop from outside: that {would} cost {unseen_cost(f)} at most.",
+            f"The request is gone, and nothing is left{_asked(f)}. Either there was no capacity, which costs nothing, or a TPU "
+            f"came, never said a word and was deleted by a shut-off timer: that {would} cost {unseen_cost(f)} at most.",
             "Start it again, and leave this computer on until training has begun.",
         )
     charged = spent(f) if f.raw("usd") else "Waiting is free: nothing was charged."
@@ -286,7 +286,7 @@ REASONS: dict[Reason, Entry] = {
     Reason.MACHINE_NEVER_SPOKE: lambda f: Sentence(
         "The machine started but never reported, so it was deleted",
         f"It may have hung while starting, or it cannot reach the bucket. {spent(f)}",
-        "Start it again; if it stays, let the account page check network and runner account.",
+        "Start it again; if it stays, let the Account page check the network and the service account for the TPU VM.",
     ),
     Reason.ENVIRONMENT_FAILED: lambda f: Sentence(
         "The training program could not be installed on the machine",
@@ -296,13 +296,13 @@ REASONS: dict[Reason, Entry] = {
     Reason.TPU_NOT_OPENED: lambda f: Sentence(
         "The machine is there, but its TPU could not be opened",
         f"Nothing was trained, and the machine was deleted.{f.said()} {spent(f)}",
-        "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or area.",
+        "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or zone.",
     ),
     Reason.CANNOT_DELETE_ITSELF: lambda f: Sentence(
         "The machine could not prove that it can delete itself",
-        f"It asked for up to ten minutes; nothing was trained, so that no bill can run away. The stops at Google and "
+        f"It asked for up to ten minutes; nothing was trained, so that no bill can run away. The shut-off timers and "
         f"this computer delete it.{f.said()} {spent(f)}",
-        "Let the account page check the roles of the runner account.",
+        "Let the Account page check the roles of the service account for the TPU VM.",
     ),
     Reason.REPORTING_LOST: lambda f: Sentence(
         "The machine could not reach the bucket any more, so it ended",
@@ -319,7 +319,7 @@ REASONS: dict[Reason, Entry] = {
     Reason.BUCKET_GONE: lambda f: Sentence(
         "The bucket with the results is gone",
         f"Without it nothing can be saved, so the machine was deleted. {spent(f)}",
-        "Let the account page make a new one, then start again.",
+        "Let the Account page make a new one, then start again.",
     ),
 }
 
@@ -383,7 +383,7 @@ CHECKS: dict[str, Entry] = {
     "accelerator-impossible": lambda f: Sentence(
         f"{f.text('accelerator', 'This TPU')} cannot be had like that",
         f"{f.text('why', 'Something does not go together')} {NOTHING_CHARGED}".replace("..", "."),
-        "Leave the size to “auto”, or choose another framework, tier or area.",
+        "Leave the size to “auto”, or choose another framework, tier or zone.",
     ),
     "several-machines": lambda f: Sentence(
         f"{f.text('machines', 'Several')} machines train one model together",
@@ -405,7 +405,7 @@ CHECKS: dict[str, Entry] = {
     ),
     "wait-and-hours-too-long": Sentence(
         "Waiting and training together may last 28 days at most",
-        f"The stops at Google cannot be set further ahead. {NOTHING_CHARGED}",
+        f"The shut-off timers cannot be set further ahead. {NOTHING_CHARGED}",
         "Lower “Stop after” or “Wait for a TPU at most”.",
     ),
     "flex-start-too-long": lambda f: Sentence(

@@ -1,4 +1,4 @@
-"""Words for what a rented run tells while it goes on: waiting, taking back, stops from outside, money that nobody saw."""
+"""Words for what a rented run tells while it goes on: waiting, taking back, shut-off timers, money that nobody saw."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ NOTICES: dict[str, Entry] = {
     ),
     "delete-failing": lambda f: Sentence(
         f"{f.text('name', 'A machine')} could not be deleted yet",
-        f"It {_charged(f)}{_rate(f)}. Deleting is tried again until it is proved gone.{f.said()}",
+        f"It {_charged(f)}{_rate(f)}. Deleting is tried again until it is verified to be gone.{f.said()}",
         "" if places.by_id(f.raw("place")).rehearses else "If it stays, delete it in the Google Cloud console.",
     ),
     "being-made": lambda f: Sentence(
         "Google is making the machine and takes no deletion now",
         f"{f.text('name', 'It')} is deleted the moment it is there. Until then nothing is charged."
         + (
-            " That takes longer than its stops at Google reach, a day after the deadline: once it is there, only this "
-            f"computer ends the bill{_rate(f)}."
+            " That takes longer than its shut-off timers reach, a day after the deadline: once it is there, only this "
+            f"computer stops the billing{_rate(f)}."
             if f.raw("beyond")
             else ""
         ),
         "Leave this computer on." if f.raw("beyond") else "",
     ),
     "delete-proved": lambda f: Sentence(
-        f"{f.text('name', 'The machine')} is deleted, and that is proved", "Nothing is charged for it any more."
+        f"{f.text('name', 'The machine')} is deleted, and that is verified", "Nothing is charged for it any more."
     ),
     "cost-unseen": lambda f: Sentence(
         f"Nobody saw what became of {f.text('name', 'the machine')}",
@@ -58,18 +58,18 @@ NOTICES: dict[str, Entry] = {
         "The next machine has what is left. A higher cost or time limit gives it more.",
     ),
     "stops-left": lambda f: Sentence(
-        "Some stops at Google could not be removed yet",
+        "Some shut-off timers could not be removed yet",
         "They delete a machine that is gone already: they do no harm and cost nothing. While TPU Studio is open it tries "
         "again every ten minutes; the sweep removes them too.",
         "",
     ),
     "stops-missing": lambda f: Sentence(
-        "The stops at Google could not be set anew",
-        "The earlier ones stand; the machine also ends by itself.",
+        "The shut-off timers could not be set anew",
+        "The earlier ones still hold; the machine also ends by itself.",
         "",
     ),
     "left-in-bucket": lambda f: Sentence(
-        "More lies in the bucket than a run writes",
+        "There is more in the bucket than a run writes",
         f"What is left out here: {f.text('what')}. What came before is here, and the rest stays in the bucket, where storing it is "
         "charged. Machine and limits are looked after as ever.",
         "If that is not your own code's doing, stop the run. Look into the run's folder in the bucket, and delete what you don't know.",
@@ -92,28 +92,28 @@ NOTICES: dict[str, Entry] = {
         "If you raised them on another computer, extend the run here too; if nobody did, stop it and look at its model file.",
     ),
     "outside-stops-shared": lambda f: Sentence(
-        "The stops at Google act as the machine's own account",
-        f"Should {f.text('account', 'that account')} lose the right to delete, neither the machine nor the stops could "
-        "end the bill while this computer is off.",
-        "Let the account page give the stops an account of their own; that costs nothing.",
+        "The shut-off timers act as the service account for the TPU VM",
+        f"Should {f.text('account', 'that account')} lose the right to delete, neither the machine nor the timers could "
+        "stop the billing while this computer is off.",
+        "Let the Account page give the timers a service account of their own; that costs nothing.",
     ),
     "outside-stops-moved": Sentence(
-        "The stops at Google stand at the end of the lease",
+        "The shut-off timers are set to the end of the lease",
         "They delete the machine also when it hangs and this computer is off.",
     ),
     "outside-stops-kept": lambda f: Sentence(
-        "The machine could not add stops at Google at the end of the lease",
-        f"Those set before the start stand, later; the machine also ends by itself.{f.said()}",
+        "The machine could not add shut-off timers at the end of the lease",
+        f"Those set before the start still hold, later; the machine also ends by itself.{f.said()}",
     ),
     "self-deletion-unproved": lambda f: Sentence(
         "The machine could not prove that it can delete itself",
-        "It asked for up to ten minutes. Nothing is trained on it; a stop at Google was asked to delete it now, it tries "
+        "It asked for up to ten minutes. Nothing is trained on it; a shut-off timer was asked to delete it now, it tries "
         f"itself each minute, and this computer deletes it too.{f.said()}",
-        "Let the account page check the roles of the runner account.",
+        "Let the Account page check the roles of the service account for the TPU VM.",
     ),
     "no-outside-stop": Sentence(
         "This run is stopped only by the machine itself",
-        "You agreed to go without stops at Google. If the machine hangs, it is charged until somebody deletes it.",
+        "You agreed to go without shut-off timers. If the machine hangs, it is charged until somebody deletes it.",
         "Look at it now and then.",
     ),
     "cloud-unreachable": lambda f: Sentence(
@@ -124,7 +124,7 @@ NOTICES: dict[str, Entry] = {
     "signed-out": Sentence(
         "You are signed out, so this run cannot be looked at",
         "It goes on and ends at its limits.",
-        "Sign in on the account page.",
+        "Sign in on the Account page.",
     ),
     "two-machines": lambda f: Sentence(
         f"A machine that is not needed was found: {f.text('name', 'a second one')}", "It is being deleted."

@@ -15,7 +15,7 @@ from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, NOTHING_CHARGED
 WAITING = "Waiting for its result from Colab"
 
 LIMITS: tuple[str, ...] = (
-    "Free TPUs in Colab are one v5e chip with 16 GiB since September 2025; a chip is not always free.",
+    "Free TPUs in Colab are one v5e chip with 16 GiB since September 2025; a TPU is not always available.",
     "People report about 1.5 hours of free TPU a day, a v5e (colabtools#5566); Google publishes no figure.",
     "A session ends after 12 hours at the latest, sooner when nobody looks at the page (Colab's FAQ, read in 2026).",
     "Keep the page open while it trains; what was saved before a session ends is not lost.",

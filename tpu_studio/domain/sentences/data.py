@@ -120,7 +120,7 @@ ERRORS: dict[str, Entry] = {
         "Check who may read it, or copy it to your own folder.",
     ),
     "data-in-a-share": lambda f: Sentence(
-        f"{_path(f)} lies on another computer and was not opened",
+        f"{_path(f)} is on another computer and was not opened",
         f"Opening it would tell that computer that you ask, and on Windows who you are. {DATA_UNTOUCHED}",
         "If you trust it, copy it to this computer, or connect the share as a folder of its own, and choose that.",
     ),
@@ -150,7 +150,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-no-classes": lambda f: Sentence(
         f"The {_noun(f)} are not sorted into folders",
-        f"There are {f.text('pictures', 'some')}, but the folder that one lies in tells its class. {DATA_UNTOUCHED}",
+        f"There are {f.text('pictures', 'some')}, but the folder that one is in tells its class. {DATA_UNTOUCHED}",
         f"Make one folder per class and move the {_noun(f)} in"
         + ("; or put a labels.csv beside them, where each may have several labels." if _noun(f) == "pictures" else "."),
     ),
@@ -458,7 +458,7 @@ WHY_BROKEN: dict[str, str] = {
     "chat-no-answer": "the assistant never says anything",
     "chat-order": "user and assistant do not speak by turns, the user first",
     "chat-too-long": "no answer begins within the context length",
-    "too-deep": "it lies too many folders deep",
+    "too-deep": "it is too many folders deep",
     "read-already": "the link leads to a folder that was read already",
 }
 

@@ -13,7 +13,7 @@ ERRORS: dict[str, Entry] = {
         "Bring the log as a text file, or copy the error text itself.",
     ),
     "log-in-a-share": lambda f: Sentence(
-        f"{f.file('file', 'The file')} lies on another computer and was not opened",
+        f"{f.file('file', 'The file')} is on another computer and was not opened",
         f"Opening it would tell that computer that you ask, and on Windows who you are. {_NOTHING}",
         "If you trust it, copy it to this computer, and choose the copy.",
     ),

@@ -317,30 +317,30 @@ CHECKS: dict[str, Entry] = {
         "Leave it out.",
     ),
     "price-of-elsewhere": lambda f: Sentence(
-        "The list has no price for one of the areas: that of another counts",
+        "The list has no price for one of the zones: that of another counts",
         f"Cost and limit are counted by {_usd(f, 'counts_usd')} an hour, the dearest that is known "
-        f"({f.text('region', 'another area')}, {f.text('tier', 'another tier')}). If the machine is dearer where it comes, the "
+        f"({f.text('region', 'another zone')}, {f.text('tier', 'another tier')}). If the machine is dearer where it comes, the "
         "cost limit comes too late, and more than that is charged.",
-        "Choose areas whose price is known, or give the price that you know (where.usd_per_hour).",
+        "Choose zones whose price is known, or give the price that you know (where.usd_per_hour).",
     ),
     "price-not-listed": lambda f: Sentence(
         "No list has the price: only the job says it",
         f"The plan counts its {_usd(f, 'given_usd')} an hour. If the machine is dearer, the cost limit comes too late, "
         "and more than that is charged.",
-        "Compare it with Google's price list, or choose another size, area or tier.",
+        "Compare it with Google's price list, or choose another size, zone or tier.",
     ),
     "bucket-elsewhere": lambda f: Sentence(
         f"The bucket is in {f.text('bucket', 'one region')}, and the machine may come in {f.text('regions', 'another')}",
         "Data, copies of the model and results then cross between regions, which Google charges. The plan counts it in "
-        "the cap, at the dearest of these areas; no other area is asked.",
-        "Choose areas in the bucket's region, or start it as it is.",
+        "the cap, at the dearest of these zones; no other zone is asked.",
+        "Choose zones in the bucket's region, or start it as it is.",
     ),
     "bucket-too-far": lambda f: Sentence(
         f"The bucket is in {f.text('bucket', 'another region')}, and what it costs to reach it from "
         f"{f.text('regions', 'the machine')} is not known",
         f"Data, copies of the model and results would cross between regions, without a limit that holds. "
         f"{NOTHING_CHARGED}",
-        "Choose areas near the bucket, or set up a bucket in the machine's region on the account page.",
+        "Choose zones near the bucket, or set up a bucket in the machine's region on the Account page.",
     ),
     "money-limit-unused": Sentence(
         "The cost limit does nothing here",

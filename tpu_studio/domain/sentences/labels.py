@@ -50,7 +50,7 @@ def _too_large(f: Facts) -> Sentence:
 ERRORS: dict[str, Entry] = {
     "data-labels-missing": lambda f: Sentence(
         "There is no table of labels beside the pictures",
-        f"For several labels a picture, a file labels.csv (or the only CSV or TSV) lies in {f.file('path', 'the folder')}. "
+        f"For several labels a picture, a file labels.csv (or the only CSV or TSV) is in {f.file('path', 'the folder')}. "
         f"{_HOW} {DATA_UNTOUCHED}",
         "Put labels.csv into the folder, or set “Task” back to automatic.",
     ),

@@ -26,8 +26,8 @@ def _taken_over(f: Facts) -> Sentence:
         f"Taken over by {f.text('host', 'another computer')}{when}; read only here",
         "That computer sees to the machine now. This one only follows: nothing was changed, and nothing more was charged "
         "by it.",
-        f"Stop or extend it there, or take it back with “{take}”. If you know of no such computer: the sweep “Everything "
-        "that may cost money” deletes its machine from here.",
+        f"Stop or extend it there, or take it back with “{take}”. If you know of no such computer: the sweep “Find billable "
+        "resources” deletes its machine from here.",
     )
 
 
@@ -39,7 +39,7 @@ def _not_recorded(f: Facts) -> Sentence:
     else:
         meaning = (
             f"Its machine goes on{', and is charged for' if charges else ''}. The limits hold as before: by the machine "
-            "itself, by the stops outside it where it was launched with them, and from here. No new machine is rented, and "
+            "itself, by its shut-off timers where it was launched with them, and from here. No new machine is rented, and "
             f"what it says waits in the bucket{'' if charges else '; nothing is charged'}."
         )
     raw = f" The system says: {f.text('raw')}." if "raw" in f else ""
@@ -66,7 +66,7 @@ ERRORS: dict[str, Entry] = {
         "The notebook of TPU Studio was damaged, and a new one was begun",
         f"The damaged one is kept as {f.file('file')}. What your runs have open on rented machines was read from their "
         "folders and is looked up at Google; the runs themselves are untouched, and nothing more is charged.",
-        "“What may cost money” (tpu-studio sweep) shows all that is rented.",
+        "“Find billable resources” (tpu-studio sweep) shows all that is rented.",
     ),
 }
 NOTICES: dict[str, Entry] = {

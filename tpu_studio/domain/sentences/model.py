@@ -116,14 +116,14 @@ CHECKS |= {
         f"The folder {_folder(f)} is not there", NOTHING_CHARGED, "Choose the folder of pretrained weights again."
     ),
     "preset-in-a-share": lambda f: Sentence(
-        f"The folder {_folder(f)} lies on another computer and was not opened",
+        f"The folder {_folder(f)} is on another computer and was not opened",
         "Opening it would tell that computer that you ask, and on Windows who you are. Nothing was charged, and nothing "
         "of it was read.",
         "If you trust it, copy it to this computer and choose the copy.",
     ),
     "preset-links-out": lambda f: Sentence(
         f"{_part(f)} leads out of the folder {_folder(f)}",
-        f"Only what lies in the folder itself is read. {NOTHING_CHARGED}",
+        f"Only what is in the folder itself is read. {NOTHING_CHARGED}",
         "Copy the folder with its links resolved (cp -rL), as from Hugging Face's cache, and choose the copy.",
     ),
     "preset-unreadable": lambda f: Sentence(
@@ -250,7 +250,7 @@ ERRORS: dict[str, Entry] = {id: entry for id, entry in CHECKS.items() if id.star
 ERRORS |= {
     "model-file-missing": CHECKS["model-file-missing"],
     "model-file-in-a-share": lambda f: Sentence(
-        f"{f.file(default='Your model file')} lies on another computer and was not opened",
+        f"{f.file(default='Your model file')} is on another computer and was not opened",
         "Opening it would tell that computer that you ask, and on Windows who you are. Nothing was charged, and nothing of it "
         "was read.",
         "If you trust it, copy it to this computer and choose the copy.",

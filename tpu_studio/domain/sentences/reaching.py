@@ -92,13 +92,13 @@ ERRORS: dict[str, Entry] = {
         else Sentence(
             "You are not signed in to Google",
             f"So nothing was looked at or changed. {_charged(f)}".strip(),
-            "Sign in on the account page (in a terminal: “tpu-studio doctor --use-gcloud”).",
+            "Sign in on the Account page (in a terminal: “tpu-studio doctor --use-gcloud”).",
         )
     ),
     "reauth-needed": Sentence(
         "Google wants you to sign in again",
         "That happens from time to time. A run that goes on is not touched; it is still charged until its limits.",
-        "Sign in on the account page.",
+        "Sign in on the Account page.",
     ),
     "scope-missing": Sentence(
         "One of the rights was not ticked while signing in",

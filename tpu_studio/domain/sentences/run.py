@@ -197,8 +197,8 @@ ERRORS: dict[str, Entry] = {
     "plan-unreadable": Sentence(
         "The plan of this run cannot be read",
         "The file plan.json is damaged, so nothing can be done with the run here. Its other files are untouched.",
-        "Put plan.json back from a copy of the folder. If it was on a rented machine, look at “What may cost "
-        "money” (tpu-studio sweep).",
+        "Put plan.json back from a copy of the folder. If it was on a rented machine, look at “Find billable "
+        "resources” (tpu-studio sweep).",
     ),
     "plan-too-large": lambda f: Sentence(
         f"The plan of this run would have {f.bytes('size')}",
@@ -210,7 +210,7 @@ ERRORS: dict[str, Entry] = {
         "The plan of this run is missing",
         "plan.json is not in its folder any more. Its models, copies and curves are still there, and untouched.",
         "Put plan.json back from a copy of the folder, or delete the run. If it was on a rented machine, look at "
-        "“What may cost money”.",
+        "“Find billable resources”.",
     ),
     "plan-has-errors": lambda f: Sentence(
         "The plan cannot be started as it is",
@@ -382,7 +382,7 @@ ERRORS: dict[str, Entry] = {
         f"Nothing was trained.{f.said()} {_UNCHANGED}",
         "Choose TPU in Colab's menu Runtime, Change runtime type, then run the cells again."
         if places.by_id(f.text("place", "")).notebook
-        else "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or area.",
+        else "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or zone.",
     ),
     "devices-differ": lambda f: Sentence(
         "The computer has other devices than the plan expects",
@@ -398,7 +398,7 @@ ERRORS: dict[str, Entry] = {
         "The notebook of TPU Studio cannot be read",
         f"{f.file('file', 'journal.db')} holds what was begun and not yet finished; without it nothing is started "
         "or stopped here. Nothing was changed; a rented machine goes on and is charged for.",
-        "Make its folder writable. If the file is damaged, move it away and start again. “What may cost money” shows "
+        "Make its folder writable. If the file is damaged, move it away and start again. “Find billable resources” shows "
         "what is rented.",
     ),
     "home-unwritable": lambda f: Sentence(

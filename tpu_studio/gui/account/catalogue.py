@@ -17,7 +17,7 @@ from tpu_studio.viewmodels.catalogue import CatalogueView, CatalogueViewModel
 from tpu_studio.viewmodels.planwhere import PLACES
 
 SENTENCE = (
-    "Areas, slices, machines, runtime images and prices, as your own project may rent them. Asking is free and changes "
+    "Zones, slices, machines, runtime images and prices, as your own project may rent them. Asking is free and changes "
     "nothing."
 )
 
@@ -80,7 +80,7 @@ class CataloguePanel(QWidget):
 
 
 def open_catalogue(over: QWidget, model: CatalogueViewModel, place: str) -> Sheet:
-    sheet = Sheet(over, "What is known of TPUs", SENTENCE, width=720)
+    sheet = Sheet(over, "TPU catalogue", SENTENCE, width=720)
     sheet.body.addWidget(CataloguePanel(model), 1)
     cancel = sheet.answer("Stop asking", model.cancel, kind="quiet", left=True, stays=True)
     sheet.answer("Close", safe=True)

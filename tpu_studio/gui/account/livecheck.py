@@ -20,7 +20,7 @@ from tpu_studio.viewmodels.livecheck import DEFAULT_USD, MOST_USD, Line, LiveChe
 
 SENTENCE = (
     "Some of what this program assumes of Google, only a real account can show. Reading is free and changes nothing; "
-    "the rest makes small things, and rents one TPU for minutes, with every stop that a run has."
+    "the rest makes small things, and rents one TPU for minutes, with all the shut-offs that a run has."
 )
 HEIGHT = 300
 

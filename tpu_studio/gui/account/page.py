@@ -45,7 +45,7 @@ _LOOK = {
     "waiting": ("circle-dashed", "text_2", "Not yet"),
     "optional": ("triangle-alert", "warn", ""),
 }
-SENTENCE = "Everything Google Cloud needs before it can lend you a TPU. Checking is free and changes nothing."
+SENTENCE = "What Google Cloud needs before you can rent a TPU. Checking is free and changes nothing."
 PRACTICE = "Practice: nothing here is real. Prices say what it would cost."
 PRACTICE_SENTENCE = "What Google Cloud will need, to rehearse: the same rows and the same presses."
 
@@ -77,7 +77,7 @@ class AccountPage(QWidget):
         header = self.header = PageHeader("Account & quota", SENTENCE, self.places, self.console, self.again)
         self.problem = Note("", "", "bad", action="Close")
         self.problem.acted.connect(model.dismiss)
-        self.undo = Note("That is done", "", "ok", action="Take it back")
+        self.undo = Note("That is done", "", "ok", action="Undo")
         self.undo.acted.connect(model.undo)
 
         self.list = Card(margins=(0, 0, 0, 0), spacing=0)
@@ -275,15 +275,15 @@ class AccountPage(QWidget):
             other.clicked.connect(lambda: signin.ask_sign_in(self, self.model))
             self.people.addWidget(other, 0, Qt.AlignmentFlag.AlignLeft)
         if view.secrets_where == "file":
-            words = "This computer offers no keyring: the sign-in lies in a file that only you can read."
+            words = "This computer offers no keyring: the sign-in is stored in a file that only you can read."
             self.people.addWidget(Text(words, "caption", "text_2"))
         if view.checked_at is not None:
             when = time.strftime("%H:%M", time.localtime(view.checked_at))
-            self.people.addWidget(Text(f"Looked at {when}. Area: {view.choices.region}.", "caption", "text_2"))
+            self.people.addWidget(Text(f"Checked at {when}. Region: {view.choices.region}.", "caption", "text_2"))
         if view.signed_in and places.by_id(view.place).charges and (words := prices.sentence(date.today())):
             self.people.addWidget(Text(words, "caption", "warn" if prices.problem else "text_2"))
         if view.signed_in or places.by_id(view.place).rehearses:
-            known = Button("What is known of TPUs…", "link", size="small", icon="database")
+            known = Button("TPU catalogue…", "link", size="small", icon="database")
             sheet = "catalogue" if places.by_id(view.place).charges else f"catalogue-{view.place}"
             known.clicked.connect(lambda: self.open_sheet(sheet))
             self.people.addWidget(known, 0, Qt.AlignmentFlag.AlignLeft)

@@ -47,13 +47,13 @@ class QuotaCard(Card):
         self._model, self._ask = model, ask
         self._view = AccountView()
         self._drawn: object = None
-        self.extent = Segmented([("near", "Best areas"), ("all", "All areas")], "near", name="Which areas", small=True)
+        self.extent = Segmented([("near", "Best zones"), ("all", "All zones")], "near", name="Which zones", small=True)
         self.extent.changed.connect(lambda _: self.draw(self._view))
-        self.title("How many TPU chips you may use", self.extent)
+        self.title("TPU quota", self.extent)
         self.body.addWidget(
             Text(
-                "Google sets this per generation and area, for v5e also by size. Spot is cheaper, and may be taken "
-                "back.",
+                "How many chips Google allows your project, by generation and zone, for v5e also by size. Spot is "
+                "cheaper, and Google may take it back.",
                 "secondary",
                 "text_2",
             )
@@ -91,7 +91,7 @@ class QuotaCard(Card):
             self.groups.addWidget(Text(f"{ANSWERED} Its answer comes by email.", "caption", "text_2"))
 
     def ask_best(self) -> None:
-        """Ask for what a beginner needs first: the first generation's first area that takes requests; where none does,
+        """Ask for what a beginner needs first: the first generation's first zone that takes requests; where none does,
         the sheet says why."""
         every = [row for group in self._view.quota for row in group.rows]
         rows = [row for row in every if row.allowance.can_ask] or every
@@ -101,7 +101,7 @@ class QuotaCard(Card):
 
     def _why_empty(self, view: AccountView) -> str:
         if view.quota_reading:
-            return "Reading what Google allows you…"
+            return "Reading your quota…"
         if not view.signed_in:
             return "Shown once you are signed in."
         if not view.choices.project:
@@ -129,7 +129,7 @@ class QuotaCard(Card):
         grid.setColumnStretch(2, 1)
         near = self.extent.value != "all"
         if near and len(group.rows) > 1 and all(row.allowance.limit == 0 for row in group.rows):
-            self._row(grid, 0, group.rows[0], "Every area", "")
+            self._row(grid, 0, group.rows[0], "Every zone", "")
         else:
             for number, row in enumerate(group.rows[:NEAR] if near else group.rows):
                 self._row(grid, number, row, row.zone, row.tier)

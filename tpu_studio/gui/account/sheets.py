@@ -29,10 +29,10 @@ def ask_sign_out(over: QWidget, model: AccountViewModel, person: Person) -> Shee
     sheet.facts(
         [
             *([going_on] if going_on else []),
-            "What you granted to TPU Studio is taken back at Google. That signs you out on every other computer, too, "
+            "TPU Studio's access is revoked at Google. That signs you out on every other computer, too, "
             "where you signed in by the same client: runs are not watched from there any more."
             if ours
-            else "The credentials themselves stay where they are; they are not ours.",
+            else "The credentials themselves stay where they are; they are not TPU Studio's.",
             *([] if going_on else ["Runs that go on are not stopped: they end at their limits."]),
             "Runs, models and plans on this computer stay.",
         ]
@@ -45,9 +45,7 @@ def ask_sign_out(over: QWidget, model: AccountViewModel, person: Person) -> Shee
 
 def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
     """A project from the list, found by typing, or a new one."""
-    sheet = Sheet(
-        over, "Which project shall pay and hold the TPUs?", "Choosing costs nothing. Making a new one is free too."
-    )
+    sheet = Sheet(over, "Which project should be billed?", "It holds the TPUs. Choosing or creating one costs nothing.")
     search = LineEdit(placeholder="Search by name or id", name="Search projects")
     found = PickList("Projects", 4)
     use = sheet.answer("Use this project", lambda: model.choose_project(found.value), kind="primary")
@@ -55,7 +53,7 @@ def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
     sheet.body.addWidget(search)
     sheet.body.addWidget(found)
     name = LineEdit(placeholder="For example: learning TPUs", name="Name of a new project")
-    make = Button("Make a new project", size="small")
+    make = Button("Create a new project", size="small")
 
     def create() -> None:
         sheet.close()
@@ -73,7 +71,7 @@ def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
             for one in view.projects or ()
             if word in one.id.casefold() or word in one.name.casefold()
         ]
-        none = "There is none yet: make one below." if not view.projects else "None is called like that."
+        none = "There is none yet: create one below." if not view.projects else "None is called like that."
         found.show_lines(lines, "Looking…" if view.projects is None else none)
 
     def go() -> None:
@@ -97,12 +95,12 @@ def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
     """Which billing account pays."""
     sheet = Sheet(
         over,
-        "Which account shall pay?",
+        "Which billing account should be charged?",
         "Turning billing on costs nothing by itself. Every run says its price first and has a cap.",
     )
     found = PickList("Billing accounts", 3)
     sheet.body.addWidget(found)
-    page = Button("Make a billing account at Google", "quiet", size="small", icon="external-link")
+    page = Button("Create a billing account at Google", "quiet", size="small", icon="external-link")
     page.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(NEW_BILLING)))
     page.hide()
     sheet.body.addWidget(page)
@@ -118,7 +116,7 @@ def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
             (one.name if one.open else "", one.title or one.name, "" if one.open else "closed")
             for one in view.billing_accounts or ()
         ]
-        none = "You have none yet. Make one on Google's page, then come back and look again."
+        none = "You have none yet. Create one on Google's page, then come back and check again."
         listed = view.billing_accounts
         page.setVisible(places.by_id(view.place).charges and listed is not None and not any(one.open for one in listed))
         found.show_lines(lines, "Looking…" if view.billing_accounts is None else none)
@@ -136,8 +134,9 @@ def ask_alert(over: QWidget, model: AccountViewModel) -> Sheet:
     choices = model.state.value.choices
     sheet = Sheet(
         over,
-        "Shall Google mail you about spending?",
-        "At 50, 90 and 100% of a monthly amount. Mails come hours late and stop nothing; the caps of your runs do.",
+        "Create a budget alert?",
+        "Google emails you at 50, 90 and 100% of a monthly amount. Alerts come hours late and stop nothing; the "
+        "caps of your runs do.",
     )
     currency = model.alert_currency
     usual, step = usual_amount(currency)
@@ -151,7 +150,7 @@ def ask_alert(over: QWidget, model: AccountViewModel) -> Sheet:
         model.add_alert(float(amount.value()))
 
     sheet.answer("Not now", safe=True)
-    go = sheet.answer("Add the alert", add, kind="primary")
+    go = sheet.answer("Create the alert", add, kind="primary")
     sheet.needs(amount, go)
     sheet.ask(amount, go)
     sheet.open()
@@ -164,14 +163,14 @@ def ask_quota(over: QWidget, model: AccountViewModel, row: QuotaRow) -> Sheet:
     unit = one.unit
     sheet = Sheet(over, f"Ask Google for more {one.generation}?", quota_words(row))
     first = row.least if (one.limit or 0) < row.least else (one.limit or 0) + row.least
-    wanted = SpinBox(first, (one.limit or 0) + 1, 100_000, name="How many in all", suffix=unit)
+    wanted = SpinBox(first, (one.limit or 0) + 1, 100_000, name="New limit", suffix=unit)
     allowed = f"{one.limit:,} {unit}" if one.limit else "none"
     allowed += "; Google counts cores, two to a chip" if unit == "cores" else ""
     why = LineEdit("I am learning to train models on Cloud TPUs.", name="What it is for")
-    mail = LineEdit(model.state.value.who, name="Where to answer")
-    sheet.body.addWidget(Field("How many in all", wanted, help=f"Allowed now: {allowed}."))
+    mail = LineEdit(model.state.value.who, name="Contact email")
+    sheet.body.addWidget(Field("New limit", wanted, help=f"In all, not in addition. Allowed now: {allowed}."))
     sheet.body.addWidget(Field("What it is for", why))
-    sheet.body.addWidget(Field("Where Google shall answer", mail))
+    sheet.body.addWidget(Field("Contact email", mail, help="Google sends its answer there."))
     if not one.can_ask:
         words = {
             "no-billing": "Google takes requests only with a valid billing account.",

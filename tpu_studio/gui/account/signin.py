@@ -159,7 +159,7 @@ class _Steps(QWidget):
         return both
 
     def _save(self) -> None:
-        dialog = QFileDialog(self.window(), "Where shall the practice file go?", str(Path.home()))
+        dialog = QFileDialog(self.window(), "Where should the practice file go?", str(Path.home()))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
         dialog.fileSelected.connect(lambda folder: self._guide.save_practice_file(Path(folder)))

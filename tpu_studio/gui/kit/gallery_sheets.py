@@ -261,7 +261,7 @@ def states() -> QWidget:
     grid.addWidget(empty, 0, 0)
     busy = Card()
     loading = Loading("Checking what your project may use", usual="Usually done in 10 seconds.", stop="Stop checking")
-    loading.set_progress(0.36, "4 of 11 areas")
+    loading.set_progress(0.36, "4 of 11 zones")
     for shapes in loading.findChildren(Skeleton):
         shapes.show_now()
     busy.body.addWidget(loading)

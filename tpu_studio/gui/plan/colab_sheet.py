@@ -85,7 +85,7 @@ class ColabSheet(Sheet):
         if view.notebook is not None:
             self.written.set_words(
                 f"{view.notebook.name} is written",
-                f"{view.run} waits for its result. It lies in {view.notebook.parent}.",
+                f"{view.run} waits for its result. It is saved to {view.notebook.parent}.",
             )
             self.steps.setText("\n".join(f"{number}. {step}" for number, step in enumerate(view.steps, 1)))
 
@@ -98,7 +98,7 @@ class ColabSheet(Sheet):
             self.problem.show()
 
     def _choose(self) -> None:
-        dialog = QFileDialog(self, "Where shall the notebook go?", str(self.folder))
+        dialog = QFileDialog(self, "Where should the notebook go?", str(self.folder))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
         dialog.fileSelected.connect(self._chosen)

@@ -52,7 +52,7 @@ class RentedBox(QWidget):
         self.price = Text("", "label-strong", numbers=True)
         self.price_why = Text("", "caption", "text_3", numbers=True)
         self.offers_age = Line("", "caption", "text_3", numbers=True, fit=True)
-        self.renew = Button("Refresh…", "link", size="small", name="Refresh areas and sizes from your account")
+        self.renew = Button("Refresh…", "link", size="small", name="Refresh zones and sizes from your account")
         self.renew.clicked.connect(lambda: self.open_catalogue())
         self.open_catalogue: Callable[[], None] = lambda: None
         grid = QGridLayout()

@@ -20,7 +20,7 @@ from tpu_studio.viewmodels.review import PRACTICE, STOPS_AT, Fact, Lower, Net, N
 
 WIDTH = 760
 WAIVER = (
-    "Google has no such stop for this area or organisation. Then only the machine itself and this computer end it; it "
+    "There are none for this region or organisation. Then only the machine itself and this computer delete it; it "
     "counts for this one launch."
 )
 
@@ -63,7 +63,7 @@ def open_review(
     again: Callable[[], None] = lambda: None,
 ) -> ReviewSheet:
     """*start* launches exactly what is shown (or leads to what is missing) and closes the sheet; it is told whether the
-    person has agreed to go without a stop from outside, which *waived*, the review of that launch, offers by a tick.
+    person has agreed to go without shut-off timers, which *waived*, the review of that launch, offers by a tick.
     *leave* is called whenever it closes; *commands* shows the same launch as a script; *lower* takes a change of the
     plan that makes the worst case smaller; *again* opens the review of the newer plan."""
     sheet = ReviewSheet(over, review)
@@ -94,7 +94,7 @@ def open_review(
 
 
 def _tick(sheet: Sheet, waived: Review) -> CheckBox:
-    tick = CheckBox(f"Start this once without a stop from outside: {waived.worst_figure} at worst")
+    tick = CheckBox(f"Start this once without shut-off timers: {waived.worst_figure} at worst")
     sheet.body.addWidget(tick)
     sheet.body.addWidget(Text(WAIVER, "caption", "text_2"))
     return tick
@@ -106,7 +106,7 @@ def _notes(review: Review) -> list[Note]:
     if review.practice:
         told.append(Note(PRACTICE, "", "accent", icon="flask-conical"))
     if review.armed:
-        told.append(Note(review.armed, "Home has the list, to take it back.", "warn", icon="flask-conical"))
+        told.append(Note(review.armed, "Home has the list, to undo it.", "warn", icon="flask-conical"))
     if review.outlives:
         told.append(Note("The sign-in may end before the run", review.outlives, "warn"))
     if review.blocked:

@@ -58,7 +58,7 @@ def _money(model: RunViewModel) -> tuple[list[str], list[str]]:
         cost = f"It would have cost about {figures.money(usd)}, more if saving takes over a minute; nothing is charged."
     else:
         cost = f"You pay about {figures.money(usd)} in all, more if saving takes over a minute."
-    return [given_back], [f"{cost} Once the TPU is proved gone, the receipt says what it came to."]
+    return [given_back], [f"{cost} Once the TPU is verified to be gone, the receipt says what it came to."]
 
 
 def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:

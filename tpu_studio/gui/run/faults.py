@@ -64,7 +64,7 @@ class FaultLine(QWidget):
         super().__init__(parent)
         self._row = row
         self.pill = Pill("", "accent")
-        self.button = Button("Let it happen", size="small")
+        self.button = Button("Inject", size="small")
         self.button.clicked.connect(lambda: (model.disarm if self._row.armed else model.arm)(row.name))
         self.button.setAccessibleDescription(row.sentence)
         box = QHBoxLayout(self)
@@ -81,7 +81,7 @@ class FaultLine(QWidget):
         self.pill.setVisible(row.armed)
         if row.armed:
             self.pill.set_pill(row.state, "accent")
-        self.button.setText("Take it back" if row.armed else "Let it happen")
+        self.button.setText("Undo" if row.armed else "Inject")
         self.button.setAccessibleName(f"{self.button.text()}: {row.sentence}")
 
 
@@ -89,12 +89,12 @@ def open_faults(over: QWidget, model: FaultsViewModel) -> Sheet:
     sheet = Sheet(
         over,
         "What could go wrong?",
-        "Let a bad day happen on the practice cloud, and watch what TPU Studio makes of it. Nothing is real.",
+        "Inject a fault into the practice cloud, and watch how TPU Studio handles it. Nothing is real.",
         width=720,
     )
     panel = FaultsPanel(model)
     sheet.body.addWidget(Tall(Scroll(panel), lambda _: soft_px(480)), 1)
-    sheet.answer("Take all back", model.disarm_all, kind="quiet", left=True, stays=True)
+    sheet.answer("Clear all", model.disarm_all, kind="quiet", left=True, stays=True)
     sheet.answer("Close", safe=True)
     sheet.open()
     model.look()

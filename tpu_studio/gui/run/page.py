@@ -289,7 +289,7 @@ class RunPage(QWidget):
             here = "The run may be working on a long step. It is stopped by itself when nothing happens for too long."
             away = (
                 "The machine may be cut off, or hang. Silent for a quarter of an hour, it is deleted: by itself, "
-                "by this computer, and by the stops from outside. The cost limit holds meanwhile."
+                "by this computer, and by the shut-off timers. The cost limit holds meanwhile."
             )
             since = figures.duration(state.silent_s)
             self.stale.set_words(f"Nothing new for {since}", away if state.facts.rented else here)

@@ -71,7 +71,7 @@ class WaitingCard(Card):
 
 
 class RemovalCard(Card):
-    """What became of the machines: going, failing, or proved gone. `receipt`: it was asked for."""
+    """What became of the machines: going, failing, or verified gone. `receipt`: it was asked for."""
 
     receipt = Signal()
 

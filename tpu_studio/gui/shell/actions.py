@@ -14,7 +14,7 @@ _COMMANDS = (
     ("open", "Open a job, run or data…", "Ctrl+O", "Run"),
     ("open-run", "Open a run folder…", "", "Run"),
     ("stop", "Stop this run…", "Ctrl+.", "Run"),
-    ("sweep", "Everything that may cost money…", "", "Run"),
+    ("sweep", "Find billable resources…", "", "Run"),
     ("faults", "What could go wrong? (practice)…", "", "Run"),
     ("home", "Home", "Ctrl+1", "Go"),
     ("runs", "Runs", "Ctrl+2", "Go"),

@@ -1,4 +1,4 @@
-"""What will go wrong on the practice cloud, over every page where one might forget it, and the list to take it back."""
+"""What will go wrong on the practice cloud, over every page where one might forget it, and the list to undo it."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class ArmedStrip(Strip):
 
 
 def open_armed(over: QWidget, model: ArmedViewModel, more: Callable[[], None]) -> Sheet:
-    """The list of what is armed, each with its button to take it back; *more* opens everything that could go wrong."""
-    words = "You let this happen on the practice cloud, and it lasts until it has happened or is taken back."
+    """The list of what is armed, each with its button to undo it; *more* opens everything that could go wrong."""
+    words = "You injected this into the practice cloud. It lasts until it has happened or is undone."
     sheet = Sheet(over, "What will go wrong", words, width=640)
     problem = Note("", "", "bad")
     sheet.body.addWidget(problem)
@@ -57,7 +57,7 @@ def open_armed(over: QWidget, model: ArmedViewModel, more: Callable[[], None]) -
     sheet.body.addWidget(box)
     sheet.answer("What else could go wrong?", more, kind="quiet", left=True)
     close = sheet.answer("Close", safe=True)
-    every = sheet.answer("Take all back", model.disarm_all, stays=True)
+    every = sheet.answer("Clear all", model.disarm_all, stays=True)
     shown: list[tuple[str, str]] = []
 
     def draw(view: ArmedView) -> None:
@@ -75,7 +75,7 @@ def open_armed(over: QWidget, model: ArmedViewModel, more: Callable[[], None]) -
         for row in view.rows:
             lines.addLayout(_line(row.sentence, row.state, lambda name=row.name: model.disarm(name)))  # type: ignore[misc]
         if not view.rows:
-            lines.addWidget(Text("Nothing: all is taken back.", "body", "text_2"))
+            lines.addWidget(Text("Nothing: no fault is left.", "body", "text_2"))
         if inside:
             close.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -86,7 +86,7 @@ def open_armed(over: QWidget, model: ArmedViewModel, more: Callable[[], None]) -
 
 
 def _line(sentence: str, state: str, act: Callable[[], None]) -> QHBoxLayout:
-    button = Button("Take it back", size="small", name=f"Take it back: {sentence}")
+    button = Button("Undo", size="small", name=f"Undo: {sentence}")
     button.clicked.connect(lambda _=False: act())
     row = QHBoxLayout()
     row.setSpacing(Space.l)

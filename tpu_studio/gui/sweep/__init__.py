@@ -1,1 +1,1 @@
-"""Everything that may cost money."""
+"""Billable resources: everything that may cost money."""

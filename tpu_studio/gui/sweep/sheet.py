@@ -1,4 +1,4 @@
-"""The sheet “Everything that may cost money”: a table, and one button that deletes what is ours after a question."""
+"""The sheet “Billable resources”: a table, and one button that deletes what is ours after a question."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tpu_studio.wire import places
 
 COLUMNS = (
     Column("What"),
-    Column("Area", 150),
+    Column("Location", 150),
     Column("Whose", 190),
     Column("State", 140),
     Column("$ an hour", 120, "number"),
@@ -36,10 +36,10 @@ class SweepPanel(QWidget):
         self.sentence = Text("", "secondary", "text_2", numbers=True)
         self.practice = Note("Practice: nothing here is real", "", "accent", icon="flask-conical")
         self.problem = Note("", "", "bad")
-        self.unclear = Note("Something could not be looked at", "", "warn")
+        self.unclear = Note("Something could not be checked", "", "warn")
         self.outcome = Note("", "", "ok")
-        self.bar = ProgressBar(0, name="Asking every area")
-        self.table = Table(COLUMNS, name="Everything that may cost money")
+        self.bar = ProgressBar(0, name="Asking every zone and region")
+        self.table = Table(COLUMNS, name="Billable resources")
         self._card = Card(margins=1, spacing=0)
         self._card.body.addWidget(Tall(self.table, lambda _: soft_px(320)))
         column = QVBoxLayout(self)
@@ -61,12 +61,12 @@ class SweepPanel(QWidget):
         if view.problem is not None:
             self.problem.set_words(view.problem.title, view.problem.text)
         self.unclear.setVisible(bool(view.unclear))
-        self.unclear.set_words("Something could not be looked at", " ".join(view.unclear))
+        self.unclear.set_words("Something could not be checked", " ".join(view.unclear))
         self.outcome.setVisible(view.outcome is not None)
         if view.outcome is not None:
             self.outcome.set_kind("ok" if view.outcome[0] == "ok" else "bad")
             self.outcome.set_words(view.outcome[1])
-        doing = {"looking": "Every area is asked…", "deleting": "Deleting, until it is proved gone…"}
+        doing = {"looking": "Asking every zone and region…", "deleting": "Deleting, and verifying that it is gone…"}
         self.sentence.setText(doing.get(view.busy, view.sentence))
         self._card.setVisible(bool(view.rows))
         self.table.set_rows([(str(number), _cells(row)) for number, row in enumerate(view.rows or ())])
@@ -87,22 +87,22 @@ def open_sweep(over: QWidget, model: SweepViewModel, to_account: Callable[[], ob
     """*to_account* shows the Account page, where nobody is signed in or something is missing there."""
     sheet = Sheet(
         over,
-        "Everything that may cost money",
-        "Found in every area by its label. What is not ours is shown, and never touched. The bucket with your results "
-        "stays.",
+        "Billable resources",
+        "Everything that may cost money, in every zone and region. TPU Studio knows its own by their labels; others "
+        "are shown, and never touched. The bucket with your results stays.",
         width=900,
     )
     panel = SweepPanel(model)
     sheet.body.addWidget(panel, 1)
-    sheet.answer("Look again", model.look, kind="quiet", left=True, stays=True)
+    sheet.answer("Check again", model.look, kind="quiet", left=True, stays=True)
     sheet.answer("Close", safe=True)
     account = sheet.answer("Sign in", to_account, kind="primary")
-    delete = sheet.answer("Delete what is ours", lambda: _ask(over, model), kind="danger", stays=True)
+    delete = sheet.answer("Delete TPU Studio's resources", lambda: _ask(over, model), kind="danger", stays=True)
 
     def enable(view: SweepView) -> None:
         count = len(view.doomed_items)
         delete.setVisible(bool(count))
-        delete.setText("Delete 1 thing of ours" if count == 1 else f"Delete {count} things of ours")
+        delete.setText("Delete 1 resource" if count == 1 else f"Delete {count} resources")
         delete.setEnabled(not view.busy)
         mends = view.problem.account_button if view.problem is not None else ""
         account.setVisible(bool(mends))
@@ -118,14 +118,14 @@ def open_sweep(over: QWidget, model: SweepViewModel, to_account: Callable[[], ob
 def _ask(over: QWidget, model: SweepViewModel) -> Sheet:
     doomed = model.state.value.doomed
     count = len(model.state.value.doomed_items)
-    what = "this" if count == 1 else f"these {count} things"
-    sheet = Sheet(over, f"Delete {what} for good?", "")
+    what = "this resource" if count == 1 else f"these {count} resources"
+    sheet = Sheet(over, f"Delete {what} permanently?", "")
     shown = [f"{row.kind} {row.name} in {row.zone}" for row in doomed[:6]]
     if len(doomed) > 6:
         shown.append(f"and {len(doomed) - 6} more")
     sheet.facts(shown, icon="circle-x", tone="bad")
-    sheet.facts(["No run that goes on needs them.", "It counts as deleted only when Google answers that it is gone."])
-    sheet.answer("Leave it", safe=True)
-    sheet.answer("Delete for good", model.delete, kind="danger")
+    sheet.facts(["No run under way needs them.", "It counts as deleted only when Google answers that it is gone."])
+    sheet.answer("Cancel", safe=True)
+    sheet.answer("Delete permanently", model.delete, kind="danger")
     sheet.open()
     return sheet

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tpu_studio.planner.parts import Parts, Question, Sized
 
 _MARGIN_S = 1200.0
-"""Beyond the limit: the second of the stops from outside has come by then, or a deletion that was late."""
+"""Beyond the limit: the second of the shut-off timers has come by then, or a deletion that was late."""
 _BOOT_S = 1200.0  # from a machine that is there to its guardian's first word
 STATE_TIMES = 3  # a copy holds weights and the optimizer's two moments
 RESULT_TIMES, RESULT_BYTES = 4, 4 << 20  # the model in each of its formats; curves, report and example data
@@ -87,7 +87,7 @@ def _price_checks(parts: Parts) -> Iterator[Check]:
     if not given:
         if parts.sized.tpu.price is None:
             facts = {"counts_usd": price.usd_per_hour, "region": price.region, "tier": price.tier}
-            title = "The list has no price for one of the areas: that of another counts"
+            title = "The list has no price for one of the zones: that of another counts"
             yield Check("price-of-elsewhere", "warning", title, {"where.zones": []}, facts)
     elif not price.from_job:
         title, fix = "The list price counts, not the lower one in the job", {"where.usd_per_hour": 0}
@@ -143,5 +143,5 @@ def _wait_away(found: Rented, wait_hours: float) -> float | None:
 
 def margin_boot_s(wait_hours: float, *, platform: bool) -> float:
     """How long beyond its limit a machine may stay that hangs before it has begun, with nobody at a computer: until the
-    stops from outside (`wire.stops`); Google's own limit counts from when it is there."""
+    shut-off timers (`wire.stops`); Google's own limit counts from when it is there."""
     return _BOOT_S + _MARGIN_S / 2.0 if platform else beyond_s(wait_hours * 3600.0, _BOOT_S, _MARGIN_S)

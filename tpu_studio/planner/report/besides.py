@@ -12,11 +12,11 @@ from tpu_studio.wire.plan import Plan
 TITLES = {
     "chips": "Chips",
     "disk": "Disks",
-    "address": "External addresses",
+    "address": "External IP addresses",
     "operations": "Requests to the bucket",
     "storage": "Storage for 30 days",
     "traffic": "Traffic",
-    "tasks": "Stops at Google",
+    "tasks": "Shut-off timers at Google",
 }
 OWN_CODE = "What your own code moves or stores by itself cannot be seen from here, and is in no figure."
 
@@ -60,7 +60,7 @@ def places(plan: Plan) -> str:
     if not home:
         return ""
     apart = [region for region in regions if region != home]
-    only = "No other area is asked, also while this computer is off."
+    only = "No other zone is asked, also while this computer is off."
     if not apart:
         return f"The bucket is in {home} too: what they exchange costs nothing. {only}"
     where = " and ".join(apart) if len(apart) < 3 else f"{len(apart)} other regions"

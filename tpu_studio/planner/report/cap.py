@@ -19,18 +19,18 @@ def cap(plan: Plan) -> str:
             if platform
             else "no end if the machine hangs while this computer is off"
         )
-    told += f"up to {_beyond(limits.margin_s, rate)} more if the machine hangs and has to be stopped from "
-    told += "outside"
+    told += f"up to {_beyond(limits.margin_s, rate)} more if the machine hangs and the shut-off timers "
+    told += "delete it"
     if limits.margin_boot_s:
-        told += f"; {boot} if it hangs before it has begun and this computer is off"
-        told += ", when Google's own limit ends it" if platform else ", as the stops then allow for the whole waiting"
+        told += f"; {boot} if it hangs before training starts while this computer is off"
+        told += ", when Google's own limit ends it" if platform else ", as the timers then allow for the whole waiting"
     return told
 
 
 def nets(plan: Plan) -> str:
     """What ends the machine, each by itself."""
     limits = plan.limits
-    told = "the machine itself" if limits.without_outside_stop else "the machine itself, stops at Google"
+    told = "the machine itself" if limits.without_outside_stop else "the machine itself, shut-off timers"
     told += ", Google's own limit" if limits.platform else ""
     return f"{told}, and this computer while it is on"
 

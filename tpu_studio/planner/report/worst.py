@@ -23,7 +23,7 @@ class WorstCase:
     """Attributes:
     usd: In whole cents upwards; None: the price is not known, or nothing ends a machine that hangs.
     cap_usd: What the limits allow without any trouble; None: the price is not known and no money is given.
-    endless: Nothing but a person ends a machine that hangs: the launch goes without a stop from outside.
+    endless: Nothing but a person ends a machine that hangs: the launch goes without shut-off timers.
     usd_per_day: What it is charged then.
     beyond_s: How long a machine that hangs may be charged beyond its limits, until the next stop ends it.
     hours_bind: The cap is what the time limit allows, which is less than the cost limit.

@@ -1,6 +1,6 @@
 """An account becomes ready by itself: look, put the first thing right that can be put right, look again.
 
-The same repairs as the account page's buttons, from the top. What costs nothing is done; a project is made and billing
+The same repairs as the Account page's buttons, from the top. What costs nothing is done; a project is made and billing
 is turned on only where the `Consent` says so. What Google does not know everywhere yet is waited for, with an end.
 """
 
@@ -79,7 +79,7 @@ class Mending:
                 continue
             if not self._settles(results) or self.now() - since > PATIENCE_S:
                 return choices
-            self.waits("Waiting for Google: what was switched on just now does not work everywhere yet")
+            self.waits("Waiting for Google: what was enabled just now does not work everywhere yet")
             self.sleep(wait)
             wait = min(_MOST_S, wait * 1.5)
 

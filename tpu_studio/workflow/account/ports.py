@@ -1,4 +1,4 @@
-"""What the account page and ``tpu-studio doctor`` need of the cloud. Every call blocks and may take seconds.
+"""What the Account page and ``tpu-studio doctor`` need of the cloud. Every call blocks and may take seconds.
 
 Raises only SignedOut, CloudRefused, CloudUnclear (wire.errors), unless said otherwise.
 """
@@ -117,7 +117,7 @@ class QuotaRequest:
 class Choices:
     """What a person has decided for the account; remembered per account in ``accounts.json``'s neighbour.
 
-    *stopper*: the account of the stops from outside once it is set up; "": they act as the runner. *monthly*: what the
+    *stopper*: the account of the shut-off timers once it is set up; "": they act as the runner. *monthly*: what the
     spending alert watches for, in whole units of *currency* (ISO 4217; "": not known yet, the billing account's own).
     *kept_days*: how long the bucket keeps, and Google charges, what was deleted: an organisation may want it so.
     """

@@ -1,4 +1,4 @@
-"""One action of ``decide``, done and recorded: folder in the bucket, upload, stops from outside, create, delete.
+"""One action of ``decide``, done and recorded: folder in the bucket, upload, shut-off timers, create, delete.
 
 Each may be done again after a crash between any two lines. What a machine's end means for bill and run is `closing`'s.
 """
@@ -292,7 +292,7 @@ class Acts:
         self._tell_once(run, "outside-stops-shared", "warning", account=run.side.runner)
 
     def say_gone(self, run: Watched, machine: Machine) -> None:
-        """That it is proved gone from here, too, where another desktop has told what it cost."""
+        """That it is verified gone from here, too, where another desktop has told what it cost."""
         self._records.say(run, "deleted", name=machine.ref.name, proof="404", made=False)
 
     def tell_strange(self, run: Watched, control: Mapping[str, object]) -> None:
@@ -416,7 +416,7 @@ class Acts:
         return 0.0
 
     def _tell_making(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
-        """Once a machine, and once more when it is being made for longer than its stops from outside reach."""
+        """Once a machine, and once more when it is being made for longer than its shut-off timers reach."""
         last = asking.before_times(machine.asked or 0.0, replace(run.state, since=0.0), rules, limits)[-1]
         beyond = not run.state.waived(run.plan.limits) and run.side.clock.now() > last
         told = [event.get("facts") for event in desk_events(run.folder, run.whose) if event.kind == "notice"]

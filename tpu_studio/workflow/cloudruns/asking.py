@@ -1,4 +1,4 @@
-"""What a machine is asked for with: rules from the plan, ts-config, the deadlines of stops from outside. Pure."""
+"""What a machine is asked for with: rules from the plan, ts-config, the deadlines of shut-off timers. Pure."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Closing:
         return told if told is not None and told.done >= (machine.created or machine.asked or 0.0) else None
 
     def _first_stop(self, run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
-        """When the first stop from outside was due for a machine that nobody saw go."""
+        """When the first shut-off timer was due for a machine that nobody saw go."""
         asked = machine.asked or run.side.clock.now()
         before = asking.before_times(asked, run.state, rules, limits)
         if (began := machine.created) is None:
@@ -142,7 +142,7 @@ class Closing:
         self, run: Watched, machine: Machine, deletion: Deletion | None, rules: Rules, limits: Limits
     ) -> float:
         """It was asked for and is gone without a word in its name: between two looks it may have come, hung, and been
-        charged for, until its deletion, the end of the stops from outside, or now. Those seconds: they count towards
+        charged for, until its deletion, the end of the shut-off timers, or now. Those seconds: they count towards
         the limits."""
         now = run.side.clock.now()
         unseen = machine.created is None and machine.outcome != "refused"
@@ -329,7 +329,7 @@ def _unlooked_s(
 ) -> float:
     """Seconds before *until* in which nobody looked and *machine* may have been there.
 
-    Without a record of its deletion the stops from outside let none stay: one that came before the first of them was
+    Without a record of its deletion the shut-off timers let none stay: one that came before the first of them was
     ended by that, one that came later by the next.
     """
     spans = run.unlooked.get(machine.ref.name, ())

@@ -172,7 +172,7 @@ class Declare:
 
 @dataclass(frozen=True)
 class Finish:
-    """Everything is proved gone: result, receipt, phase done. *unheard*: an extension is left that nothing trained."""
+    """Everything is verified gone: result, receipt, phase done. *unheard*: an extension is left, untrained."""
 
     unheard: bool = False
 
@@ -468,7 +468,7 @@ def _guarded(machine: Machine, seen: Seen, rules: Rules) -> Action:
 
 
 def _clean(state: State, seen: Seen, rules: Rules) -> Action:
-    """The run is over: everything that was made has to be proved gone."""
+    """The run is over: everything that was made has to be verified gone."""
     last = state.machines[-1] if state.machines else None
     if last is not None and last.maybe_there:
         if last.ref.name not in seen.looks:

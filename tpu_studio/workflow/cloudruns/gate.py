@@ -1,11 +1,11 @@
 """Whether a launch's stops were shown to work: no create call without it. Pure: what reads and proofs said in.
 
-Reads say of the runner and of the account of the outside stops *yes*, *no* or *unknown* (a project's policy hides what
+Reads say of the runner and of the account of the shut-off timers *yes*, *no* or *unknown* (a policy hides what
 groups, folders and organisations grant, and some may not read it). Who is unknown is proved by a task of its own: a
 DELETE as that account of a name that never was. 404 is the answer to whoever may delete, 403 to whoever may not, which
 the same task as an account without rights must show: else it proves nothing.
 
-The runner's rights are never waived: without a stop from outside, it alone ends the bill.
+The runner's rights are never waived: without shut-off timers, it alone ends the bill.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOT_FOUND, PERMISSION_DENIED = 5, 7
 GONE = -1
 """Instead of a code: the task is not there any more."""
 NOWHERE = ("org-policy", "zone-not-allowed")
-"""Refusals by which no stop from outside can be had at all: no other is a reason to go without."""
+"""Refusals by which no shut-off timer can be had at all: no other is a reason to go without."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ def holds(shown: Shown | None, now: float) -> bool:
 
 
 def no_stop(error: str, facts: Mapping[str, object]) -> Refuse:
-    """Google refused the stop from outside. Only where none can be had at all may a launch go without; whatever else
+    """Google refused the shut-off timer. Only where none can be had at all may a launch go without; whatever else
     it was can be put right: a service or billing that is off, a project that is to be deleted, a right."""
     reason = Reason.NO_OUTSIDE_STOP if error in NOWHERE else Reason.LAUNCH_REFUSED
     return Refuse(reason, {**facts, "error": error, "stop": True})
 
 
 def judge(evidence: Evidence, *, waived: bool, proved: Collection[str] = ()) -> Go | Refuse | Prove:
-    """*waived*: without a stop from outside, as agreed for this launch, which holds where none can be had; *proved*: of
+    """*waived*: without shut-off timers, as agreed for this launch, which holds where none can be had; *proved*: of
     whom a proof still holds."""
     asked = [evidence.runner]
     if evidence.stopper is not None and not waived:
@@ -161,7 +161,7 @@ def _tried(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | 
 
 
 def of_runner(refuse: Refuse, shown: Shown) -> Refuse:
-    """*refuse* of a launch that goes without a stop from outside, where only the runner was tried: never waived."""
+    """*refuse* of a launch that goes without shut-off timers, where only the runner was tried: never waived."""
     if refuse.reason is not Reason.NO_OUTSIDE_STOP:
         return refuse
     return Refuse(Reason.STOPS_UNPROVED, {**refuse.facts, "account": shown.runner, "which": "runner", "why": "unshown"})

@@ -17,7 +17,7 @@ GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
 TAKEN_AFTER_S = 30.0  # Google's notice before it takes a machine back
 WORD_EVERY_S = 30.0  # a guardian that nobody watches shows so often that it lives
 THERE_S = 120.0  # a sign of life so shortly before a deletion was asked for: the machine was there until then
-STOPS_TAKE_S = 120.0  # until the last of the outside stops has had its answer
+STOPS_TAKE_S = 120.0  # until the last of the shut-off timers has had its answer
 CLOCK_S = 1.0  # what the clocks of machine and desktop may be behind the cloud's: Date has whole seconds
 
 
@@ -39,8 +39,8 @@ class Signs:
         deletion: The cloud's record of it.
         alive: When a look found the machine there last; 0: none did.
         wrote: When it wrote its ledger last, also after its end; 0: never.
-        first_stop: When the first stop from outside was due.
-        has_stops: No stop from outside lets one stay beyond it.
+        first_stop: When the first shut-off timer was due.
+        has_stops: No shut-off timer lets one stay beyond it.
         own_end: By when Google ends it by itself, where it does (flex-start, Compute Engine); 0: it does not.
     """
 
@@ -93,7 +93,7 @@ def counted(machine: Machine, guard: Guard, signs: Signs, ended: Until, *, runs_
     """Until when its time counts towards the limits, in seconds since 1970: as long as it may have been charged.
 
     What may be rented after it must not go by the word of a machine that nobody watched: where *runs_own_code* of the
-    person's, it may have said its end, or that the cloud takes it back, long before. No stop from outside lets
+    person's, it may have said its end, or that the cloud takes it back, long before. No shut-off timer lets
     one stay.
     """
     if not runs_own_code and (guard.end is not None or machine.taken_back):

@@ -19,7 +19,7 @@ class Machine:
     """One name that was, or is about to be, asked for; times in seconds since 1970, None: not yet.
 
     Attributes:
-        stops: Outside stops are set (or it was agreed to go without); ``stops_at``: when.
+        stops: Shut-off timers are set (or it was agreed to go without); ``stops_at``: when.
         asked: The create call was announced.
         outcome: Of the create call: "" (open or unclear), accepted, refused.
         unclear: An answer to a create call was lost at some time: stops stay until the very end.

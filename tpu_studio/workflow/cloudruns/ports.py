@@ -1,4 +1,4 @@
-"""What a run in the cloud needs of others: machines, stops from outside, a bucket, a price. ``cloud`` implements them.
+"""What a run in the cloud needs of others: machines, shut-off timers, a bucket, a price. ``cloud`` implements them.
 
 Every call blocks, with a timeout of its own, and raises only `CloudRefused`, `CloudUnclear`, `SignedOut` (wire.errors).
 """
@@ -24,7 +24,7 @@ READ_AT_MOST = 16 << 20
 class Ref:
     """A machine by its name: what is created, looked at and deleted. *backend*: ``tpu`` or ``compute``.
 
-    *queue*: full name of the queue that its outside stops stand in, "" while none were set: the nearest then.
+    *queue*: full name of the queue that its shut-off timers stand in, "" while none were set: the nearest then.
     *alpha*: asked for through the TPU API's v2alpha1 (flex-start), so that it is looked at and deleted through that.
     """
 
@@ -160,7 +160,7 @@ class OutsideStops(Protocol):
         ...
 
     def remove(self, names: Sequence[str]) -> None:
-        """Remove them; absent is fine. Returns when each is proved gone."""
+        """Remove them; absent is fine. Returns when each is verified gone."""
         ...
 
 
@@ -270,7 +270,7 @@ class CloudSide:
 
     Attributes:
         runner: The service account that machines run as.
-        stopper: The one as which stops from outside act; "": the runner too, so that both nets hang on one account.
+        stopper: The one as which shut-off timers act; "": the runner too, so that both nets hang on one account.
         endpoints: Base URLs as the VM shall use them (ts-config).
     """
 

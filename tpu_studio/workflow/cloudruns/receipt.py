@@ -37,7 +37,7 @@ def receipt(
         usd_per_hour: Of the chips alone.
         parts: What it has cost, part by part: their sum is the cost.
         unseen_usd: What machines may have cost that nobody saw; it is part of ``usd_at_most`` only.
-        stop_account: The account as which stops from outside would have deleted; "": there were none.
+        stop_account: The account as which shut-off timers would have deleted; "": there were none.
         chips: How well they were used (`chipuse.chips_used`).
         kept_bytes: What the run's folder in the bucket holds; None: that could not be read.
     """

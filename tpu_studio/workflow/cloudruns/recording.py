@@ -298,7 +298,7 @@ class Records:
 
 
 def state_of(folder: Path, counts: str, install: str, journal: Journal) -> State:
-    """What the records of *counts* (`whose`) say of a run. What another computer was shown of the stops from outside
+    """What the records of *counts* (`whose`) say of a run. What another computer was shown of the shut-off timers
     counts for nothing here."""
     state = fold(desk_events(folder, counts))
     if counts != install:

@@ -1,5 +1,5 @@
 """What the journal has open of runs that get no turn any more: a machine that was asked for while its run's folder is
-gone, and stops from outside that could not be removed when their run ended. `Driver.recover` asks here now and then.
+gone, and shut-off timers that could not be removed when their run ended. `Driver.recover` asks here now and then.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def recover(journal: Journal, home: Path, side_then: Callable[[Mapping[str, obje
 
 
 def _settled(intent: Intent, side: CloudSide) -> str:
-    """The outcome; "": not yet. Stops go only when what they call is proved gone."""
+    """The outcome; "": not yet. Stops go only when what they call is verified gone."""
     facts = intent.facts
     zone, backend, queue = str(facts["zone"]), str(facts["backend"]), str(facts.get("queue", ""))
     ref = Ref(str(facts["name"]), zone, backend, queue, facts.get("alpha") is True)

@@ -29,7 +29,7 @@ from tpu_studio.workflow.cloudruns.machine import Guard, Machine
 from tpu_studio.workflow.cloudruns.ports import Ref
 
 ATTEMPTS_AT_MOST = 9998
-LONGEST_LOAN_S = 30 * 86_400.0  # no stop from outside is set later
+LONGEST_LOAN_S = 30 * 86_400.0  # no shut-off timer is set later
 TAKEN_OVER, TAKEN_IN = "taken-over", "taken-in"
 """This computer's own event: from here on the records of those before count, also where the journal is lost."""
 
@@ -43,7 +43,7 @@ class State:
     declared: The end was written by a desktop.
     gates: What was shown of the stops, by region (`gate`).
     waiver_over: The run was begun again or taken over since its launch: what was agreed to for that one launch, to go
-        without a stop from outside, holds no more.
+        without shut-off timers, holds no more.
     extensions: Numbers of those for which another machine was asked for by itself: each is enough for one.
     """
 
@@ -66,7 +66,7 @@ class State:
     extensions: frozenset[int] = frozenset()
 
     def waived(self, limits: PlanLimits) -> bool:
-        """Whether the next machine may be without a stop from outside; *limits*: the plan's."""
+        """Whether the next machine may be without shut-off timers; *limits*: the plan's."""
         return limits.without_outside_stop and not self.waiver_over
 
     @property

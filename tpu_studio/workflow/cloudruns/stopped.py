@@ -29,7 +29,7 @@ def read_stop(run: Watched) -> None:
 
 def still_there(run: Watched, install: str, acts: Acts, rules: Rules, limits: Limits) -> bool:
     """Whether the cloud has a machine that this computer asked for and has not seen go, whatever others are said to
-    have done. What is proved gone is recorded, so that nobody looks again (`mine`); another's word on its bill counts
+    have done. What is verified gone is recorded, so that nobody looks again (`mine`); another's word on its bill counts
     first. A refusal of the cloud is raised: nobody knows then."""
     here = _here(run, install)
     for machine in here.state.there:

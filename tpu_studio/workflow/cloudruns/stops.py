@@ -1,4 +1,4 @@
-"""All stops from outside of one machine: those that were set here, and those that its guardian added."""
+"""All shut-off timers of one machine: those that were set here, and those that its guardian added."""
 
 from __future__ import annotations
 

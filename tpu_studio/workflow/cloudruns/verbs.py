@@ -57,7 +57,7 @@ class CloudVerbs:
 
     def stop(self, folder: Path, keep: bool) -> None:
         """Nothing is touched at Google here, so nobody is asked who drives the run: whoever does is brought the word.
-        Also where its machine says that it is over, until that is proved gone.
+        Also where its machine says that it is over, until that is verified gone.
         Where this disk says that another does, the bucket is asked whether that is still so.
 
         Raises RunError ``run-is-over``, ``run-taken-over``; ``stop-not-sent`` where neither the disk nor the bucket
@@ -94,7 +94,7 @@ class CloudVerbs:
             raise desk.disk_error(error, folder) from error
 
     def extend(self, folder: Path, action: tuple[SendControl, ...]) -> None:
-        """Of a machine that trains: who drives it is read first, then stops at Google, then the word to the guardian.
+        """Of a machine that trains: who drives it is read first, then shut-off timers, then the word to the guardian.
 
         Raises:
             RunError: ``stops-not-moved``, ``past-platform-limit``, ``run-taken-over``; nothing was changed then.
@@ -294,7 +294,7 @@ class CloudVerbs:
     def _move_stops(
         self, folder: Path, plan: Plan, state: State, machine: Machine, records: list[dict[str, object]]
     ) -> None:
-        """The machine seen where records say that it is, new tasks set and read back, then the old ones proved gone;
+        """The machine seen where records say that it is, new tasks set and read back, then the old ones verified gone;
         else refused."""
         if state.waived(plan.limits):
             return

@@ -27,7 +27,7 @@ class Ways:
 USUAL = Ways()
 _CHOSEN = {
     ("partial-answers", "refused"): ("whole", "Machines are read whole at once: Google gives your account no part."),
-    ("list-all-zones", "refused"): ("by_zone", "Lists are asked area by area at once: Google gives none of all areas."),
+    ("list-all-zones", "refused"): ("by_zone", "Lists are asked zone by zone at once: Google gives none of all zones."),
     ("date-header", "not-on-errors"): ("signed_in", "The time is asked for signed in at once: refusals have no date."),
 }
 

@@ -26,7 +26,7 @@ def test_a_longer_limit_moves_deadline_and_lease(rented: Rented, tmp_path: Path)
     rented.hold(deadline)
     rented.changed({"verb": "limits", "hours": 2.0})
     assert rented.lease.end == 1_007_200.0
-    assert int(deadline.read_text()) == 1_007_200 + 480  # before the first stop from outside, at + 600
+    assert int(deadline.read_text()) == 1_007_200 + 480  # before the first shut-off timer, at + 600
 
 
 def test_a_deadline_that_cannot_be_written_leaves_the_lease_as_it_was(rented: Rented, tmp_path: Path) -> None:

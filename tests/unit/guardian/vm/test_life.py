@@ -71,7 +71,7 @@ def test_stops_outside_are_added_at_the_end_of_the_lease(cloud: Cloud, machine: 
     assert task["httpMethod"] == "DELETE"
     assert task["url"].endswith("?force=true")
     deadline = int((vm.root / "ts-digits-k3f7-a1-t1" / "deadline").read_text())
-    assert deadline == ends[0] - 120  # before the stops from outside
+    assert deadline == ends[0] - 120  # before the shut-off timers
 
 
 def test_stops_that_cannot_be_added_are_told(cloud: Cloud, machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""Deadlines of the stops from outside: whichever limit ends first, time or money, and never sooner than it may."""
+"""Deadlines of the shut-off timers: whichever limit ends first, time or money, and never sooner than it may."""
 
 from __future__ import annotations
 

@@ -475,4 +475,4 @@ def test_a_machine_that_is_made_for_longer_than_its_stops_reach_is_said(desk: Cl
     ends(desk, "stopped-by-user")
     beyond = [event for event in desk.said("notice") if event.get("id") == "being-made"]
     assert [event.get("facts")["beyond"] for event in beyond] == [False, True]
-    assert "only this computer ends the bill" in say_notice("being-made", beyond[-1].get("facts")).meaning
+    assert "only this computer stops the billing" in say_notice("being-made", beyond[-1].get("facts")).meaning

@@ -175,7 +175,7 @@ def test_whose_rights_are_tried_and_why_is_said_while_it_is_waited_for(desk: Clo
     [notice] = desk.said("notice")
     said = say_notice(str(notice.get("id")), notice.get("facts"))
     assert STOPPER in said.meaning and "ten minutes" in said.meaning and "Nothing is rented" in said.meaning
-    assert "no right" in said.meaning and "account page" in said.action
+    assert "no right" in said.meaning and "Account page" in said.action
     refused(desk, "stops-unproved")
     assert [one.get("id") for one in desk.said("notice")] == ["stops-tried"]
 
@@ -190,7 +190,7 @@ def test_an_account_that_may_not_ends_the_launch_before_it_costs_anything(
     end = desk.state.end
     assert end is not None
     said = say_reason(Reason.STOPS_UNPROVED, end.get("facts"), place="cloud")
-    assert who in said.meaning and "account page" in said.action and "Nothing was charged" in said.meaning
+    assert who in said.meaning and "Account page" in said.action and "Nothing was charged" in said.meaning
 
 
 def test_accounts_that_cannot_be_read_are_proved_beside_the_upload(desk: CloudDesk, sky: Sky) -> None:
@@ -409,7 +409,7 @@ def test_a_deletion_that_was_refused_when_tried_is_told_as_that_with_a_way_round
     """Google may refuse it only for a name that never was (doubt ``compute-condition``)."""
     facts = {"account": "stopper@p.iam.gserviceaccount.com", "which": "stopper", "why": "denied"}
     told = str(say_reason(Reason.STOPS_UNPROVED, facts, place="cloud"))
-    assert "The account of the stops at Google was refused a deletion, so nothing was rented" in told
+    assert "The service account of the shut-off timers was refused a deletion, so nothing was rented" in told
     assert "rent by the TPU API" in told
     absent = say_reason(Reason.STOPS_UNPROVED, {**facts, "why": "absent"}, place="cloud")
     assert "may not delete" in absent.title and "rent by the TPU API" not in absent.action

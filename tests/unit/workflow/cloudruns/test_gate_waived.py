@@ -1,4 +1,4 @@
-"""A launch without a stop from outside: when it is offered, what it must be waived for, and what that holds for."""
+"""A launch without shut-off timers: when it is offered, what it must be waived for, and what that holds for."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_stop_that_could_be_had_is_no_reason_to_go_without_one(
     refused(desk, "launch-refused")
     assert "without-outside-stop" not in told_end(desk)
     if why == "billing-off":
-        assert "Link one that is open on the account page" in told_end(desk)
+        assert "Link one that is open on the Account page" in told_end(desk)
 
 
 @pytest.mark.parametrize("why", ["org-policy", "zone-not-allowed"])
@@ -82,7 +82,7 @@ def test_cloud_tasks_that_is_switched_off_after_the_gate_is_told_as_that(desk: C
         one.until()
         end = one.state.end
         assert end is not None and end.get("reason") == "launch-refused" and sky.created_names == []
-        assert "cloudtasks.googleapis.com is not switched on" in told_end(one)
+        assert "cloudtasks.googleapis.com is not enabled" in told_end(one)
         one.die()
         sky.objects.clear()
         sky.tasks.clear()

@@ -156,7 +156,7 @@ def test_a_machine_that_was_warned_lasts_for_the_notice_unless_it_was_missed_bef
 
 
 def test_what_may_follow_a_machine_that_nobody_watched_goes_not_by_its_word() -> None:
-    """By Google's, by its record, by a look, or until a stop from outside; by an end where only our own code runs."""
+    """By Google's, by its record, by a look, or until a shut-off timer; by an end where only our own code runs."""
     warned, now = spoke(605, preempted=True, warned=T + 600), T + 90_000.0
     one = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60)
 
@@ -192,7 +192,7 @@ def test_a_taking_back_is_held_to_the_stops_where_there_are_any() -> None:
 
 
 def test_an_end_is_held_to_the_stops_where_there_are_any() -> None:
-    """Without a record, days later: no stop from outside lets one stay that said its end and did not go."""
+    """Without a record, days later: no shut-off timer lets one stay that said its end and did not go."""
     one, guard = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60), spoke(605, end=END)
     signs = Signs(T + 90_000.0, None, 0.0, 0.0, lambda: T + 7200)
     assert until(one, guard, signs).most == pytest.approx(T + 7200 + STOPS_TAKE_S, abs=2)

@@ -50,7 +50,7 @@ def test_the_bill_ends_when_the_cloud_says_that_it_was_deleted_however_late_that
     sky.tells_ends = True
     while not any(node.spoke for node in sky.nodes.values()):
         desk.turn()
-    sky.hang()  # and the computer goes to sleep: the stops from outside end it
+    sky.hang()  # and the computer goes to sleep: the shut-off timers end it
     sky.pass_time(40_000.0)
     assert sky.nodes == {}
     desk.until()

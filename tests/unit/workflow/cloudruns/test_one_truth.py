@@ -398,7 +398,7 @@ def test_what_a_machine_says_is_no_later_than_it_was_heard(desk: CloudDesk, sky:
 
 
 def test_a_machine_does_not_give_notice_in_the_name_of_a_desktop(desk: CloudDesk, sky: Sky) -> None:
-    """ "…is deleted, and that is proved", of one that Google refused to delete. Which notices are a desktop's, the
+    """ "…is deleted, and that is verified", of one that Google refused to delete. Which notices are a desktop's, the
     sources of the driver say."""
     said: set[str] = set()
     for source in (Path(mirror.__file__).parent).glob("*.py"):

@@ -302,7 +302,7 @@ def test_nothing_is_earlier_than_the_plan() -> None:
 def test_a_stop_is_carried_out_where_the_program_was_only_just_started_and_the_bucket_says_nothing(
     desk: CloudDesk, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    """Each turn ended before anything was decided, and a machine that hung went on to its stops from outside."""
+    """Each turn ended before anything was decided, and a machine that hung went on to its shut-off timers."""
     desk.sky.steps = 10**6
     trains(desk)
     desk.turn()

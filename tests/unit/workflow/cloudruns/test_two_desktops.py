@@ -18,7 +18,7 @@ CASES = [*((at, "looks", False) for at in range(1, 62, 4)), *((at, "stops", True
 def test_taken_over_between_any_two_calls_there_is_one_machine_at_most_and_none_for_ever(
     tmp_path: Path, sky: Sky, at: int, then: str, hangs: bool
 ) -> None:
-    """*hangs*: only the stops from outside can end it once both computers are done."""
+    """*hangs*: only the shut-off timers can end it once both computers are done."""
     desk, left = CloudDesk(tmp_path / "one", sky), [at]
     sky.never_boots = hangs
     verbs, driver, journal = second(tmp_path, sky)
@@ -48,7 +48,7 @@ def test_taken_over_between_any_two_calls_there_is_one_machine_at_most_and_none_
     if (driver.home / "runs" / RUN).exists():
         settle(driver, sky)
     desk.until()
-    sky.pass_time(12 * 3600.0)  # the stops from outside
+    sky.pass_time(12 * 3600.0)  # the shut-off timers
     desk.die()
     journal.disconnect()
     assert sky.most_at_once <= 1 and sky.nodes == {}

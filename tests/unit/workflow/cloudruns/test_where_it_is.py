@@ -23,7 +23,7 @@ def elsewhere(t: float, **place: str) -> Mapping[str, object]:
 
 @pytest.mark.parametrize("place", [{"zone": "us-west4-b"}, {"backend": "compute"}], ids=["zone", "backend"])
 def test_a_machine_is_looked_for_where_google_says_that_it_is(second: Second, place: dict[str, str]) -> None:
-    """Looked for in the place that the bucket told, it was proved gone: its stops were removed, the run was over."""
+    """Looked for in the place that the bucket told, it was verified gone: its stops were removed, the run was over."""
     asked = second.desk.state.machines[0].asked or 0.0
     second.lay(elsewhere(asked - 1000.0, **place))
     second.take_over()
