@@ -113,9 +113,13 @@ class Writer:
         if len(tokens) <= length + 1:
             return tokens, learned
         begins = 1 if turns[0].role == "system" else 0
-        while len(tokens) > length + 1 and len(turns) - begins > 2:
-            turns = [*turns[:begins], *turns[begins + 2 :]]
-            tokens, learned = self.tokens(turns)
+
+        def without(pairs: int) -> tuple[list[int], list[bool]]:
+            return self.tokens([*turns[:begins], *turns[begins + 2 * pairs :]])
+
+        most = max(0, (len(turns) - begins - 1) // 2)  # the last question stays
+        fewest = bisect_left(range(most), True, lo=min(1, most), key=lambda one: len(without(one)[0]) <= length + 1)
+        tokens, learned = without(fewest)
         tokens, learned = tokens[: length + 1], learned[: length + 1]
         if not any(learned[1:]):
             cut.left_out += 1

@@ -104,6 +104,14 @@ def beneath(x: Any) -> Any:
     return ops.reshape(keras.Model(inner, y)(ops.reshape(x, (-1, 1))), (-1, 64))
 
 
+def again(x: Any) -> Any:
+    """A layer that, called again, says another size than it gives."""
+    norm = layers.RMSNormalization()
+    y, grown = norm(x), norm(ops.reshape(x, (-1, 64, 1))[:, :1, :])  # of 64 numbers, by its word of 1
+    grown = ops.matmul(ops.transpose(grown, (0, 2, 1)), grown)
+    return y + ops.expand_dims(ops.sum(grown, axis=(1, 2)), 1)
+
+
 def rows(x: Any) -> Any:
     """As language models do it: a token a row."""
     return ops.reshape(layers.Dense(8)(ops.reshape(x, (-1, 8))), (-1, 8, 8))
@@ -155,7 +163,7 @@ def large(group: Any) -> None:
     group.create_dataset("0", data=np.zeros((11, 11), np.float32))
 
 
-FOLDED = (folded, turned, doubled, padded, unsized, nested, fixed, inner_folds, flattened, beneath)
+FOLDED = (folded, turned, doubled, padded, unsized, nested, fixed, inner_folds, flattened, beneath, again)
 
 with tempfile.TemporaryDirectory() as folder:
     read = {

@@ -114,6 +114,9 @@ HOSTILE: dict[str, Callable[[Tree, Tree], object]] = {
     "a million pieces": lambda m, d: d.update(
         module="keras.src.ops.numpy", class_name="Split", config={"indices_or_sections": 10**6, "axis": -1}
     ),
+    "more running sums than any network": lambda m, d: m["config"]["layers"].extend(
+        {**one, "module": "keras.src.ops.numpy"} for one in layers_of(17, "Cumsum")
+    ),
     "a model that is to be compiled": lambda m, d: d.update(compile_config={"optimizer": "adam"}),
     "one object of two kinds": lambda m, d: d["config"].update(
         kernel_initializer={**ZEROS, "shared_object_id": 7}, bias_initializer={**ONES, "shared_object_id": 7}

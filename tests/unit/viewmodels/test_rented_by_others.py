@@ -23,6 +23,7 @@ from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.pretrained import reading
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.planning import Draft, Sources, plan_job
 from tpu_studio.workflow.ports import RunSummary
@@ -63,8 +64,9 @@ def test_and_the_folder_that_the_model_begins_from(place: str, tmp_path: Path, m
     folder = unpacked("vit", tmp_path / "private")
     asked = job("kerashub-backbone", "images", model={"preset": "~/private/vit"}, where={"place": place})
     plan = plan_job(Draft(asked, HANDS), Sources(SHIPPED), NOW).plan
-    size = figures.size((folder / "model.weights.h5").stat().st_size)
-    copied = f"{size} of weights: copied to {'your' if place == 'cloud' else 'the practice'} bucket."
+    size = figures.size(sum((folder / one).stat().st_size for one in reading.read(folder).files))
+    bucket = "your" if place == "cloud" else "the practice"
+    copied = f"{size} of weights and what belongs to them: copied to {bucket} bucket."
     facts = [(fact.value, fact.more) for fact in review_of(plan, date.today()).facts if fact.label == "Begins from"]
     assert facts == [(str(folder), copied)]
     (line,) = [line for line in planning.as_text(plan).splitlines() if line.startswith("Begins from")]

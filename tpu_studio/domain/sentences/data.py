@@ -51,7 +51,7 @@ def _task_unfit(f: Facts) -> Sentence:
     task, kind = f.text("task"), f.text("kind")
     allowed = _named([_TASKS.get(name, name) for name in f.raw("allowed", [])])
     able = next((one for one in kinds.all_kinds() if task in one.tasks and one.id != kind), None)
-    other = f", or say that the data is {able.plural} (`data.kind = \"{able.id}\"`)" if able else ""
+    other = f', or say that the data is {able.plural} (`data.kind = "{able.id}"`)' if able else ""
     return Sentence(
         f"{_TASKS.get(task, task) or 'That'} is not possible with {_KINDS.get(kind, 'this data')}".capitalize(),
         f"Possible here: {allowed}. {DATA_UNTOUCHED}",

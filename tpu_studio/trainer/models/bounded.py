@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import keras
+from keras.src import backend
 
 
 @contextmanager
@@ -75,8 +76,9 @@ def _ask(model: Any, given: Any, budget: Budget) -> Any:
         def ask(*args: Any, **more: Any) -> Any:
             if isinstance(operation, keras.Model):
                 return _ask(operation, args[0], budget)
-            outputs = operation.compute_output_spec(*args, **more)
-            tensors, taken = (_tensors(one) for one in (outputs, (args, more)))
+            taken = _tensors((args, more))
+            outputs = _traced(operation, args, more, taken)
+            tensors = _tensors(outputs)
             if any(None in one.shape for one in tensors):
                 raise ValueError("a layer of it gives tensors of no known size")
             budget.spend(operation, tensors, taken)
@@ -85,6 +87,19 @@ def _ask(model: Any, given: Any, budget: Budget) -> Any:
         return ask
 
     return model._run_through_graph(given, operation_fn=counted)
+
+
+def _traced(operation: Any, args: Any, more: Any, taken: Sequence[Any]) -> Any:
+    """What it gives, by its own code: what layers say of their sizes is not true of whatever they are given."""
+    flat = keras.tree.flatten((args, more))
+
+    def run(*tensors: Any) -> Any:
+        left = iter(tensors)
+        filled = [next(left) if isinstance(one, keras.KerasTensor) else one for one in flat]
+        positional, named = keras.tree.pack_sequence_as((args, more), filled)
+        return operation(*positional, **named)
+
+    return backend.compute_output_spec(run, *taken)
 
 
 def _tensors(structure: Any) -> list[Any]:

@@ -49,6 +49,7 @@ _LAYERS = 5_000  # and operations: GPT of 96 blocks has some three thousand
 _LATE = 64  # that take what a later one gives: two tables of places, asked in turn
 _GIVEN = 100  # arguments of a call
 _AGAIN = 16  # calls of layers that were called before
+_SUMS = 16  # running ones, each of which is a program of its own to compile; language models have one
 _PADDED, _PIECES = 1_000, 64  # places around a picture, and pieces that something is cut into
 
 
@@ -62,10 +63,11 @@ def check(tree: Mapping[str, Any]) -> None:
         raise ValueError("it is no model of layers that are known here")
     if tree.get("compile_config"):
         raise ValueError("it is to be compiled")
-    left, shared = _LAYERS, dict[object, object]()
+    left, sums, shared = _LAYERS, 0, dict[object, object]()
     for part in _objects({name: tree.get(name) for name in ("module", "class_name", "registered_name", "config")}):
         if "class_name" in part:
             _check_class(part)
+            sums += part["class_name"] == "Cumsum"
             if shared.setdefault(id := part.get("shared_object_id"), name := part["class_name"]) != name and id:
                 raise ValueError("one object of it is of two kinds")
         if "inbound_nodes" in part:
@@ -73,6 +75,8 @@ def check(tree: Mapping[str, Any]) -> None:
             _check_called(part)
         if left < 0:
             raise ValueError(f"it has more than {_LAYERS:,} layers")
+        if sums > _SUMS:
+            raise ValueError(f"it has more than {_SUMS} running sums")
         if part.get("class_name") == "Functional":
             _check_order(part["config"])
         for name, value in part.items():
