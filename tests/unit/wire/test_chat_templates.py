@@ -73,3 +73,10 @@ def test_a_mark_that_is_no_token_by_itself_is_none(tmp_path: Path) -> None:
         one["special"] = one["content"] == "<|endoftext|>"
     (folder / "tokenizer.json").write_text(json.dumps(tree))
     assert reading.read(folder).templates == (PLAIN,)
+
+
+def test_templates_by_name_are_read_whatever_else_stands_there() -> None:
+    """A list as a name was an error that nobody caught."""
+    odd: list[object] = [{"name": ["x"], "template": "a"}, {"name": {}, "template": "b"}, 7, None]
+    assert template.of_config([*odd, {"name": "default", "template": "c"}]) == "c"
+    assert template.of_config(odd) == template.of_config([{"name": "default", "template": 7}]) == ""

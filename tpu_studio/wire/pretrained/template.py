@@ -286,8 +286,9 @@ def plain_jinja(tokens: Set[str]) -> str:
 def of_config(value: object) -> str:
     """The Jinja of `chat_template` in a `tokenizer_config.json`: a text, or several with a name each; "" for none."""
     if isinstance(value, list):
-        named = {one.get("name"): one.get("template") for one in value if isinstance(one, Mapping)}
-        value = named.get("default")
+        value = next(
+            (one.get("template") for one in value if isinstance(one, Mapping) and one.get("name") == "default"), ""
+        )
     return value if isinstance(value, str) else ""
 
 
