@@ -24,7 +24,6 @@ from tpu_studio.wire.job import Job
 from tpu_studio.wire.pretrained.template import Role, Turn
 
 LEAST = 10  # chats
-_NAMES = 10_000  # of columns, at most
 _PROBED = 100  # lines, whose names are those of the columns
 SAMPLE_BYTES = 16 * 2**20  # that a look reads of lines with whole chats
 _ROLES: Mapping[str, Role] = {
@@ -126,10 +125,10 @@ _Opened = tuple[Layout, _Rows, Callable[[], float]]
 def _lines(job: Job, path: Path, tally: RowTally, watch: Watch, *, whole: bool) -> _Opened:
     size, read = path.stat().st_size, [0]
     first: dict[str, object] = {}
-    for _, _, row in islice(jsonlines.objects(path, RowTally(), watch), _PROBED):  # not each has all of the names
+    for line, _, row in islice(jsonlines.objects(path, RowTally(), watch), _PROBED):  # not each has all of the names
         first = {**row, **{name: value for name, value in first.items() if value is not None}}
-        if len(first) > _NAMES:
-            raise DataError("data-no-chats", path=str(path), columns=list(first)[:20])
+        if len(first) > jsonlines.MOST_NAMES:
+            raise DataError("data-too-many-names", path=str(path), line=line, allowed=jsonlines.MOST_NAMES)
     layout = _layout(job, path, list(first), first)
 
     def rows() -> _Rows:

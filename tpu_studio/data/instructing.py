@@ -28,7 +28,7 @@ from tpu_studio.data.split import keys_of_rows, validation_count, validation_mas
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import presets
 from tpu_studio.wire.brief import SAMPLE_LETTERS
-from tpu_studio.wire.errors import DataError, ModelError
+from tpu_studio.wire.errors import DataError, ModelError, RunError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.pretrained import reading, template
@@ -179,7 +179,12 @@ def open_chats(job: Job, task: str, budget: int, watch: Watch) -> Opened:
         raise DataError("data-too-big", path=str(path), bytes=size, budget=budget)
     length, cut = int(job.data.sequence_length), _Cut()
     stream = chats.Stream(job, path, watch, whole=True)
-    written = [_written(writer, turns, length, cut) for turns in stream]
+    written, held = list[_Written](), 0
+    for turns in stream:
+        written.append(_written(writer, turns, length, cut))
+        held += _EACH + 5 * len(written[-1][0])
+        if held > budget:
+            raise DataError("data-too-big", path=str(path), bytes=held, budget=budget)
     kept = validation_mask(keys_of_rows(len(written), job.training.seed), job.data.validation)
     train, unseen = (_source(writer, written, kept == side, length) for side in (False, True))
     if not (len(train) and len(unseen)):
@@ -216,6 +221,7 @@ def _template(job: Job, preset: presets.Preset) -> str:
     return chosen
 
 
+_EACH = 400  # bytes that two small arrays take
 _Written = tuple[Array, Bools]
 """A chat's tokens, and which of them are learned; none where it was left out."""
 
@@ -304,7 +310,10 @@ def question(description: Mapping[str, object], asked: str) -> tuple[list[int], 
         raise DataError("data-prompt-empty")
     assert isinstance(cutter, Published)
     writer, most = Writer(cutter, str(description.get("chat_template"))), whole(description.get("sequence_length"))
-    tokens, _ = writer.tokens([Turn("user", asked.strip())])
+    try:
+        tokens, ends = writer.tokens([Turn("user", asked.strip())])[0], writer.ends
+    except KeyError as error:  # no template that is known, or one whose tokens are not there
+        raise RunError("result-unreadable", path=str(description.get("folder")), raw=f"no template {error}") from error
     if len(tokens) > most - 1:
         raise DataError("data-prompt-too-long", tokens=len(tokens), most=most - 1)
-    return tokens, writer.ends
+    return tokens, ends

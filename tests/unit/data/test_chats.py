@@ -243,6 +243,5 @@ def test_a_name_that_the_first_line_does_not_have_counts_as_well(tmp_path: Path)
 def test_lines_of_very_many_names_are_no_chats(tmp_path: Path) -> None:
     """Ten lines of 39 MB took 0.9 GB."""
     path = written(tmp_path / "c.jsonl", [{f"n{line}-{name}": 1 for name in range(3000)} for line in range(20)])
-    with pytest.raises(DataError, match="data-no-chats") as caught:
+    with pytest.raises(DataError, match="data-too-many-names"):
         read(path)
-    assert len(caught.value.facts["columns"]) == 20  # type: ignore[arg-type]

@@ -41,6 +41,8 @@ _DAMAGE = (
 )
 """What Keras, h5py and JAX (RuntimeError: more memory than there is) raise of a damaged file."""
 SMALLEST = 2  # bytes of a weight, in float16
+LONGEST = 8192  # tokens of a text, as `data.sequence_length` allows
+ALIVE = 64  # bytes for each pair of tokens: some layers' scores at once
 SPARE = 1_000_000  # weights that a small file has, at most: random states, statistics
 
 
@@ -62,7 +64,7 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     try:
         held = inspected.check(result / MODEL, own=bool(own)) // SMALLEST
         if not own:
-            memory.hold((result / MODEL).stat().st_size)
+            memory.hold((result / MODEL).stat().st_size, memory.BASE + ALIVE * _square(card))
             with (
                 linkless(held + SPARE),
                 initial.to_fill(),  # no weight is drawn: all are there
@@ -88,9 +90,17 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
 
 def _budget(card: Mapping[str, Any], weights: int) -> Budget:
     """For a model of so many *weights*: of pictures and rows many are asked about at once, of a text that is gone on
-    with one."""
+    with one. Of the tokens of a text each looks at each: however narrow it is, that is a square of its length."""
+    square = _square(card)
     if tasks.by_id(card["task"]).has_tokens:
-        each, total, work = 2**26 + 8 * weights, 2**28 + 64 * weights, 50_000
+        each, total, work = 2**26 + 8 * weights + 8 * square, 2**28 + 64 * weights + 4000 * square, 50_000
     else:
-        each, total, work = 2**23 + 4 * weights, 2**28 + 128 * weights, 20_000
-    return Budget(each, total, 10**9 + work * weights)
+        each, total, work = 2**23 + 4 * weights + 8 * square, 2**28 + 128 * weights + 4000 * square, 20_000
+    return Budget(each, total, 10**9 + work * weights + 50_000 * square)
+
+
+def _square(card: Mapping[str, Any]) -> int:
+    """Of the length of a text in tokens, as a card says it that anybody may have written; of other examples 0."""
+    shape = card["input"].get("shape") if isinstance(card.get("input"), dict) else None
+    length = shape[1] if isinstance(shape, list) and len(shape) == 2 and card["input"].get("dtype") == "int32" else 0
+    return min(length, LONGEST) ** 2 if type(length) is int and length > 0 else 0
