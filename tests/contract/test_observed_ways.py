@@ -147,4 +147,4 @@ def test_doctor_says_which_observations_are_used(
     [one] = told()["observed"]
     assert (one["doubt"], one["way"]) == ("list-all-zones", "refused") and one["at"] <= time.time()
     main(["doctor", "--on", "practice"])
-    assert "area by area at once" in capsys.readouterr().out
+    assert "zone by zone at once" in capsys.readouterr().out

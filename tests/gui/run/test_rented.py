@@ -318,7 +318,7 @@ def test_a_copy_is_marked_and_nothing_of_it_is_green(show: Any, tmp_path: Path):
     assert copy.copy.isVisible()
     assert copy.removal.note._kind == copy.ending._kind == "neutral"
     assert copy.pill.text() == "Copy: finished" and copy.pill._kind == "neutral"
-    assert "said to be done, it says: proved at" in copy.timeline.words() and "done, proved" in own.timeline.words()
+    assert "said to be done, it says: verified at" in copy.timeline.words() and "done, verified" in own.timeline.words()
 
 
 def test_what_stands_below_the_removal_begins_where_its_words_do(qtbot: QtBot, show: Any):
