@@ -264,10 +264,10 @@ def test_an_account_of_an_earlier_version_goes_on_to_work_and_is_offered_the_nar
         "bindings"
     )  # not forced
     results = doctor.check(choices)
-    for id, fix in (("runner", "narrow-runner"), ("outside-stop", "narrow-stops")):
+    for id, fix, many in (("runner", "narrow-runner", "it needs"), ("outside-stop", "narrow-stops", "they need")):
         offered = row(results, id)
         assert (offered.state, offered.fix, offered.facts["wide"]) == ("optional", fix, True)
-        assert "more than they need" in words(offered) and "need “--condition=None”" in words(offered)
+        assert f"more than {many}" in words(offered) and "need “--condition=None”" in words(offered)
     assert "gcloud iam roles create" not in doctor.request_text(choices, [])
     assert deletes(practice, practice.cloud.settings.runner, "database")
     for fix in ("narrow-runner", "narrow-stops"):
