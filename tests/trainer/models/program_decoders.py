@@ -23,6 +23,7 @@ from tpu_studio.trainer.models import causal
 from tpu_studio.trainer.models.build import precision
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.trainer.result import inspected
+from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained import reading
 
 EACH = 8  # of `make_decoder_samples`
@@ -60,13 +61,18 @@ def adapted(root: Path) -> dict[str, Any]:
     return {name: _adapted(decoder(name, root)) for name in ("gpt2", "gemma3")}
 
 
-def _adapted(folder: Path) -> dict[str, Any]:
+def _planned(folder: Path) -> tuple[Preset, Any, Shapes, Any]:
+    """The folder, what its network was seen to answer, and a plan that learns beside it by four ranks."""
     preset, recorded = reading.read(folder), np.load(folder / "seen.npz")
-    tokens = recorded["tokens"]
-    shapes = Shapes("text", "language-model", tokens.shape[1:], "int32", preset.vocabulary)
+    shapes = Shapes("text", "language-model", recorded["tokens"].shape[1:], "int32", preset.vocabulary)
     model = SimpleNamespace(folder=str(folder), rank=4, id="pretrained-lm")
     job = SimpleNamespace(model=model, base="", training=SimpleNamespace(rematerialize=False, seed=3))
-    plan: Any = SimpleNamespace(job=job, preset_sha256=preset.sha256)
+    return preset, recorded, shapes, SimpleNamespace(job=job, preset_sha256=preset.sha256)
+
+
+def _adapted(folder: Path) -> dict[str, Any]:
+    preset, recorded, shapes, plan = _planned(folder)
+    tokens = recorded["tokens"]
     built, same = (causal.build(shapes, {}, 3, plan) for _ in range(2))
     causal.fill(built, preset)
     before = answers(built, tokens)
@@ -95,12 +101,8 @@ def narrow(root: Path) -> dict[str, Any]:
 
 def _narrow(folder: Path) -> dict[str, Any]:
     """Under bfloat16, with weights held in four bytes and in two; both learn the same beside them."""
-    preset, recorded = reading.read(folder), np.load(folder / "seen.npz")
+    preset, recorded, shapes, plan = _planned(folder)
     tokens = recorded["tokens"]
-    shapes = Shapes("text", "language-model", tokens.shape[1:], "int32", preset.vocabulary)
-    model = SimpleNamespace(folder=str(folder), rank=4, id="pretrained-lm")
-    job = SimpleNamespace(model=model, base="", training=SimpleNamespace(rematerialize=False, seed=3))
-    plan: Any = SimpleNamespace(job=job, preset_sha256=preset.sha256)
     with precision("bfloat16"):
         built = causal.build(shapes, {}, 3, plan)
         wide = causal.decoder(causal.describe(preset.config), tokens.shape[1], rematerialize=False)
