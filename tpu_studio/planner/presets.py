@@ -10,10 +10,10 @@ from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
-from tpu_studio.wire import places, presets
+from tpu_studio.wire import hub, places, presets
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
-from tpu_studio.wire.plan import Check
+from tpu_studio.wire.plan import WAITS, Check
 
 
 def of_starter(resolved: Resolved, rented: Rented | None, problem: str) -> Iterator[Check]:
@@ -59,6 +59,10 @@ def of_folder(
 
 def _of_preset(resolved: Resolved, preset: presets.Preset) -> Iterator[Check]:
     side, reads = resolved.job.data.image_size, preset.network.reads
+    if preset.absent:
+        of_hub = hub.entry(preset.folder)
+        lacking = {"preset": resolved.job.model.starts_from, "size": preset.absent}
+        yield _check(WAITS, "error", lacking | {"licence": of_hub.licence if of_hub else ""})
     facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name}
     (wanted,) = BY_NAME[resolved.job.model.id].examples
     if wanted != reads:

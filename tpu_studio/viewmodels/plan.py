@@ -257,7 +257,7 @@ class PlanViewModel(Editing, Starting):
     def check(self) -> None:
         """Check this plan with the TPU compiler; asks first where that must be fetched."""
         view = self.state.value
-        if view.plan is None or view.stale or view.plan.blocking:
+        if view.plan is None or view.stale or view.plan.faults:
             self.start()  # which points to what is missing
         elif view.needs_consent:
             self._consented_to = self.check
@@ -344,7 +344,7 @@ class PlanViewModel(Editing, Starting):
             self._count_if_needed()
             if not self._work.under_way:  # two at once would slow each other down
                 self._time_if_useful()
-            if (plan := self.state.value.plan) is not None and not plan.blocking:
+            if (plan := self.state.value.plan) is not None and not plan.faults:
                 self._checks.look_up(plan)
                 self._paces.want(plan)
 
@@ -352,7 +352,7 @@ class PlanViewModel(Editing, Starting):
         from tpu_studio.workflow.planning import Draft, wants_count
 
         view = self.state.value
-        if view.plan is None or view.look is None or view.stale or view.looking or view.starting or view.plan.blocking:
+        if view.plan is None or view.look is None or view.stale or view.looking or view.starting or view.plan.faults:
             return
         may_build = view.engine.ready and not view.running
         self._work.want(view.plan, build=may_build and wants_count(Draft(view.job, view.look, view.own), view.plan))

@@ -41,6 +41,7 @@ from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
 from tpu_studio.wire.utilisation import Utilisation, read_utilisation
 
 FORMAT = 1
+WAITS = "preset-not-downloaded"  # of a check: all is known, and weights are to be downloaded before it starts
 T = TypeVar("T")
 _RANGES = ("examples_per_s", "time_s", "cost_usd")
 _PLAIN = (
@@ -156,6 +157,11 @@ class Plan:
     @property
     def blocking(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.level == "error")
+
+    @property
+    def faults(self) -> tuple[Check, ...]:
+        """Those of `blocking` that are more than something to be downloaded: without them its work and price are known."""
+        return tuple(check for check in self.blocking if check.id != WAITS)
 
     def launched(self, run: str, created: float, app: str) -> Plan:
         return replace(self, run=run, created=created, app=app)
