@@ -13,7 +13,8 @@ from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import hub, places, presets
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
-from tpu_studio.wire.plan import WAITS, Check
+from tpu_studio.wire.hub import DOWNLOADED, LOOKED_UP
+from tpu_studio.wire.plan import Check
 
 
 def of_starter(resolved: Resolved, rented: Rented | None, problem: str) -> Iterator[Check]:
@@ -62,7 +63,8 @@ def _of_preset(resolved: Resolved, preset: presets.Preset) -> Iterator[Check]:
     if preset.absent:
         of_hub = hub.entry(preset.folder)
         lacking = {"preset": resolved.job.model.starts_from, "size": preset.absent}
-        yield _check(WAITS, "error", lacking | {"licence": of_hub.licence if of_hub else ""})
+        id = DOWNLOADED if of_hub else LOOKED_UP
+        yield _check(id, "error", lacking | ({"licence": of_hub.licence} if of_hub else {}))
     facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name}
     (wanted,) = BY_NAME[resolved.job.model.id].examples
     if wanted != reads:

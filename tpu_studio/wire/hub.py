@@ -20,7 +20,7 @@ from tpu_studio.wire.jsonfile import read_json
 PREFIX = "hf:"
 FILE = "hub.json"
 FORMAT = 1
-PROBLEMS = ("preset-not-looked-up", "preset-not-downloaded")  # that asking the Hub mends
+LOOKED_UP, DOWNLOADED = PROBLEMS = "preset-not-looked-up", "preset-not-downloaded"  # that asking the Hub mends
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?")
 _SHA256, _SHA1 = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{40}")
 _MOST_FILES, _MOST_BYTES = 1_000, 10**13

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from tpu_studio.wire import frameworks, models, places, tasks
+from tpu_studio.wire import frameworks, hub, models, places, tasks
 from tpu_studio.wire.brief import brief_fields
 from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.events import is_time
@@ -41,7 +41,6 @@ from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
 from tpu_studio.wire.utilisation import Utilisation, read_utilisation
 
 FORMAT = 1
-WAITS = "preset-not-downloaded"  # of a check: all is known, and weights are to be downloaded before it starts
 T = TypeVar("T")
 _RANGES = ("examples_per_s", "time_s", "cost_usd")
 _PLAIN = (
@@ -161,7 +160,7 @@ class Plan:
     @property
     def faults(self) -> tuple[Check, ...]:
         """Those of `blocking` that are more than something to be downloaded: without them its work and price are known."""
-        return tuple(check for check in self.blocking if check.id != WAITS)
+        return tuple(check for check in self.blocking if check.id not in hub.PROBLEMS or not self.preset_sha256)
 
     def launched(self, run: str, created: float, app: str) -> Plan:
         return replace(self, run=run, created=created, app=app)

@@ -9,8 +9,8 @@ _BY_HAND = "Or download the folder by a browser, and name it under Pretrained we
 
 CHECKS: dict[str, Entry] = {
     "preset-not-looked-up": lambda f: Sentence(
-        f"{_preset(f)} was not looked up on Hugging Face yet",
-        f"Its description and its tokenizer, a few MB, are enough for memory, time and price. {NOTHING_CHARGED}",
+        f"The model {_preset(f)} was not looked up on Hugging Face yet",
+        f"{_from_here(f)} {NOTHING_CHARGED}",
         f"Press Look up, or: tpu-studio models --look-up {_preset(f)}.",
     ),
     "preset-not-downloaded": lambda f: Sentence(
@@ -28,7 +28,7 @@ ERRORS: dict[str, Entry] = {
         "Write hf: and the owner and the name as the model's page has them at its top, as in hf:Qwen/Qwen2.5-0.5B.",
     ),
     "hub-not-looked-up": lambda f: Sentence(
-        f"{_preset(f)} was not looked up yet", NOTHING_CHARGED, f"First: tpu-studio models --look-up {_preset(f)}."
+        f"The model {_preset(f)} was not looked up yet", NOTHING_CHARGED, f"First: tpu-studio models --look-up {_preset(f)}."
     ),
     "hub-not-found": lambda f: Sentence(
         f"Hugging Face has no model {_name(f)}, or shows it to nobody without a token",
@@ -103,6 +103,15 @@ def _name(f: Facts) -> str:
 
 def _preset(f: Facts) -> str:
     return f.text("preset", "hf:OWNER/NAME")
+
+
+def _from_here(f: Facts) -> str:
+    if "size" in f:
+        return (
+            "This plan is made by what is publicly known of it. Its own description and tokenizer, a few MB, come first, and "
+            f"before it starts its weights, {f.bytes('size')}."
+        )
+    return "Its description and its tokenizer, a few MB, are enough for memory, time and price."
 
 
 def _licence(f: Facts) -> str:

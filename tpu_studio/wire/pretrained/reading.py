@@ -13,7 +13,7 @@ from pathlib import Path
 from tpu_studio.wire import hub, owncode
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import INDEX, NETWORKS, Preset, changed
-from tpu_studio.wire.pretrained import huggingface
+from tpu_studio.wire.pretrained import huggingface, known
 from tpu_studio.wire.pretrained.description import (
     check_format,
     check_names,
@@ -54,7 +54,7 @@ def read(folder: Path) -> Preset:
         raise ModelError("preset-in-a-share", path=str(folder)[:_LONGEST_PATH])
     try:
         if (name := hub.name_of(folder)) and hub.entry(folder) is None:
-            raise ModelError("preset-not-looked-up", preset=name)
+            return known.preset_of(name, folder)
         whole = owncode.located(folder)
         if whole is None:
             raise ModelError("preset-in-a-share", path=str(folder))
