@@ -5,8 +5,8 @@
     hub.download("hf:owner/name")    the weights; what was cut short is gone on with
 
 Its interface as its own client has it (huggingface_hub 2.4: `hf_api.model_info`, `file_download.http_get`,
-`utils._http.hf_raise_for_status`), which `tools/hub_check.py` holds our rehearsals of it to. Nothing is asked unasked, nothing that
-comes is run, and a token goes to the Hub's own host alone: requests takes it off where it is led elsewhere.
+`utils._http.hf_raise_for_status`), which `tools/hub_check.py` holds our rehearsals of it to. Nothing is asked unasked,
+nothing that comes is run, and a token goes to the Hub alone: requests takes it off where it is led elsewhere.
 """
 
 from __future__ import annotations

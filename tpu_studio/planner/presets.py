@@ -11,9 +11,9 @@ from tpu_studio.planner.known import Known
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import hub, places, presets
+from tpu_studio.wire.hub import DOWNLOADED, LOOKED_UP
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
-from tpu_studio.wire.hub import DOWNLOADED, LOOKED_UP
 from tpu_studio.wire.plan import Check
 
 

@@ -127,6 +127,15 @@ class PlanViewModel(Editing, Starting):
         """Ask whether the starter weights may be fetched; the plan is made anew when they are there."""
         self.open_weights(self._plan)
 
+    def open_model_of_hub(self) -> None:
+        """Show the way of the model that the plan names from the Hugging Face Hub to this computer."""
+        self.open_hub(str(self.state.value.job.model.preset))
+
+    def plan_again(self) -> None:
+        """What the plan rests on has changed on disk."""
+        self._see_data(anew=True)
+        self._plan()
+
     def stop_looking(self) -> None:
         self._looks.stop()
 

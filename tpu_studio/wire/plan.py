@@ -159,7 +159,7 @@ class Plan:
 
     @property
     def faults(self) -> tuple[Check, ...]:
-        """Those of `blocking` that are more than something to be downloaded: without them its work and price are known."""
+        """Those of `blocking` that are more than a download to come: without them its work and price are known."""
         return tuple(check for check in self.blocking if check.id not in hub.PROBLEMS or not self.preset_sha256)
 
     def launched(self, run: str, created: float, app: str) -> Plan:

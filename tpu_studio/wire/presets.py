@@ -157,7 +157,7 @@ def is_folder(value: str) -> bool:
 
 
 def is_in_folder(value: str) -> bool:
-    """Whether *value* of `model.preset` begins from a folder: the person's, or one that stands for a model of the Hub."""
+    """Whether *value* of `model.preset` is a folder: the person's, or one that stands for a model of the Hub."""
     return is_folder(value) or hub.is_name(value)
 
 

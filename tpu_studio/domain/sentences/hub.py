@@ -8,6 +8,11 @@ _KEPT = f"What has arrived is kept for the next try. {NOTHING_CHARGED}"
 _BY_HAND = "Or download the folder by a browser, and name it under Pretrained weights (model.preset)."
 
 CHECKS: dict[str, Entry] = {
+    "preset-too-large": lambda f: Sentence(
+        f"The model {_preset(f)} has {f.bytes('size')} of weights, and at most {f.bytes('most')} are read",
+        f"In this version no more comes to a machine. {NOTHING_CHARGED}",
+        "Choose a smaller one of the same kind.",
+    ),
     "preset-not-looked-up": lambda f: Sentence(
         f"The model {_preset(f)} was not looked up on Hugging Face yet",
         f"{_from_here(f)} {NOTHING_CHARGED}",
@@ -28,7 +33,9 @@ ERRORS: dict[str, Entry] = {
         "Write hf: and the owner and the name as the model's page has them at its top, as in hf:Qwen/Qwen2.5-0.5B.",
     ),
     "hub-not-looked-up": lambda f: Sentence(
-        f"The model {_preset(f)} was not looked up yet", NOTHING_CHARGED, f"First: tpu-studio models --look-up {_preset(f)}."
+        f"The model {_preset(f)} was not looked up yet",
+        NOTHING_CHARGED,
+        f"First: tpu-studio models --look-up {_preset(f)}.",
     ),
     "hub-not-found": lambda f: Sentence(
         f"Hugging Face has no model {_name(f)}, or shows it to nobody without a token",
@@ -83,7 +90,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "hub-folder": lambda f: Sentence(
         f"The folder {f.text('folder', 'of downloaded models')} cannot be written",
-        f"{f.text('raw')} {_KEPT}",
+        " ".join(one for one in (f.text("raw"), _KEPT) if one),
         "Let this folder be yours to write, and try again.",
     ),
     "hub-busy": lambda f: Sentence(

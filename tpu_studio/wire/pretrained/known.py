@@ -89,14 +89,13 @@ def preset_of(name: str, folder: Path) -> Preset:
         folder: Where it would be.
 
     Raises:
-        ModelError: ``preset-not-looked-up``: nothing is known of it; ``preset-unreadable``: it is too large.
+        ModelError: ``preset-not-looked-up``: nothing is known of it; ``preset-too-large``.
     """
     known = by_preset(name)
     if known is None:
         raise ModelError("preset-not-looked-up", preset=name)
     if not known.is_read:
-        why = f"Its weights have {known.size_bytes:,} bytes; {MOST_READ:,} are read at most."
-        raise ModelError("preset-unreadable", path=name, file=name, why=why)
+        raise ModelError("preset-too-large", preset=name, size=known.size_bytes, most=MOST_READ)
     network = decoder.describe(known.config)
     return Preset(
         folder,

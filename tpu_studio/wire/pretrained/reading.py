@@ -48,7 +48,8 @@ def read(folder: Path) -> Preset:
     Raises:
         ModelError: ``preset-in-a-share``, ``preset-missing``, ``preset-unreadable``, ``preset-other-format``,
             ``preset-pickled``, ``preset-foreign``, ``preset-other-network``, ``preset-in-part``, ``preset-differs``,
-            ``preset-links-out``, ``preset-not-looked-up``; facts ``path`` and, where it is about one, ``file`` and ``why``.
+            ``preset-links-out``, ``preset-not-looked-up``; facts ``path`` and, where it is about one, ``file`` and
+            ``why``.
     """
     if owncode.in_a_share(folder) or len(str(folder)) > _LONGEST_PATH:
         raise ModelError("preset-in-a-share", path=str(folder)[:_LONGEST_PATH])
