@@ -14,7 +14,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.gallerycards import SOURCES, Card, Source
-from tpu_studio.viewmodels.galleryways import Outlook, Planner, is_chosen
+from tpu_studio.viewmodels.galleryways import Outlook, Planner
 from tpu_studio.wire import kinds, measured, models, places, tasks
 from tpu_studio.wire.job import Job
 
@@ -137,12 +137,12 @@ class GalleryView:
         """What to expect, by what was measured: nearest to the plan's number of examples."""
         if not card.examples:
             return "What it reaches is up to your code."
-        if self.data is None:
-            return f"Measured: {card.measured[0].words}." if card.measured else NOT_MEASURED
+        if self.data is None or not self.fits(card):
+            return f"Measured on unseen examples: {card.measured[0].words}." if card.measured else NOT_MEASURED
         near = measured.nearest(card.measured, self.data.task, self.data.examples)
         if near is None:
             return NOT_MEASURED
-        return f"Nearest that was measured: {near.words}. Yours: {self.data.note.split(' · ')[0]}."
+        return f"Nearest measured, on unseen examples: {near.words}. Yours: {self.data.note.split(' · ')[0]}."
 
     def is_chosen(self, card: Card) -> bool:
         """Whether the plan has it."""
@@ -262,15 +262,18 @@ class GalleryViewModel:
 
     def use(self, key: str) -> None:
         """Plan with this card; where it does not learn from the plan's data, ask."""
-        card = self.state.value.card(key)
+        view = self.state.value
+        card = view.card(key)
         if card is None:
             return
-        if self.state.value.needs(card):
+        if view.needs(card):
             self._draw(asking=key)
+        elif view.is_chosen(card):
+            self.apply({})
         elif card.picks:
             self.pick(card)
         else:
-            self.apply(self._changes(card))
+            self.apply(card.changes)
 
     def picked(self, key: str, path: str) -> None:
         """The file or folder that a card was waiting for."""
@@ -296,9 +299,6 @@ class GalleryViewModel:
     def fetch(self) -> None:
         """Ask whether pretrained weights may be fetched."""
         self.open_weights(self.look_again)
-
-    def _changes(self, card: Card) -> Mapping[str, object]:
-        return {} if self._job is not None and is_chosen(card, self._job) else card.changes
 
     def _draw(self, **changes: object) -> None:
         self.state.set(replace(self.state.value, **changes))  # type: ignore[arg-type]

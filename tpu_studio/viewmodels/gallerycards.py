@@ -83,12 +83,17 @@ class Card:
     def learns_from(self) -> str:
         """`Pictures`, `Tables and pictures`"""
         named = [words for example, words in EXAMPLES if example in self.examples]
-        return " and ".join(named).capitalize() if named else "Whatever its code reads"
+        return " and ".join(named).capitalize() if named else "Any data"
 
     @property
     def learns(self) -> str:
         """The tasks in the field's terms."""
-        return ", ".join(tasks.by_id(task).title for task in self.tasks) or "Whatever its code learns"
+        return ", ".join(tasks.by_id(task).title for task in self.tasks) or "Any task"
+
+    @property
+    def use_words(self) -> str:
+        """On its button."""
+        return {"": "Use this model", "file": "Choose your file…", "folder": "Choose its folder…"}[self.picks]
 
     @property
     def begins_words(self) -> str:

@@ -380,7 +380,7 @@ _FAMILIES = (
                 sequence_length=256,
                 from_folder=True,
                 measured=(
-                    Measured("language-model", 120_000, "120 KB of plays, by a small Llama", "2.56 bits per byte"),
+                    Measured("language-model", 120_000, "120 KB of plays", "2.56 bits per byte by a small Llama"),
                 ),
             ),
         ),

@@ -18,7 +18,7 @@ class Measured:
     Attributes:
         task: As in ``wire.tasks``.
         examples: How many it learned from, without those kept aside; of text to continue: bytes.
-        data: What they were, behind "on": "480 photographs of ten hand signs".
+        data: What they were, behind "from": "480 photographs of ten hand signs".
         result: What came out on examples that it had not seen, kept aside from these or besides them.
         page: Below the repository, where it is told with its setting.
     """
@@ -31,7 +31,7 @@ class Measured:
 
     @property
     def words(self) -> str:
-        return f"{self.result} on {self.data}"
+        return f"{self.result}, from {self.data}"
 
 
 def nearest(found: Iterable[Measured], task: str, examples: int) -> Measured | None:

@@ -33,7 +33,10 @@ def test_few_photographs_go_to_a_network_that_has_seen_a_million():
 
 def test_some_thousand_photographs_are_enough_to_begin_from_nothing():
     told = recommended(HANDS, HERE)
-    assert told is not None and (told.model, told.why) == ("small-cnn", "2,062 pictures are enough to learn from nothing.")
+    assert told is not None and (told.model, told.why) == (
+        "small-cnn",
+        "2,062 pictures are enough to learn from nothing.",
+    )
 
 
 def test_of_many_classes_each_needs_its_examples():

@@ -8,10 +8,11 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, Divider
+from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.text import Line, Text
-from tpu_studio.gui.kit.theme import soft_px
-from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.theme import px, soft_px
+from tpu_studio.gui.kit.tokens import Height, Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.models.drawings import Drawing
 from tpu_studio.viewmodels.gallery import GalleryView
@@ -20,7 +21,7 @@ from tpu_studio.viewmodels.galleryways import Outlook, Way
 
 _MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 ESTIMATED, MEASURED = "Estimated, not timed yet", "From steps measured on this computer"
-WIDE = 300  # a card's usual width
+WIDE = 340  # the least that a card is given
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
 
 
@@ -103,14 +104,15 @@ class ModelCard(Card):
         self.pill.hide()
         head = QHBoxLayout()
         head.setSpacing(Space.m)
+        head.addStrut(px(Height.pill))  # as high without its pill
         head.addWidget(Text(model.title, "section", align=_MIDDLE), 1)
         head.addWidget(self.pill, 0, Qt.AlignmentFlag.AlignTop)
         self.why = Text("", "label", "accent_text")
-        self.facts = Text("", "caption", "text_2", numbers=True)
+        self.facts = Text("", "caption", "text_2")
         self.weights = Text("", "caption", "text_2")
         self.expected = Text("", "caption", "text_2", numbers=True)
         self.ways = Ways()
-        self.use = UseButton("Use this model", size="small", name=f"Use this model: {model.title}")
+        self.use = UseButton(model.use_words, size="small")
         self.use.clicked.connect(lambda: self.used.emit(model.key))
         self.more = Button("Details", "quiet", size="small", name=f"Details: {model.title}")
         self.more.clicked.connect(lambda: self.asked.emit(model.key))
@@ -123,13 +125,12 @@ class ModelCard(Card):
             self.body.addWidget(words)
         self.body.addStretch(1)
         self.body.addWidget(self.ways)
-        foot = QHBoxLayout()
-        foot.setSpacing(Space.xs)
+        foot = QWidget()
+        flow = FlowLayout(foot, gap=Space.xs)
         for button in (self.use, self.more, self.fetch):
-            foot.addWidget(button)
-        foot.addStretch(1)
+            flow.addWidget(button)
         self.body.addSpacing(Space.xs)
-        self.body.addLayout(foot)
+        self.body.addWidget(foot)
 
     def sizeHint(self) -> QSize:
         """All alike, whatever their words: columns of a grid go by it."""
@@ -147,7 +148,7 @@ class ModelCard(Card):
         self.expected.setText(view.expected(model))
         self.ways.setVisible(view.data is not None and fits)
         self.ways.draw(view.outlooks.get(model.key))
-        words = "Go to the plan" if view.is_chosen(model) else "Use this model"
+        words = "Go to the plan" if view.is_chosen(model) else model.use_words
         self.use.setText(words)
         self.use.setAccessibleName(f"{words}: {model.title}")
         self.use.set_kind("primary" if view.is_recommended(model) else "secondary")
