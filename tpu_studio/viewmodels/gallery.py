@@ -154,7 +154,8 @@ class GalleryView:
             return ""
         kind, doing = kinds.by_id(self.data.kind), tasks.by_id(self.data.task).doing
         if kind.example in card.examples or kind.is_converted:
-            return f"It does not learn {doing}, which is what {self.data.title} is for. It learns: {card.learns}."
+            learns = " and ".join(tasks.by_id(task).doing for task in card.tasks)
+            return f"It does not learn {doing}, which is what “{self.data.title}” is for. It learns {learns}."
         return f"It learns from {card.wants}, and your plan has {kind.material}."
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tpu_studio.wire.plan import Plan
     from tpu_studio.workflow.planning import Planning, Sources
 
+MEASURED = "From steps measured on this computer"
+ESTIMATED = "Estimated, not timed yet"
+GUESSED = "A rough guess: its work is not counted yet"
 Planner = Callable[["Card", "Job", "Look"], "Outlook"]
 
 
@@ -44,13 +47,13 @@ class Way:
 
 @dataclass(frozen=True)
 class Outlook:
-    """*size*: its weights on this data; "" where nobody has counted them. *basis*: what the times rest on, *measured*:
-    real steps or own runs. *why*: there are no ways, because something must be chosen first."""
+    """*size*: its weights on this data; "" where nobody has counted them. *basis*: what the times rest on, *told* in a
+    sentence. *why*: there are no ways, because something must be chosen first."""
 
     ways: tuple[Way, ...] = ()
     size: str = ""
     basis: str = ""
-    measured: bool = False
+    told: str = ""
     why: str = ""
 
 
@@ -63,7 +66,7 @@ def outlook_of(card: Card, job: Job, look: Look, sources: Sources, now: float) -
     if card.picks and not (is_chosen(card, job) and job.model.folder):
         picked = "your file is chosen" if card.picks == "file" else "its folder is chosen"
         return Outlook(why=f"Time and price are told once {picked}.")
-    size, basis, measured = "", "", False
+    size = basis = told = ""
     ways = []
     for place in (places.default(), places.lending(), places.charging()):
         try:
@@ -72,10 +75,9 @@ def outlook_of(card: Card, job: Job, look: Look, sources: Sources, now: float) -
             ways.append(Way(place.id, place.tab, why=problem_of(error).title))
             continue
         if place.local:
-            size, estimate = _size(planning), planning.parts.estimate
-            basis, measured = estimate.why, estimate.measured
+            size, basis, told = _size(planning), _basis(planning), planning.parts.estimate.why
         ways.append(_way(planning.plan, place))
-    return Outlook(tuple(ways), size, basis, measured)
+    return Outlook(tuple(ways), size, basis, told)
 
 
 def is_chosen(card: Card, job: Job) -> bool:
@@ -94,6 +96,12 @@ def _planned(card: Card, job: Job, look: Look, place: Place, sources: Sources, n
 def _size(planning: Planning) -> str:
     work = planning.parts.sized.work
     return "" if work.is_guess else f"{planwords.weights(work.params + work.frozen)} weights"
+
+
+def _basis(planning: Planning) -> str:
+    if planning.parts.estimate.measured:
+        return MEASURED
+    return GUESSED if planning.parts.sized.work.is_guess else ESTIMATED
 
 
 def _way(plan: Plan, place: Place) -> Way:

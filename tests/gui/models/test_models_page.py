@@ -14,12 +14,13 @@ from tests.gui.studios import OpenStudio
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import controller
-from tpu_studio.gui.models.card import ESTIMATED, ModelCard
+from tpu_studio.gui.models.card import ModelCard
 from tpu_studio.gui.models.drawings import SKETCHES
 from tpu_studio.gui.models.page import NO_DATA, ModelsPage
 from tpu_studio.gui.shell.palette import commands
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.gallerycards import OWN_FILE, SOURCES
+from tpu_studio.viewmodels.galleryways import ESTIMATED
 from tpu_studio.wire.resources import resource_path
 
 

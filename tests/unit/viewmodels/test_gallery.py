@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, NOW, PLAYS
+from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, NOW, PLAYS, counted
 from tests.fakes.looks import job as whole_job
-from tests.fakes.planning import World
+from tests.fakes.planning import TOLD, World
 from tests.fakes.tasks import InlineTasks, LaterTasks
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.planner.timing import Timing
 from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.gallery import NOT_MEASURED, GalleryViewModel, filter_words
 from tpu_studio.viewmodels.gallerycards import OWN_FILE, SOURCES, Card, of_catalogue, of_own_file
-from tpu_studio.viewmodels.galleryways import Outlook, Way, outlook_of
+from tpu_studio.viewmodels.galleryways import ESTIMATED, GUESSED, MEASURED, Outlook, Way, outlook_of
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.wire import places
 from tpu_studio.wire.job import Job
@@ -251,7 +252,7 @@ def outlook(key: str, look: Look, job: Job, **more: object) -> Outlook:
 
 def test_a_card_is_planned_here_in_colab_and_on_a_tpu():
     told = outlook("small-cnn", HANDS, job_of(None, "images"))
-    assert told.size == "391 thousand weights" and not told.measured and told.basis.startswith("From the size")
+    assert (told.size, told.basis) == ("391 thousand weights", ESTIMATED) and told.told.startswith("From the size")
     here, colab, tpu = told.ways
     assert (here.title, here.cost) == ("This computer", "free") and here.time
     assert (colab.title, colab.cost) == ("Free Colab", "free") and colab.time
@@ -260,10 +261,18 @@ def test_a_card_is_planned_here_in_colab_and_on_a_tpu():
 
 def test_weights_that_nobody_has_counted_are_not_guessed_and_a_notebook_says_why_not():
     told = outlook("efficientnet-lite0", FEW, job_of(None, "images"))
-    assert told.size == "" and told.basis.startswith("From the size of the data only")
+    assert (told.size, told.basis) == ("", GUESSED) and told.told.startswith("From the size of the data only")
     here, colab, _ = told.ways
     assert here.time and not here.why  # that they are not fetched yet keeps nobody from planning
     assert colab.why == "Pretrained weights are not brought into a notebook, in this version"
+
+
+def test_what_was_timed_or_counted_before_makes_it_truer():
+    timing = Timing.from_json(TOLD)
+    told = outlook("small-cnn", HANDS, job_of(None, "images"), timing=lambda plan: timing)
+    assert told.basis == MEASURED
+    seen = outlook("efficientnet-lite0", FEW, job_of(None, "images"), model=lambda plan: counted(3_400_000, 2e9))
+    assert (seen.size, seen.basis) == ("3.4 million weights", ESTIMATED)
 
 
 def test_the_plan_s_own_settings_count_and_those_of_another_model_do_not():
@@ -321,7 +330,9 @@ def test_a_model_for_other_data_says_what_it_needs_and_takes_the_plan_s_data_awa
 def test_a_model_of_the_same_data_with_another_task_says_so():
     one = Gallery()
     one.plan("text", PLAYS)
-    assert one.view.needs(one.card("text-classifier")).startswith("It does not learn language modelling")
+    assert one.view.needs(one.card("text-classifier")) == (
+        "It does not learn language modelling, which is what “somewhere” is for. It learns text classification."
+    )
 
 
 def test_a_file_or_a_folder_is_picked_first():

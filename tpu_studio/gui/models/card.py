@@ -20,7 +20,6 @@ from tpu_studio.viewmodels.gallerycards import Card as Model
 from tpu_studio.viewmodels.galleryways import Outlook, Way
 
 _MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-ESTIMATED, MEASURED = "Estimated, not timed yet", "From steps measured on this computer"
 WIDE = 340  # the least that a card is given
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
 
@@ -85,8 +84,8 @@ class Ways(QWidget):
         for number, row in enumerate(self.rows):
             row.setVisible(number < len(ways))
         self.basis.setVisible(bool(ways))
-        self.basis.setText(MEASURED if outlook and outlook.measured else ESTIMATED)
-        self.setToolTip(plain(outlook.basis if outlook else ""))
+        self.basis.setText(outlook.basis if outlook else "")
+        self.setToolTip(plain(outlook.told if outlook else ""))
 
 
 class ModelCard(Card):
@@ -95,6 +94,7 @@ class ModelCard(Card):
     used = Signal(str)
     asked = Signal(str)
     fetched = Signal()
+    _title: Text | None = None
 
     def __init__(self, model: Model, parent: QWidget | None = None) -> None:
         super().__init__(margins=(14, 14, 14, 14), spacing=Space.m, parent=parent)
@@ -104,8 +104,8 @@ class ModelCard(Card):
         self.pill.hide()
         head = QHBoxLayout()
         head.setSpacing(Space.m)
-        head.addStrut(px(Height.pill))  # as high without its pill
-        head.addWidget(Text(model.title, "section", align=_MIDDLE), 1)
+        self._title = Text(model.title, "section", align=_MIDDLE)
+        head.addWidget(self._title, 1)
         head.addWidget(self.pill, 0, Qt.AlignmentFlag.AlignTop)
         self.why = Text("", "label", "accent_text")
         self.facts = Text("", "caption", "text_2")
@@ -131,6 +131,12 @@ class ModelCard(Card):
             flow.addWidget(button)
         self.body.addSpacing(Space.xs)
         self.body.addWidget(foot)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """The title is as high without its pill."""
+        if self._title is not None:
+            self._title.setMinimumHeight(px(Height.pill))
 
     def sizeHint(self) -> QSize:
         """All alike, whatever their words: columns of a grid go by it."""

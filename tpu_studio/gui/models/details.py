@@ -24,7 +24,7 @@ def open_details(over: QWidget, card: Card) -> Sheet:
         part.setSpacing(Space.hair)
         part.addWidget(Text(title, "label-strong"))
         for line in lines:
-            part.addWidget(Text(line, "secondary", "text_2", numbers=True))
+            part.addWidget(Text(line, "secondary", "text_2"))
         column.addLayout(part)
     column.addStretch(1)
     sheet.body.addWidget(Tall(Scroll(inside), lambda width: inside.heightForWidth(width) + 2), 1)
@@ -42,7 +42,7 @@ def parts(card: Card) -> list[tuple[str, tuple[str, ...]]]:
     weights: tuple[str, ...] = ()
     if known is not None:
         weights = (
-            f"They have learned from {known.learned_from}. {known.size}.",
+            f"Weights that have learned from {known.learned_from}, {known.size}.",
             f"Licence: {known.licence}. By {known.owner}: {known.page}",
         )
     told: list[tuple[str, tuple[str, ...]]] = [

@@ -20,7 +20,7 @@ from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.focus import TabOrder
 from tpu_studio.gui.kit.states import EmptyState
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.kit.theme import Themed, px, soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.models.card import WIDE, ModelCard
 from tpu_studio.gui.models.details import open_details
@@ -32,11 +32,11 @@ from tpu_studio.wire import tasks
 TITLE = "Models"
 SENTENCE = "What can be trained: what each model is for, what it needs, and what it takes on your data."
 NO_DATA = "Choose data for a plan, and each card tells time and price on it, and one is recommended."
-WIDEST = 1240
+WIDEST = 1600
 _MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
-class ModelsPage(QWidget):
+class ModelsPage(Themed, QWidget):
     """*appeared* is called whenever the page comes into sight."""
 
     def __init__(self, model: GalleryViewModel, parent: QWidget | None = None) -> None:
@@ -64,6 +64,7 @@ class ModelsPage(QWidget):
         self._timer.timeout.connect(self._look)
         self.scroller.verticalScrollBar().valueChanged.connect(lambda _: self._timer.start())
         self.setFocusProxy(self.field)
+        self.follow_theme()
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
 
@@ -73,7 +74,6 @@ class ModelsPage(QWidget):
         model = self.model
         self.field = LineEdit(placeholder="Search models", name="Search models", icon="search")
         self.field.textChanged.connect(model.search)
-        self.field.setMinimumWidth(soft_px(220))
         self.example = Segmented([("", "All"), *EXAMPLES], name="Learns from", small=True)
         self.example.changed.connect(lambda key: model.filter(example=key))
         titles = [("", "Any task"), *((task.id, task.title) for task in tasks.all_tasks())]
@@ -86,8 +86,6 @@ class ModelsPage(QWidget):
         ]
         self.begins = ComboBox(starts, name="Begins from")
         self.begins.chosen.connect(lambda key: model.filter(begins=key))
-        for box, wide in ((self.task, 210), (self.begins, 230)):
-            box.setMinimumWidth(soft_px(wide))
         self.fits = CheckBox("Fits my plan's data")
         self.fits.toggled.connect(lambda on: model.filter(fits=on))
         self.count = Text("", "caption", "text_3", numbers=True)
@@ -117,8 +115,7 @@ class ModelsPage(QWidget):
         about.setSpacing(Space.m)
         about.addWidget(self.data, 1)
         about.addWidget(self.choose)
-        inside = QWidget()
-        inside.setMaximumWidth(soft_px(WIDEST) + 2 * Space.page)
+        inside = self._inside = QWidget()
         column = QVBoxLayout(inside)
         column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
         column.setSpacing(Space.l)
@@ -140,6 +137,13 @@ class ModelsPage(QWidget):
         outer.setContentsMargins(0, 0, 0, 0)
         self.scroller = Scroll(holder)
         outer.addWidget(self.scroller)
+
+    def restyle(self) -> None:
+        self.field.setMinimumWidth(soft_px(220))
+        self.task.setMinimumWidth(px(210))
+        self.begins.setMinimumWidth(px(240))
+        self._inside.setMaximumWidth(soft_px(WIDEST) + 2 * Space.page)
+        self._lay(self._laid)
 
     # --------------------------------------------------------------------------------------------------------- drawing
 
