@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tpu_studio.app.holders import PlanHolder, ask_for_weights
@@ -28,19 +28,20 @@ class Gallery:
 
     def __init__(self, studio: Studio) -> None:
         self._studio = studio
-        self._watched: PlanHolder | None = None
+        self._end: Callable[[], None] = lambda: None
         self.model = GalleryViewModel(studio.tasks, self._planned)
         self.model.apply = self._apply
         self.model.open_weights = lambda then: studio.with_services(lambda one: ask_for_weights(studio, one, then))
 
-    def watch_plan(self) -> None:
-        """Follow the Plan page from when it is there."""
-        plan = self._plan
-        if plan is None or plan is self._watched:
-            return
-        self._watched = plan
-        end = plan.model.state.subscribe(self.model.plan_is)
-        plan.destroyed.connect(lambda: end())
+    def follow(self) -> None:
+        """Know the plan's data, as long as the page is in sight: an edit of the plan draws no cards."""
+        self._end()
+        if (plan := self._plan) is not None:
+            self._end = plan.model.state.subscribe(self.model.plan_is)
+
+    def rest(self) -> None:
+        end, self._end = self._end, lambda: None
+        end()
 
     @property
     def _plan(self) -> PlanHolder | None:
@@ -65,7 +66,7 @@ class Gallery:
 def models_page(studio: Studio) -> ModelsPage:
     gallery = Gallery(studio)
     page = ModelsPage(gallery.model)
-    page.appeared = gallery.watch_plan
+    page.appeared, page.vanished = gallery.follow, gallery.rest
     return page
 
 

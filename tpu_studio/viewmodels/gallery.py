@@ -177,6 +177,7 @@ class GalleryViewModel:
         self.open_weights: Callable[[Callable[[], None]], None] = lambda then: None
         self._job: Job | None = None
         self._look: Look | None = None
+        self._known: object = None  # what the outlooks rest on
         self._seen: list[str] = []
         self._now: Handle | None = None
         self.state = Observable(GalleryView(tuple(card for source in sources for card in source())))
@@ -203,10 +204,11 @@ class GalleryViewModel:
         """The Plan page has changed."""
         there = draft.has_data(view.job) and view.look is not None and not view.looking and view.look_problem is None
         look = view.look if there else None
-        if view.job == self._job and look is self._look:
+        known = view.job, look, view.timing == "ready"
+        if known == self._known:
             return
         self._forget()
-        self._job, self._look = view.job, look
+        self._known, self._job, self._look = known, view.job, look
         chosen = str(view.job.model.name or "")
         if look is None:
             filters = replace(self.state.value.filters, fits=False)

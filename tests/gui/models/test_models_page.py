@@ -151,6 +151,17 @@ def test_only_cards_in_sight_are_worked_out_and_leaving_ends_it(qtbot, studio, p
     assert page.model._now is None and page.model._seen == []
 
 
+def test_an_edit_of_the_plan_draws_no_cards_while_they_are_out_of_sight(qtbot, studio, page):
+    model = plan(qtbot, studio, "sign-digits")
+    studio.shell.go("models")
+    assert page.model.state.value.chosen == "small-cnn"
+    studio.shell.go("plan")
+    model.choose_model("mlp")
+    assert page.model.state.value.chosen == "small-cnn"
+    studio.shell.go("models")
+    assert page.model.state.value.chosen == "mlp"
+
+
 def test_a_press_leads_to_the_plan_with_that_model(qtbot, studio, page):
     press(page.cards["gpt-mini"].use)
     holder: Any = studio.window.page("plan")

@@ -232,6 +232,17 @@ def test_other_data_makes_what_was_planned_void():
     assert one.view.outlooks == {}  # the one under way was of the old data
 
 
+def test_steps_that_were_timed_meanwhile_make_what_was_planned_void_and_nothing_else_does():
+    one = Gallery()
+    view = PlanView(job=job_of("mlp", "table"), look=DIAMONDS)
+    one.model.plan_is(view)
+    one.model.see(["mlp"])
+    one.model.plan_is(replace(view, opened=frozenset({"model"})))
+    assert list(one.view.outlooks) == ["mlp"]
+    one.model.plan_is(replace(view, timing="ready"))
+    assert one.view.outlooks == {}
+
+
 def test_a_plan_that_fails_is_told_on_its_card():
     def broken(card: Card, job: Job, look: Look) -> Outlook:
         raise OSError("the disk")

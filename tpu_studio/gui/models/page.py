@@ -37,7 +37,7 @@ _MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class ModelsPage(Themed, QWidget):
-    """*appeared* is called whenever the page comes into sight."""
+    """*appeared* is called whenever the page comes into sight, *vanished* when it goes."""
 
     def __init__(self, model: GalleryViewModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +46,7 @@ class ModelsPage(Themed, QWidget):
         self._laid: list[str] = []
         self.sheet: Sheet | None = None
         self.appeared: Callable[[], None] = lambda: None
+        self.vanished: Callable[[], None] = lambda: None
         model.pick = self._pick
         self._make_filters()
         self.data = Text("", "label", "text_2", align=_MIDDLE)
@@ -263,4 +264,5 @@ class ModelsPage(Themed, QWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
+        self.vanished()
         self.model.leave()
