@@ -61,6 +61,7 @@ def photograph(driver: Driver, out: Path) -> None:
     import demo
     import pictures_help
     import pictures_learn
+    import pictures_models
     import pictures_plan
 
     studio, shell = driver.studio, driver.studio.shell
@@ -68,6 +69,7 @@ def photograph(driver: Driver, out: Path) -> None:
     shell.go("home")
     driver.wait(lambda: studio.runs.state.value.rows is not None, 20, "The list of runs was not read.")
     both(driver, out, "home-first")
+    pictures_models.photograph(driver, out)
     pictures_learn.photograph(driver, out)
     pictures_learn.photograph_step(driver, out)
     finished = [demo.train(driver, example(name)).run for name in ("digits", "diamonds")]

@@ -228,6 +228,21 @@ def show_commands(studio: Studio, services: Services, plan: Plan, run: str = "")
     open_commands(studio.window, CommandsViewModel(studio.tasks, plan.job.name, make, practice=practice))
 
 
+def ask_for_weights(studio: Studio, services: Services, then: Callable[[], None]) -> None:
+    """Ask whether the starter weights may be fetched; *then*, once they are there."""
+    from tpu_studio.domain import figures
+    from tpu_studio.gui.engine.dialog import EngineDialog, Words
+    from tpu_studio.local.engine import StarterWeights
+    from tpu_studio.viewmodels.engine import EngineViewModel
+
+    model, weights = EngineViewModel(studio.tasks), StarterWeights(services.engine)
+    model.connect(weights)
+    size = figures.size(weights.spec.installed_bytes)
+    sentence = " ".join((f"They take {size}. Nothing of yours is sent anywhere.", *weights.spec.licences))
+    words = Words("Fetch the starter weights?", sentence, "Fetch them", "The starter weights are on their way")
+    EngineDialog.open_over(studio.window, model, then, words)
+
+
 class PlanHolder(Holder):
     """The Plan page; a request that comes before what works behind it is there waits."""
 
@@ -295,7 +310,7 @@ class PlanHolder(Holder):
             )
 
         self.model.reported = reported
-        self.model.open_weights = lambda then: self._ask_for_weights(services, then)
+        self.model.open_weights = lambda then: ask_for_weights(studio, services, then)
         self.model.open_hub = self._show_hub
         self.model.write_pdf = planpdf.write
         page = PlanPage(self.model)
@@ -307,19 +322,6 @@ class PlanHolder(Holder):
         page.outlives = self._outlives
         page.armed = lambda: studio.armed.state.value.sentence
         QTimer.singleShot(0, self, lambda: self._put_plan(page))  # in an event of its own: both take a while
-
-    def _ask_for_weights(self, services: Services, then: Callable[[], None]) -> None:
-        from tpu_studio.domain import figures
-        from tpu_studio.gui.engine.dialog import EngineDialog, Words
-        from tpu_studio.local.engine import StarterWeights
-        from tpu_studio.viewmodels.engine import EngineViewModel
-
-        model, weights = EngineViewModel(self._studio.tasks), StarterWeights(services.engine)
-        model.connect(weights)
-        size = figures.size(weights.spec.installed_bytes)
-        sentence = " ".join((f"They take {size}. Nothing of yours is sent anywhere.", *weights.spec.licences))
-        words = Words("Fetch the starter weights?", sentence, "Fetch them", "The starter weights are on their way")
-        EngineDialog.open_over(self._studio.window, model, then, words)
 
     def _show_hub(self, preset: str) -> None:
         from tpu_studio.cloud.hub import Hub

@@ -93,6 +93,7 @@ class Studio:
                 help=self._help_page,
                 compare=self._compare_page,
                 learn=self._learn_page,
+                models=self._models_page,
                 saved=self._saved_page,
                 plan=self._plan_page,
                 run=self._run_page,
@@ -298,6 +299,11 @@ class Studio:
         self.with_lessons(lambda _: None)
         assert self._lessons is not None
         return LearnPage(self._lessons.model, make)
+
+    def _models_page(self) -> QWidget:
+        from tpu_studio.app.gallery import models_page
+
+        return models_page(self)
 
     def _help_page(self) -> QWidget:
         from tpu_studio.gui.help.page import HelpPage

@@ -69,6 +69,7 @@ OTHERS = tuple(
         "settings.page",
         "help.page",
         "learn.page",
+        "models.page",
         "shell.palette",
         "sweep.sheet",
     )

@@ -34,6 +34,7 @@ def as_json(model: ModelSpec) -> dict[str, object]:
         "options": [asdict(option) for option in model.options],
         "starter": _starter(model),
         "begins_from": _networks(model) if model.from_folder else [],
+        "measured": [asdict(one) for one in model.measured],
     }
 
 
@@ -64,6 +65,7 @@ def _words(model: ModelSpec) -> str:
     if model.starter is not None:
         begin = "installed" if not model.starter.problem() else "tpu-studio engine --install --with starter-weights"
         lines.append(f"Begins from {model.starter.learned_from}, {model.starter.licence} ({begin}).")
+    lines += [f"Measured on unseen examples: {one.words}." for one in model.measured]
     if model.from_folder:
         lines.append(f"Begins from a folder, named by model.preset: {', '.join(_networks(model))}.")
     return "\n    ".join(lines)

@@ -15,8 +15,9 @@ from tpu_studio.data.looked import Look
 from tpu_studio.planner import work
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.facts import DataFacts
-from tpu_studio.wire import tasks
+from tpu_studio.wire import families, tasks
 from tpu_studio.wire.models import BY_NAME
+from tpu_studio.wire.models import options as model_options
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import is_in_folder
 from tpu_studio.wire.pretrained import decoder
@@ -108,6 +109,14 @@ def key_of_plan(plan: Plan) -> str:
 def needs_engine(plan: Plan) -> bool:
     """Whether only the engine can count this model's work."""
     return plan.job.model.is_own or BY_NAME[plan.job.model.id].family not in _FORMULAS
+
+
+def usual_params(name: str) -> int | None:
+    """Weights of the model of that name as it comes; None where they follow from the data, too, or nobody knows."""
+    model = BY_NAME[name]
+    if not families.by_id(model.family).reads_tokens:
+        return None
+    return work.gpt(model_options(name, {}), tokens=model.sequence_length or 64).params
 
 
 def _guess(counted: Mapping[str, Any], params: int) -> work.Work:

@@ -13,7 +13,7 @@ from tpu_studio.wire import kinds, presets
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, check, job_of, number_of
 from tpu_studio.wire.keys import AUTO, Key
-from tpu_studio.wire.models import BY_NAME, MODELS
+from tpu_studio.wire.models import BY_NAME, fitting
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import BY_PATH, KEYS
 from tpu_studio.workflow.consent import is_imported
@@ -93,19 +93,13 @@ def value_of(key: Key, text: str) -> object:
 
 def fitting_models(kind: str | None, task: str | None) -> tuple[ModelSpec, ...]:
     """Models of the catalogue that learn from this kind of data (None: not known yet), in order of preference."""
-    known = kinds.find(kind)
-    fitting = tuple(
-        model
-        for model in MODELS
-        if (known is None or known.id in model.takes or known.is_converted) and (task is None or task in model.tasks)
-    )
-    return tuple(sorted(fitting, key=lambda model: model.name != known.model)) if known else fitting
+    return fitting(kind, task)
 
 
 def first_model(kind: str, task: str | None = None) -> str | None:
     """The good first choice for this kind of data; *task*: what it is for, where that is known."""
-    fitting = fitting_models(kind, task)
-    return fitting[0].name if fitting else None
+    found = fitting_models(kind, task)
+    return found[0].name if found else None
 
 
 def model_fits(job: Job, kind: str, task: str | None = None) -> bool:

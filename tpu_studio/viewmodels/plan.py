@@ -33,6 +33,7 @@ from tpu_studio.workflow.ownfile import Consents, OwnFile
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
     from tpu_studio.planner.own import OwnRuns
+    from tpu_studio.planner.recommended import Recommendation
     from tpu_studio.viewmodels.engine import EngineView, EngineViewModel
     from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
     from tpu_studio.wire.plan import Plan
@@ -329,13 +330,15 @@ class PlanViewModel(Editing, Starting):
         kind = view.job.data.kind
         look = view.look if view.look and not view.looking and view.look.kind == kind else None
         choices = []
+        told = _recommended(view.job, look) if look is not None else None
         for place, model in enumerate(draft.fitting_models(kind, look.task if look else None)):
-            detail = "Good first choice" if place == 0 and kind else ""
+            best = model.name == told.model if told else place == 0
+            detail = ("Recommended" if told else "Good first choice") if best and kind else ""
             if look is not None and draft.has_data(view.job):
                 job = draft.edited(view.job, {"model.name": model.name})
                 words = planwords.would_take(job, look, self._now(), self._taught)
                 detail = " · ".join(part for part in (detail, words) if part)
-            choices.append(ModelChoice(model.name, model.title, model.help, detail))
+            choices.append(ModelChoice(model.name, model.title, model.help, detail, told.why if told and best else ""))
         self._draw(choices=tuple(choices))
 
     # ---------------------------------------------------------------------------------------------------------- timing
@@ -428,3 +431,9 @@ class PlanViewModel(Editing, Starting):
             taught = self._taught.names if self._taught else frozenset()
             if taught != (before.names if before else frozenset()):
                 self._plan()
+
+
+def _recommended(job: Job, look: Look) -> Recommendation | None:
+    from tpu_studio.planner.recommended import recommended
+
+    return recommended(look, places.by_id(job.where.place))

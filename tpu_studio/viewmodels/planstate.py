@@ -50,12 +50,14 @@ class Step:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A card of the Model section. *detail* is what it would take here ("0.4 million weights · about 3 min")."""
+    """A card of the Model section. *detail* is what it would take here ("0.4 million weights · about 3 min"), *why* the
+    reason where it is recommended for this data."""
 
     name: str
     title: str
     text: str
     detail: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -173,17 +173,19 @@ def fix_words(fix: Mapping[str, object]) -> str:
 
 
 def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None) -> str:
-    """`391 thousand weights · about 3 min`: what training *job* would take here, as far as it can be told."""
+    """`391 thousand weights · about 3 min`: what training *job* would take here, as far as it can be told; weights that
+    only the engine can count are not guessed."""
     from tpu_studio.domain.renewed import catalogues
     from tpu_studio.planner.known import Known
     from tpu_studio.planner.make import make_plan
+    from tpu_studio.planner.modelwork import needs_engine
     from tpu_studio.wire.errors import StudioError
 
     try:
         plan = make_plan(job, look, Known(catalogues(), own=own), now=now, advise=False)
     except StudioError:  # the options of another model: the card is still a choice
         return ""
-    told = [f"{weights(plan.memory.params)} weights"]
+    told = [] if needs_engine(plan) else [f"{weights(plan.memory.params)} weights"]
     if plan.time_s:
         told.append(f"about {about_time(plan.time_s)}")
     return " · ".join(told)

@@ -7,8 +7,8 @@ to go and hands over what was opened.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -44,7 +44,7 @@ class PlanRequest:
 
     *number* tells requests apart; *leaving*: the run whose queue is left once what is planned starts.
     *unstoppable*: regions in which a launch of this job was refused, for no shut-off timer can be had there.
-    *lesson*: the step of Learn that it is planned for.
+    *lesson*: the step of Learn that it is planned for. *changes*: of a new plan, `table.key` → value.
     """
 
     number: int = 0
@@ -56,6 +56,7 @@ class PlanRequest:
     leaving: Leaving | None = None
     unstoppable: tuple[str, ...] = ()
     lesson: str = ""
+    changes: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class Command:
 
 
 class ShellViewModel:
-    """Commands: `go`, `new_run`, `plan_again`, `open_path`, `open_run`, `notify`, `close_notice`, `back`."""
+    """Commands: `go`, `new_run`, `new_run_with`, `plan_again`, `open_path`, `open_run`, `notify`, `close_notice` and
+    `back`."""
 
     def __init__(self) -> None:
         self.state = Observable(ShellView())
@@ -105,6 +107,10 @@ class ShellViewModel:
     def new_run_at(self, place: str) -> None:
         """A new plan for another place than this computer."""
         self._plan(PlanRequest(next(self._numbers), place=place))
+
+    def new_run_with(self, changes: Mapping[str, object]) -> None:
+        """A new plan in which this is chosen already."""
+        self._plan(PlanRequest(next(self._numbers), changes=changes))
 
     def open_job(self, path: Path, lesson: str = "") -> None:
         self._plan(PlanRequest(next(self._numbers), job=path, lesson=lesson))

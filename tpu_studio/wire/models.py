@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tpu_studio.wire import families, presets, starters
+from tpu_studio.wire import families, kinds, presets, starters
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.keys import AUTO
@@ -38,6 +38,17 @@ def image_size(family: str, side: int) -> int:
 BY_NAME: dict[str, ModelSpec] = {model.name: model for model in MODELS}
 OLDER_OPTIONS: dict[str, dict[str, object]] = {"gpt-124m": {"vocabulary": 50_257}}
 """Defaults that were others when plans did not carry their model's options yet."""
+
+
+def fitting(kind: str | None, task: str | None) -> tuple[ModelSpec, ...]:
+    """Models that learn from this kind of data (None: not known yet), the kind's own first; *task*: None as well."""
+    known = kinds.find(kind)
+    found = tuple(
+        model
+        for model in MODELS
+        if (known is None or known.id in model.takes or known.is_converted) and (task is None or task in model.tasks)
+    )
+    return tuple(sorted(found, key=lambda model: model.name != known.model)) if known else found
 
 
 def spec(name: str) -> ModelSpec:

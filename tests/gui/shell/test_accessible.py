@@ -112,7 +112,7 @@ def runs(studio: OpenStudio) -> tuple[str, str]:
 def test_no_page_has_a_control_without_a_name(qtbot: Any, studio: OpenStudio, runs: tuple[str, str]) -> None:
     shell, window = studio.shell, studio.window
     found: dict[str, list[str]] = {}
-    for page in ("home", "runs", "account", "learn", "help", "settings"):
+    for page in ("home", "runs", "models", "account", "learn", "help", "settings"):
         shell.go(page)
         qtbot.waitUntil(lambda page=page: shell.state.value.page == page)
         qtbot.waitUntil(lambda: getattr(studio.page, "page", studio.page) is not None)

@@ -23,7 +23,7 @@ from tests.fakes.plans import plan
 from tests.gui.studios import OpenStudio
 from tpu_studio.domain.learning.chapters import chapters
 
-PAGES = ("home", "runs", "account", "learn", "help", "settings", "compare", "run", "plan")
+PAGES = ("home", "runs", "models", "account", "learn", "help", "settings", "compare", "run", "plan")
 
 
 def left_out(window: QWidget, stops: list[QWidget]) -> list[str]:

@@ -51,6 +51,20 @@ def test_a_model_that_begins_from_a_folder_names_the_networks_that_it_can_hold(a
     assert {"llama", "gemma3_text"} <= set(told["pretrained-lm"]) and "ViTBackbone" not in told["pretrained-lm"]
 
 
+def test_what_a_model_reached_is_told_with_its_data(ask: Any) -> None:
+    told = {one["name"]: one["measured"] for one in json.loads(ask("--json"))["models"]}
+    assert told["gpt-mini"] == []
+    few = next(one for one in told["efficientnet-lite0"] if one["examples"] == 480)
+    assert (few["result"], few["data"], few["page"]) == (
+        "96.7 % right",
+        "480 photographs of ten hand signs",
+        "docs/training.md",
+    )
+    assert "Measured on unseen examples: 96.7 % right, from 480 photographs of ten hand signs." in ask(
+        "--kind", "images"
+    )
+
+
 def test_a_kind_of_data_names_those_that_learn_from_it(ask: Any) -> None:
     text = ask("--kind", "text")
     assert "gpt-124m" in text and "efficientnet" not in text

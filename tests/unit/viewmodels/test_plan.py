@@ -347,7 +347,13 @@ def test_the_models_that_fit_are_offered_with_what_they_would_take():
     one.model.choose_data("images", Path("/hands"))
     assert [choice.name for choice in one.view.choices] == ["small-cnn", "mlp", *of_pictures[1:]]
     first = one.view.choices[0].detail
-    assert first.startswith("Good first choice · 391 thousand weights · about ")
+    assert first.startswith("Recommended · 391 thousand weights · about ")
+    assert one.view.choices[0].why == "2,062 pictures are enough to learn from nothing."
+    assert [choice.detail.startswith("about ") for choice in one.view.choices[2:]] == [
+        True,
+        True,
+    ]  # nobody counted them
+    assert not any(choice.why for choice in one.view.choices[1:])
 
 
 def test_letters_typed_in_one_go_are_undone_in_one():

@@ -60,8 +60,12 @@ class ModelSection(FoldingSection):
         if not is_open:
             return
         kind = view.job.data.kind
+        best = next((choice for choice in view.choices if choice.why), None)
+        told = f" Recommended: {best.title}. {best.why}" if best else ""
         self._hint.setText(
-            "These can learn from your data." if kind else "Choose the data first: it decides which of these fit."
+            f"These can learn from your data.{told}"
+            if kind
+            else "Choose the data first: it decides which of these fit."
         )
         if view.choices != self._choices:
             self._show(view.choices)

@@ -178,6 +178,8 @@ class PlanPage(QWidget):
             self._model.new()
             if request.place:
                 self._model.set_place(request.place)
+            if request.changes:
+                self._model.apply(request.changes)
         self.scroller.verticalScrollBar().setValue(0)
 
     def leave(self) -> None:

@@ -23,6 +23,7 @@ _COMMANDS = (
     ("account", "Account & quota", "Ctrl+5", "Go"),
     ("settings-page", "Settings", "Ctrl+6", "Go"),
     ("compare", "Compare runs", "Ctrl+8", "Go"),
+    ("models", "Models", "Ctrl+Shift+M", "Go"),
     ("learn", "Learn", "Ctrl+9", "Go"),
     ("help", "Help: why did it fail?", "Ctrl+7", "Go"),
     ("back", "Back", "Alt+Left", "Go"),

@@ -216,6 +216,8 @@ def commands(window: MainWindow) -> Iterator[Command]:
     yield Command("Account & quota", "Page", "shield-check", lambda: window.act("account"), "Ctrl+5", also)
     also = "best difference curves side by side"
     yield Command("Compare runs", "Page", "git-compare-arrows", lambda: window.act("compare"), "Ctrl+8", also)
+    also = "gallery networks pretrained weights which model architecture"
+    yield Command("Models", "Page", "brain", lambda: window.act("models"), "Ctrl+Shift+M", also)
     also = "course chapters tutorial glossary terms what is a tpu introduction"
     yield Command("Learn", "Page", "lightbulb", lambda: window.act("learn"), "Ctrl+9", also)
     also = "error log failed explain why learn support"

@@ -34,7 +34,7 @@ from tpu_studio.viewmodels.shell import PlanRequest, ShellView, ShellViewModel
 
 SMALLEST = QSize(1100, 700)
 USUAL = QSize(1440, 900)
-SECTIONS = ("home", "runs", "compare", "account", "learn", "help")
+SECTIONS = ("home", "runs", "compare", "models", "account", "learn", "help")
 FRAME = QSize(16, 48)  # what desktops draw around a window; known exactly only once it is shown
 
 
@@ -45,6 +45,7 @@ class Pages:
 
     home: Callable[[], QWidget]
     runs: Callable[[], QWidget]
+    models: Callable[[], QWidget]
     settings: Callable[[], QWidget]
     account: Callable[[], QWidget]
     help: Callable[[], QWidget]
@@ -86,6 +87,7 @@ class MainWindow(QMainWindow):
                 NavItem("home", "Home", "house", "Ctrl+1"),
                 NavItem("runs", "Runs", "activity", "Ctrl+2"),
                 NavItem("compare", "Compare", "git-compare-arrows", "Ctrl+8"),
+                NavItem("models", "Models", "brain", "Ctrl+Shift+M"),
                 NavItem("account", "Account & quota", "shield-check", "Ctrl+5"),
                 NavItem("learn", "Learn", "lightbulb", "Ctrl+9"),
                 NavItem("help", "Help", "circle-question-mark", "Ctrl+7"),
@@ -142,6 +144,10 @@ class MainWindow(QMainWindow):
         if name not in kept:
             kept[name] = getattr(self._pages, name)()
         return kept[name]
+
+    def kept_page(self, name: str) -> QWidget | None:
+        """The page of that name if it was made."""
+        return self._pages.kept.get(name)
 
     def _kept_clear(self) -> QWidget | None:
         """What of the page no notice may lie over."""
@@ -205,7 +211,7 @@ class MainWindow(QMainWindow):
     def act(self, name: str) -> None:
         """Do the command *name* (see `actions`)."""
         match name:
-            case "home" | "runs" | "compare" | "account" | "learn" | "help":
+            case "home" | "runs" | "compare" | "models" | "account" | "learn" | "help":
                 self.shell.go(name)
             case "settings" | "settings-page":
                 self.shell.go("settings")

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator
 
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import rules, work
+from tpu_studio.planner import rules
 from tpu_studio.planner.advice.chip import rate_rule
 from tpu_studio.planner.advice.situation import Advice, Situation
 from tpu_studio.planner.auto import significant, two_figures
 from tpu_studio.planner.checks import UNUSUAL_RATE
+from tpu_studio.planner.modelwork import usual_params
 from tpu_studio.wire import kinds
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.models import BY_NAME, MODELS
-from tpu_studio.wire.models import options as model_options
+from tpu_studio.wire.models import MODELS
 
 RATE_OFF = 4.0  # times off the recommended rate, from which on it is told
 CHECKS_WITHOUT_PROGRESS = 5
@@ -85,7 +85,7 @@ def smaller_model(s: Situation) -> Iterator[Advice]:
     tokens, most = s.facts.train, rules.GPT_TIMES_THROUGH
     if s.work.params <= tokens * most:
         return
-    fitting = [(_params(model.name), model) for model in MODELS if model.family == s.resolved.family]
+    fitting = [(usual_params(model.name) or 0, model) for model in MODELS if model.family == s.resolved.family]
     smaller = [(params, model) for params, model in fitting if params < s.work.params / 2]
     good = [one for one in smaller if one[0] <= tokens * most] or smaller[:1]
     if good:
@@ -135,10 +135,6 @@ def _usual_times(s: Situation) -> int:
     if s.resolved.rule.reads_tokens:
         return rules.GPT_TIMES_THROUGH
     return next(times for up_to, times in s.resolved.rule.epochs if s.resolved.train <= up_to)
-
-
-def _params(name: str) -> int:
-    return work.gpt(model_options(name, {}), tokens=BY_NAME[name].sequence_length or 64).params
 
 
 RULES = (learning_rate, warm_up, early_stopping, times_through, smaller_model, waiting_for_data, chip_waits)
