@@ -18,7 +18,7 @@ from tests.fakes import hub, presets
 def main() -> int:
     with hub.running() as fake, tempfile.TemporaryDirectory() as folder:
         os.environ |= {"HF_ENDPOINT": fake.address, "HF_HOME": f"{folder}/cache", "HF_HUB_DISABLE_TELEMETRY": "1"}
-        import huggingface_hub
+        import huggingface_hub  # type: ignore[import-not-found]
         from huggingface_hub import errors
 
         source = presets.decoder("llama", Path(folder))

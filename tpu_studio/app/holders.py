@@ -312,6 +312,7 @@ class PlanHolder(Holder):
         self.model.reported = reported
         self.model.open_weights = lambda then: ask_for_weights(studio, services, then)
         self.model.open_hub = self._show_hub
+        self.model.open_gallery = lambda: studio.shell.go("models")
         self.model.write_pdf = planpdf.write
         page = PlanPage(self.model)
         page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())

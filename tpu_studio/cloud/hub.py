@@ -87,18 +87,13 @@ class Hub:
         told = self._described(name)
         entry = _entry(name, told)
         small = {one: listed for one, listed in entry.files.items() if not hub.is_of_weights(one)}
-        folder, total, done = hub.folder(preset), sum(one.size for one in small.values()), 0
+        folder, total = hub.folder(preset), sum(one.size for one in small.values())
         with _alone(folder):
             before = hub.entry(folder)
             if before is None or before.files != entry.files:
                 _delete(folder, keep=_same(before, entry))
-            for file, listed in small.items():
-                if not _is_there(folder / file, listed):
-                    self._fetch(
-                        entry, file, listed, folder, lambda here, so_far=done: progress(so_far + here, total), cancelled
-                    )
-                done += listed.size
-                progress(done, total)
+            missing = {one: listed for one, listed in small.items() if not _is_there(folder / one, listed)}
+            self._fetch_all(entry, missing, folder, total, progress, cancelled)
             with _writing(folder):
                 write_atomically(folder / hub.FILE, entry.dumps())
         return entry
@@ -120,14 +115,27 @@ class Hub:
             missing = {one: listed for one, listed in weights.items() if not _is_there(folder / one, listed)}
             begun = sum(_size(folder / f"{one}.part") for one in missing)
             _check_room(folder, sum(one.size for one in missing.values()) - begun)
-            total = entry.weights_bytes
-            done = total - sum(one.size for one in missing.values())
-            for file, listed in missing.items():
-                self._fetch(
-                    entry, file, listed, folder, lambda here, so_far=done: progress(so_far + here, total), cancelled
-                )
-                done += listed.size
-            progress(total, total)
+            self._fetch_all(entry, missing, folder, entry.weights_bytes, progress, cancelled)
+
+    def _fetch_all(
+        self,
+        entry: Entry,
+        missing: Mapping[str, Listed],
+        folder: Path,
+        total: int,
+        progress: Progress,
+        cancelled: Callable[[], bool],
+    ) -> None:
+        done = total - sum(one.size for one in missing.values())
+        for file, listed in missing.items():
+            before = done
+
+            def heard(here: int, before: int = before) -> None:
+                progress(before + here, total)
+
+            self._fetch(entry, file, listed, folder, heard, cancelled)
+            done += listed.size
+        progress(total, total)
 
     def page(self, name: str) -> str:
         """Where a person reads of it."""
@@ -218,11 +226,7 @@ class Hub:
                 if not reply.ok:
                     raise self._refusal(reply, name)
                 yield reply
-        except (requests.RequestException, TimeoutError, OSError) as error:
-            if isinstance(error, OSError) and not isinstance(
-                error, (requests.RequestException, TimeoutError, ConnectionError)
-            ):
-                raise  # of the disk
+        except (requests.RequestException, TimeoutError, ConnectionError) as error:
             raise self._unreachable(error, name) from None
 
     def _unreachable(self, error: BaseException, name: str) -> StudioError:

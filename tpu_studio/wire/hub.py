@@ -122,10 +122,11 @@ def _entry(tree: Any) -> Entry:
     if tree["format"] != FORMAT or len(tree["files"]) > _MOST_FILES:
         raise ValueError("It is of another version.")
     files = {name: _listed(name, told) for name, told in tree["files"].items()}
-    texts = [tree[key] for key in ("name", "revision", "licence")]
-    if not all(isinstance(one, str) and len(one) < 200 for one in texts) or not _SHA1.fullmatch(tree["revision"]):
+    name, revision, licence = (tree[key] for key in ("name", "revision", "licence"))
+    texts = all(isinstance(one, str) and len(one) < 200 for one in (name, revision, licence))
+    if not texts or not _SHA1.fullmatch(revision):
         raise ValueError("It does not say what it is of.")
-    return Entry(*texts, tree["gated"] is True, float(tree["looked_up"]), files)
+    return Entry(name, revision, licence, tree["gated"] is True, float(tree["looked_up"]), files)
 
 
 def _listed(name: str, told: Any) -> Listed:

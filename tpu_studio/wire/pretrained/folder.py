@@ -26,7 +26,8 @@ CONFIG, CONVERTER, PREPROCESSOR, TASK = "config.json", "image_converter.json", "
 FIRST_SHARD = "model_00000.weights.h5"
 """What Keras opens beside `INDEX`, whatever that names (`ShardedH5IOStore` of Keras 3.15)."""
 MOST_READ = 8_589_934_592
-"""Bytes of weights (8 GiB: four billion in bfloat16): the largest network of KerasHub's that is known here has 4.6 billion (DINOv2 giant, in float32)."""
+"""Bytes of weights (8 GiB: four billion in bfloat16): the largest network of KerasHub's that is known here has
+4.6 billion (DINOv2 giant, in float32)."""
 
 Signature = tuple[tuple[str, int, int, int], ...]
 """Name, bytes, time of change in ns and number of each file."""
