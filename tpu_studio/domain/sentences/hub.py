@@ -43,7 +43,7 @@ ERRORS: dict[str, Entry] = {
         "Look for a typing error. If it is a private model of yours, give an access token that may read it.",
     ),
     "hub-gated": lambda f: Sentence(
-        f"{_name(f)} wants to be asked before it is given",
+        f"The model {_name(f)} wants to be asked before it is given",
         f"{_asked(f)} {NOTHING_CHARGED}",
         f"Sign in on {f.text('page', 'its page')}, read and accept its terms there, make an access token that may read "
         "(Settings, Access Tokens) and give it here; with the command line, in the environment variable HF_TOKEN.",
@@ -54,7 +54,7 @@ ERRORS: dict[str, Entry] = {
         "Make a new one that may read (huggingface.co, Settings, Access Tokens). Public models want none.",
     ),
     "hub-no-model": lambda f: Sentence(
-        f"{_name(f)} has no {f.text('lacking', 'weights that are read')}",
+        f"The model {_name(f)} has no {f.text('lacking', 'weights that are read')}",
         f"{_what_it_has(f)} {NOTHING_CHARGED}",
         "Choose a language model that has config.json, tokenizer.json and its weights as safetensors: most have.",
     ),
@@ -105,7 +105,7 @@ ERRORS: dict[str, Entry] = {
 
 
 def _name(f: Facts) -> str:
-    return f.text("name", "the model")
+    return f.text("name", "OWNER/NAME")
 
 
 def _preset(f: Facts) -> str:
