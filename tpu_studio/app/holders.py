@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tpu_studio.app.compose import Services
     from tpu_studio.app.studio import Studio
+    from tpu_studio.viewmodels.hubfetch import HubFetch, HubView
     from tpu_studio.viewmodels.run import RunViewModel
     from tpu_studio.viewmodels.runs import RunsView
     from tpu_studio.wire.plan import Plan
@@ -257,6 +258,7 @@ class PlanHolder(Holder):
         self._kept = 0  # the notice that leads back from the Account page
         self._kept_for = ""  # the place whose account the plan waits for
         self._lesson = ""  # the step of Learn that it was planned for
+        self._hub: HubFetch | None = None
         self.model.state.subscribe(lambda view: studio.with_lessons(lambda one: one.planned(self._lesson, view)))
         for end in (
             studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
@@ -309,6 +311,8 @@ class PlanHolder(Holder):
 
         self.model.reported = reported
         self.model.open_weights = lambda then: ask_for_weights(studio, services, then)
+        self.model.open_hub = self._show_hub
+        self.model.open_gallery = lambda: studio.shell.go("models")
         self.model.write_pdf = planpdf.write
         page = PlanPage(self.model)
         page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())
@@ -319,6 +323,22 @@ class PlanHolder(Holder):
         page.outlives = self._outlives
         page.armed = lambda: studio.armed.state.value.sentence
         QTimer.singleShot(0, self, lambda: self._put_plan(page))  # in an event of its own: both take a while
+
+    def _show_hub(self, preset: str) -> None:
+        from tpu_studio.cloud.hub import Hub
+        from tpu_studio.gui.plan.hub_sheet import HubSheet
+        from tpu_studio.viewmodels.hubfetch import HubFetch
+
+        if self._hub is None:
+            self._hub = HubFetch(self._studio.tasks, Hub, self._came_from_hub)
+            self.destroyed.connect(lambda _=None, model=self._hub: model.stop())
+        self._hub.show(preset)
+        HubSheet(self._studio.window, self._hub).open()
+
+    def _came_from_hub(self, view: HubView) -> None:
+        self.model.plan_again()
+        if view.whole:
+            self._studio.shell.notify(f"The weights of {view.name} are here", "", tone="ok")
 
     def _outlives(self, plan: Plan) -> str:
         from tpu_studio.viewmodels.review import longest_s

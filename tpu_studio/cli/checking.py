@@ -42,7 +42,7 @@ def check(arguments: Arguments, output: Output) -> int:
         if asked_of_the_chip:
             made = replace(made, checks=tuple(_not_rented(one) for one in made.checks))
         answer: Mapping[str, object] = {}
-        if not made.blocking and (made.consent or not made.job.model.is_own):
+        if not made.faults and (made.consent or not made.job.model.is_own):
             target = slice_of(made)
             kept = None if arguments.again else services.preflight.known(made, target)
             if kept is not None and arguments.largest_batch and "largest_batch" not in kept:
@@ -66,7 +66,7 @@ def check(arguments: Arguments, output: Output) -> int:
     elif len(words) > SHOWN:
         text += "\nThere is more of what was said, in its own words: add --words."
     output.answer(to_json(made, answer), text)
-    if made.blocking:
+    if made.faults:
         return BadInput.exit_code
     return 0 if made.fits else 1
 
@@ -132,7 +132,7 @@ def as_text(made: Plan, answer: Mapping[str, object]) -> str:
         if one.level != "ok":
             lines += note(one)
     where = "this TPU" if places.by_id(made.place).rents else "this computer"
-    if made.blocking:
+    if made.faults:
         return "\n".join(lines)
     lines.append(f"✓ It fits into the memory of {where}." if made.fits else f"✗ It does not fit into {where}.")
     return "\n".join(lines)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import textwrap
 from dataclasses import asdict
 
+from tpu_studio.cli import hub as fetching
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.wire import presets, starters
+from tpu_studio.wire import hub, presets, starters
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.models import MODELS
 
 
 def models(arguments: Arguments, output: Output) -> int:
+    if (exit_code := fetching.of_hub(arguments, output)) is not None:
+        return exit_code
     chosen = [model for model in MODELS if arguments.kind in (None, *model.takes)]
-    output.answer({"models": [as_json(model) for model in chosen]}, "\n\n".join(map(_words, chosen)))
+    fetched = [] if arguments.kind else hub.entries()
+    answer = {"models": [as_json(model) for model in chosen], "hub": [fetching.as_json(one) for one in fetched]}
+    output.answer(answer, "\n\n".join([*map(_words, chosen), *map(fetching.words, fetched)]))
     return 0
 
 

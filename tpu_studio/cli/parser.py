@@ -297,6 +297,18 @@ def parser() -> argparse.ArgumentParser:
         "tpu-studio models --kind images",
     )
     models.add_argument("--kind", choices=kinds.IDS, help="only those that learn from this kind of data")
+    of_hub = models.add_mutually_exclusive_group()
+    of_hub.add_argument(
+        "--look-up",
+        metavar="hf:OWNER/NAME",
+        help="ask huggingface.co for a language model's description and tokenizer (a few MB): enough for its plan",
+    )
+    of_hub.add_argument(
+        "--download",
+        metavar="hf:OWNER/NAME",
+        help="its weights too; a model that asks to be agreed to wants your access token in HF_TOKEN",
+    )
+    of_hub.add_argument("--delete", metavar="hf:OWNER/NAME", help="delete what was fetched of it")
 
     engine = verb(
         "engine",

@@ -141,7 +141,7 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     own = _own_file(services, job, trusted=arguments.trust_code, output=output)
     steps = _Steps(services, output, Draft(job, _look(job), own), asks_check=checked)
     planning = steps.plan(advise=False)
-    if planning.plan.blocking:
+    if planning.plan.faults:
         return steps.plan().plan
     if checked and wants_count(steps.draft, planning.plan):
         steps.inspect(planning.plan)
@@ -210,7 +210,7 @@ class _Steps:
         from tpu_studio.local.preflight import slice_of
 
         target = slice_of(plan)
-        if not self._asks_check or target is None or plan.blocking:
+        if not self._asks_check or target is None or plan.faults:
             return None
         kept = self._services.preflight.known(plan, target)
         return kept if kept and _says(kept) else None

@@ -93,8 +93,10 @@ def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) 
     if path := plan.job.data.path:
         path = one_line(str(Path(plan.job.base, path)))
         output.say(f"Where its data is not in the bucket yet, it is read here: {path}")
-    if folder := plan.job.model.folder:
-        output.say(f"The folder that it begins from is copied to the bucket from here: {one_line(folder)}")
+    if plan.job.model.folder:
+        output.say(
+            f"The folder that it begins from is copied to the bucket from here: {one_line(plan.job.model.starts_from)}"
+        )
     if plan.job.model.is_own:
         output.say(f"It runs Python code of its own on the rented machine: {one_line(str(plan.job.model.file))}")
     if not arguments.yes and (output.as_json or not output.ask("Take it over?")):

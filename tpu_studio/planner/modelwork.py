@@ -19,7 +19,7 @@ from tpu_studio.wire import families, tasks
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.models import options as model_options
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.presets import is_folder
+from tpu_studio.wire.presets import is_in_folder
 from tpu_studio.wire.pretrained import decoder
 from tpu_studio.wire.schema import work_values
 
@@ -90,7 +90,7 @@ def model_key(values: Mapping[str, object], options: Mapping[str, object], look:
     seen = [look.kind, look.input_shape, look.outputs, len(look.classes)]
     if "vocabulary" in look.numbers:
         seen += [values["data.tokenizer"], look.numbers["vocabulary"]]
-    depends, folder = work_values(values), is_folder(str(values["model.preset"]))
+    depends, folder = work_values(values), is_in_folder(str(values["model.preset"]))
     if folder:
         del depends["model.preset"]  # wherever it is
     content = [

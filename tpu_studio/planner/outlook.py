@@ -33,7 +33,7 @@ def with_outlook(plan: Plan, parts: Parts, at: At, planned: Callable[[Parts], Pl
     found = _compared(plan, parts, at)
     verdict, best = judge(plan, found)
     plan = replace(plan, verdict=verdict, alternatives=tuple(way.frozen() for way in found.alternatives()))
-    if plan.blocking:
+    if plan.faults:
         return without_money(plan)
     question, sized = parts.question, parts.sized
     situation = Situation(

@@ -10,7 +10,8 @@ from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
-from tpu_studio.wire import places, presets
+from tpu_studio.wire import hub, places, presets
+from tpu_studio.wire.hub import DOWNLOADED, LOOKED_UP
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Check
@@ -59,6 +60,11 @@ def of_folder(
 
 def _of_preset(resolved: Resolved, preset: presets.Preset) -> Iterator[Check]:
     side, reads = resolved.job.data.image_size, preset.network.reads
+    if preset.absent:
+        of_hub = hub.entry(preset.folder)
+        lacking = {"preset": resolved.job.model.starts_from, "size": preset.absent}
+        id = DOWNLOADED if of_hub else LOOKED_UP
+        yield _check(id, "error", lacking | ({"licence": of_hub.licence} if of_hub else {}))
     facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name}
     (wanted,) = BY_NAME[resolved.job.model.id].examples
     if wanted != reads:

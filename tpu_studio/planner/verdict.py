@@ -17,8 +17,8 @@ from tpu_studio.wire.planparts import PlanVerdict
 def judge(plan: Plan, found: Comparison) -> tuple[PlanVerdict, Way | None]:
     """The verdict on *plan*, whose alternatives are *found*, and the recommended way: None when nothing can hold it, or
     the plan cannot start."""
-    if plan.blocking:
-        return PlanVerdict(False, None, words.cannot_start(plan.blocking[0].title)), None
+    if plan.faults:
+        return PlanVerdict(False, None, words.cannot_start(plan.faults[0].title)), None
     tier = plan.job.where.tier
     tpu = found.best_tpu(tier) or found.best_tpu(loans.usual().word)
     ways = [way for way in (found.here, found.colab, found.gpu, tpu) if way and way.cost_usd]

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tpu_studio.wire import kinds
+from tpu_studio.wire import kinds, presets
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, check, job_of, number_of
 from tpu_studio.wire.keys import AUTO, Key
@@ -119,7 +119,7 @@ def absolute(job: Job, path: str) -> Path | None:
 
 def relocated(job: Job, base: str) -> Job:
     """*job* with its relative paths made absolute, so that it can be written or based anywhere."""
-    named = ["data.path", "model.file", *(["model.preset"] if job.model.folder else [])]
+    named = ["data.path", "model.file", *(["model.preset"] if presets.is_folder(job.model.starts_from) else [])]
     paths = {path: str(found) for path in named if (found := absolute(job, path)) is not None}
     return job.with_values(paths, base=base)
 

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Handle, Tasks
 
 NOT_MEASURED = "Not measured yet on such data."
-_BEGINS_WELL = {"": ("nothing", "weights", "folder", "own"), "weights": ("weights", "folder"), "nothing": ("nothing",)}
+_BEGINS_WELL = {
+    "": ("nothing", "weights", "folder", "hub", "own"),
+    "weights": ("weights", "folder", "hub"),
+    "hub": ("hub",),
+    "nothing": ("nothing",),
+}
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,8 @@ class Data:
 
 @dataclass(frozen=True)
 class Filters:
-    """*words*: searched for; *example*: what it learns from; *begins*: "", ``weights`` or ``nothing``; *fits*: the
-    plan's data alone. Empty: all."""
+    """*words*: searched for; *example*: what it learns from; *begins*: "", ``weights``, ``hub`` or ``nothing``;
+    *fits*: the plan's data alone. Empty: all."""
 
     words: str = ""
     example: str = ""

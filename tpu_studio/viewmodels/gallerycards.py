@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels import planwords
@@ -18,11 +18,15 @@ from tpu_studio.wire.kinds import Example
 from tpu_studio.wire.measured import Measured
 from tpu_studio.wire.models import MODELS
 
-Begins = Literal["nothing", "weights", "folder", "own"]
+if TYPE_CHECKING:
+    from tpu_studio.wire.pretrained.known import Known
+
+Begins = Literal["nothing", "weights", "folder", "hub", "own"]
 BEGINS: Mapping[Begins, str] = {
     "nothing": "Begins from scratch",
     "weights": "Begins from pretrained weights",
     "folder": "Begins from pretrained weights of yours",
+    "hub": "A model of the Hugging Face Hub",
     "own": "Your own code",
 }
 EXAMPLES: tuple[tuple[Example, str], ...] = (("row", "Tables"), ("picture", "Pictures"), ("text", "Texts"))
@@ -32,7 +36,8 @@ OWN_FILE = "own-file"
 
 @dataclass(frozen=True)
 class Weights:
-    """Pretrained weights that a card begins from. *learned_from*: what they have seen; *size*: to be fetched."""
+    """Pretrained weights that a card begins from. *learned_from*: what they have seen, "" where only their page says
+    it; *size*: to be fetched."""
 
     learned_from: str
     licence: str
@@ -144,7 +149,37 @@ def of_own_file() -> tuple[Card, ...]:
     )
 
 
-SOURCES: tuple[Source, ...] = (of_catalogue, of_own_file)
+def of_hub() -> tuple[Card, ...]:
+    """Language models of the Hugging Face Hub that are planned with before anything of them is fetched."""
+    from tpu_studio.wire.pretrained.known import all_known
+
+    return tuple(_of_hub(one) for one in all_known() if one.is_read)
+
+
+def _of_hub(one: Known) -> Card:
+    network = presets.NETWORKS[str(one.config["model_type"])]
+    model = next(model for model in MODELS if model.from_folder and network.reads in model.examples)
+    owner, _, title = one.name.partition("/")
+    does = "Has learned to answer in chats." if one.instruct else "Continues texts; it has not learned to answer."
+    asks = " Its owner wants its terms to be accepted first." if one.gated else ""
+    size = figures.size(one.size_bytes)
+    return Card(
+        key=one.preset,
+        title=title,
+        text=f"{does} {size} come from Hugging Face when you ask for them; it is planned and priced before.{asks}",
+        icon=families.by_id(model.family).icon,
+        drawing=_drawing(model, families.by_id(model.family)),
+        examples=model.examples,
+        tasks=model.tasks,
+        begins="hub",
+        size=f"{planwords.weights(one.parameters)} weights",
+        weights=Weights("", one.licence, owner, f"https://huggingface.co/{one.name}", size),
+        networks=(network.title,),
+        changes={"model.name": model.name, "model.preset": one.preset},
+    )
+
+
+SOURCES: tuple[Source, ...] = (of_catalogue, of_own_file, of_hub)
 
 
 def _card(model: ModelSpec) -> Card:

@@ -128,6 +128,15 @@ class PlanViewModel(Editing, Starting):
         """Ask whether the starter weights may be fetched; the plan is made anew when they are there."""
         self.open_weights(self._plan)
 
+    def open_model_of_hub(self) -> None:
+        """Show the way of the model that the plan names from the Hugging Face Hub to this computer."""
+        self.open_hub(str(self.state.value.job.model.preset))
+
+    def plan_again(self) -> None:
+        """What the plan rests on has changed on disk."""
+        self._see_data(anew=True)
+        self._plan()
+
     def stop_looking(self) -> None:
         self._looks.stop()
 
@@ -258,7 +267,7 @@ class PlanViewModel(Editing, Starting):
     def check(self) -> None:
         """Check this plan with the TPU compiler; asks first where that must be fetched."""
         view = self.state.value
-        if view.plan is None or view.stale or view.plan.blocking:
+        if view.plan is None or view.stale or view.plan.faults:
             self.start()  # which points to what is missing
         elif view.needs_consent:
             self._consented_to = self.check
@@ -347,7 +356,7 @@ class PlanViewModel(Editing, Starting):
             self._count_if_needed()
             if not self._work.under_way:  # two at once would slow each other down
                 self._time_if_useful()
-            if (plan := self.state.value.plan) is not None and not plan.blocking:
+            if (plan := self.state.value.plan) is not None and not plan.faults:
                 self._checks.look_up(plan)
                 self._paces.want(plan)
 
@@ -355,7 +364,7 @@ class PlanViewModel(Editing, Starting):
         from tpu_studio.workflow.planning import Draft, wants_count
 
         view = self.state.value
-        if view.plan is None or view.look is None or view.stale or view.looking or view.starting or view.plan.blocking:
+        if view.plan is None or view.look is None or view.stale or view.looking or view.starting or view.plan.faults:
             return
         may_build = view.engine.ready and not view.running
         self._work.want(view.plan, build=may_build and wants_count(Draft(view.job, view.look, view.own), view.plan))

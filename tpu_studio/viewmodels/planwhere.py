@@ -299,7 +299,7 @@ def choices(job: Job, planning: Planning, look: Look, now: float) -> tuple[Slice
                 known_of_it,
                 now,
             )
-            if made is not None and not made.blocking and made.fits and made.time_s and made.cost_usd:
+            if made is not None and not made.faults and made.fits and made.time_s and made.cost_usd:
                 found[part.accelerator_type] = made
     told = [(first, "Good first choice")]
     others = [made for name, made in found.items() if name != first.accelerator]

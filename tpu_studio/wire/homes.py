@@ -32,6 +32,11 @@ def starter_weights() -> Path:
     return engine_root() / STARTER_WEIGHTS
 
 
+def hub() -> Path:
+    """The folder of models of the Hugging Face Hub (``wire.hub``); need not exist."""
+    return home_folder() / "hub"
+
+
 def make_engine_root(root: Path) -> None:
     """For its owner alone, as the home; where `TPU_STUDIO_ENGINE` names it, as the umask says: it may be meant for
     several people. Raises OSError."""

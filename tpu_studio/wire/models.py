@@ -65,7 +65,8 @@ def spec(name: str) -> ModelSpec:
 
 
 def preset(name: str, given: str) -> str:
-    """What the model of that name begins from, as `model.preset` has it: `starters.NONE`, its starter, or a folder.
+    """What the model of that name begins from, as `model.preset` has it: `starters.NONE`, its starter, a folder or a
+    model of the Hub.
 
     Raises:
         JobError: ``job-not-a-choice``, of a preset that does not exist; ``job-preset-of-another``, of another model.
@@ -77,7 +78,7 @@ def preset(name: str, given: str) -> str:
     if given in (starters.NONE, mine):
         return given
     folders = [model.name for model in MODELS if model.from_folder]
-    if folders and presets.is_folder(given):
+    if folders and presets.is_in_folder(given):
         if name in folders:
             return given
         of = next((one for one in folders if name in BY_NAME and BY_NAME[one].examples == BY_NAME[name].examples), "")

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from tpu_studio.wire import frameworks, models, places, tasks
+from tpu_studio.wire import frameworks, hub, models, places, tasks
 from tpu_studio.wire.brief import brief_fields
 from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.events import is_time
@@ -156,6 +156,11 @@ class Plan:
     @property
     def blocking(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.level == "error")
+
+    @property
+    def faults(self) -> tuple[Check, ...]:
+        """Those of `blocking` that are more than a download to come: without them its work and price are known."""
+        return tuple(check for check in self.blocking if check.id not in hub.PROBLEMS or not self.preset_sha256)
 
     def launched(self, run: str, created: float, app: str) -> Plan:
         return replace(self, run=run, created=created, app=app)

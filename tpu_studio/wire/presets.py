@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tpu_studio.wire import owncode
+from tpu_studio.wire import hub, owncode
 from tpu_studio.wire.errors import ModelError
 
 WEIGHTS, INDEX = "model.weights.h5", "model.weights.json"
@@ -85,6 +85,7 @@ class Preset:
     sums: The sha256 of each file that is read, by name: its descriptions, then its weights.
     size_bytes: Of its weights.
     files_bytes: Of all files that are read, which is what travels.
+    absent: Bytes of those that the Hub has and that were not downloaded yet.
     sha256: Of all that counts: the same base.
     """
 
@@ -104,6 +105,7 @@ class Preset:
     template: str = ""
     templates: tuple[str, ...] = ()
     files_bytes: int = 0
+    absent: int = 0
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -152,6 +154,11 @@ def is_folder(value: str) -> bool:
     if _HUB.match(value) or (_SCHEME.match(value) and not owncode.in_a_share(value)):
         return False
     return value.startswith(("~", ".")) or any(mark in value for mark in "/\\")
+
+
+def is_in_folder(value: str) -> bool:
+    """Whether *value* of `model.preset` is a folder: the person's, or one that stands for a model of the Hub."""
+    return is_folder(value) or hub.is_name(value)
 
 
 def lies_in(folder: Path) -> bool:

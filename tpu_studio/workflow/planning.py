@@ -151,7 +151,7 @@ def wants_timing(draft: Draft, planning: Planning) -> bool:
 
 def wants_count(draft: Draft, plan: Plan) -> bool:
     """Whether only the engine can tell the work of its model, and may build it."""
-    return needs_engine(plan) and draft.may_build and not plan.blocking
+    return needs_engine(plan) and draft.may_build and not plan.faults
 
 
 def _known(draft: Draft, sources: Sources) -> Known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,10 +67,15 @@ class Gallery:
 # ------------------------------------------------------------------------------------------------------------ the cards
 
 
+def of_ours(keys: Sequence[str]) -> list[str]:
+    """Without the models of the Hugging Face Hub."""
+    return [key for key in keys if not key.startswith("hf:")]
+
+
 def test_there_is_a_card_for_every_model_and_one_for_a_file_of_ones_own():
     one = Gallery()
-    assert one.shown == [*(model.name for model in MODELS), OWN_FILE]
-    assert filter_words(one.view) == f"All {len(MODELS) + 1} models"
+    assert of_ours(one.shown) == [*(model.name for model in MODELS), OWN_FILE]
+    assert filter_words(one.view) == f"All {len(one.view.cards)} models"
 
 
 def test_a_card_says_what_its_records_say():
@@ -121,28 +126,39 @@ def test_a_further_source_is_one_more_function():
 def test_words_are_looked_for_in_titles_texts_networks_and_licences(words: str, found: list[str]):
     one = Gallery()
     one.model.search(words)
-    assert one.shown == found
+    assert of_ours(one.shown) == found
+
+
+def test_models_of_the_hub_come_last_and_can_be_shown_alone():
+    one = Gallery()
+    assert all(key.startswith("hf:") for key in one.shown[len(MODELS) + 1 :]) and len(one.shown) > len(MODELS) + 30
+    one.model.filter(begins="hub")
+    assert "hf:Qwen/Qwen2.5-0.5B-Instruct" in one.shown and not of_ours(one.shown)
+    card = one.card("hf:google/gemma-3-1b-it")
+    assert "accepted first" in card.text and "2.0 GB come from Hugging Face" in card.text
+    assert card.changes == {"model.name": "pretrained-lm", "model.preset": "hf:google/gemma-3-1b-it"}
+    assert card.weights is not None and card.weights.licence == "gemma"
 
 
 def test_filters_narrow_and_all_of_them_are_taken_back_at_once():
     one = Gallery()
     one.model.filter(example="text", begins="weights")
-    assert one.shown == ["pretrained-lm", "all-minilm-l6-v2"]
+    assert of_ours(one.shown) == ["pretrained-lm", "all-minilm-l6-v2"]
     one.model.filter(begins="nothing")
     assert one.shown == ["gpt-nano", "gpt-mini", "gpt-124m", "text-classifier"]
     one.model.filter(task="text-classification")
-    assert one.shown == ["text-classifier"] and filter_words(one.view) == "1 of 11 models"
+    assert one.shown == ["text-classifier"] and filter_words(one.view) == f"1 of {len(one.view.cards)} models"
     one.model.clear()
-    assert len(one.shown) == len(MODELS) + 1 and one.view.filters.empty
+    assert len(of_ours(one.shown)) == len(MODELS) + 1 and one.view.filters.empty
 
 
 def test_what_fits_the_plan_s_data_can_be_shown_alone_while_there_is_data():
     one = Gallery()
     one.plan("text", PLAYS)
     one.model.filter(fits=True)
-    assert one.shown == ["gpt-nano", "gpt-mini", "gpt-124m", "pretrained-lm", OWN_FILE]
+    assert of_ours(one.shown) == ["gpt-nano", "gpt-mini", "gpt-124m", "pretrained-lm", OWN_FILE]
     one.model.plan_is(PlanView())
-    assert not one.view.filters.fits and len(one.shown) == len(MODELS) + 1
+    assert not one.view.filters.fits and len(of_ours(one.shown)) == len(MODELS) + 1
 
 
 # ----------------------------------------------------------------------------------------------------- the plan's data

@@ -260,7 +260,7 @@ def test_weights_larger_than_are_read(llama: Path) -> None:
     os.truncate(llama / SHARD, folders.MOST_READ)
     error = error_of(llama)
     assert (error.id, error.facts["file"]) == ("preset-unreadable", SHARD)
-    assert "8,000,000,000 are read at most" in str(error.facts["why"])
+    assert "8,589,934,592 are read at most" in str(error.facts["why"])
 
 
 # ---------------------------------------------------------------------------------------------------- descriptions

@@ -42,7 +42,9 @@ def parts(card: Card) -> list[tuple[str, tuple[str, ...]]]:
     weights: tuple[str, ...] = ()
     if known is not None:
         weights = (
-            f"Weights that have learned from {known.learned_from}, {known.size}.",
+            f"Weights that have learned from {known.learned_from}, {known.size}."
+            if known.learned_from
+            else f"{card.begins_words}, {known.size}. Its page says what it has learned from.",
             f"Licence: {known.licence}. By {known.owner}: {known.page}",
         )
     told: list[tuple[str, tuple[str, ...]]] = [
@@ -52,6 +54,6 @@ def parts(card: Card) -> list[tuple[str, tuple[str, ...]]]:
         ("Networks that it can be", (", ".join(card.networks),) if card.networks else ()),
         ("Measured on unseen examples", tuple(f"{one.words} ({one.page})" for one in card.measured)),
         ("Options", card.options),
-        ("In a job file", (f'model.name = "{card.model}"',) if card.model else ()),
+        ("In a job file", tuple(f'{key} = "{value}"' for key, value in card.changes.items() if value)),
     ]
     return [(title, lines) for title, lines in told if lines]

@@ -83,6 +83,7 @@ class ModelsPage(Themed, QWidget):
         starts = [
             ("", "From scratch or pretrained"),
             ("weights", "From pretrained weights"),
+            ("hub", "From the Hugging Face Hub"),
             ("nothing", "From scratch"),
         ]
         self.begins = ComboBox(starts, name="Begins from")

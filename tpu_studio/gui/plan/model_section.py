@@ -38,6 +38,9 @@ class ModelSection(FoldingSection):
         self.own.clicked.connect(self.choose_file)
         self.agree = Button("Read it & agree…", "quiet", size="small")
         self.agree.clicked.connect(model.ask_consent)
+        name = "All models, those of the Hugging Face Hub too"
+        self.more = Button("All models…", "quiet", icon="search", size="small", name=name)
+        self.more.clicked.connect(lambda: model.open_gallery())
         own_row = QHBoxLayout()
         own_row.setSpacing(Space.l)
         own_row.addWidget(self.own)
@@ -46,6 +49,7 @@ class ModelSection(FoldingSection):
             "A Python file with build_model(job). It runs only after you agree.", "caption", "text_3", align=_MIDDLE
         )
         own_row.addWidget(own, 1)
+        own_row.addWidget(self.more)
         self.card.body.addWidget(self._hint)
         self.card.body.addLayout(self._holder)
         self.card.body.addLayout(own_row)

@@ -19,7 +19,7 @@ from tpu_studio.gui.kit.theme import Themed, ink, px, theme
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
-from tpu_studio.wire import presets, starters
+from tpu_studio.wire import hub, presets, starters
 from tpu_studio.wire.plan import Check
 
 LEVELS: dict[str, NoteKind] = {"error": "bad", "warning": "warn", "info": "neutral"}
@@ -87,14 +87,18 @@ class TallNote(Themed, QFrame):
 def note_of(check: Check, model: PlanViewModel) -> TallNote:
     """A check as a note, its repair as the button."""
     said = say_check(check.id, check.title, check.facts)
-    fetches, picks = check.id in starters.PROBLEMS, check.id in presets.PROBLEMS
-    text = " ".join(part for part in (said.meaning, "" if check.fix or fetches else said.action) if part)
+    fetches, picks, of_hub = (check.id in one.PROBLEMS for one in (starters, presets, hub))
+    text = " ".join(part for part in (said.meaning, "" if check.fix or fetches or of_hub else said.action) if part)
     action = planwords.fix_words(check.fix) if check.fix else "Fetch…" if fetches else "Choose…" if picks else ""
+    if of_hub:
+        action = "Look up…" if check.id == hub.LOOKED_UP else "Download…"
     note = TallNote(said.title, text, LEVELS.get(check.level, "neutral"), action)
     if check.fix:
         note.acted.connect(lambda: model.apply(dict(check.fix or {})))
     elif fetches:
         note.acted.connect(model.fetch_weights)
+    elif of_hub:
+        note.acted.connect(model.open_model_of_hub)
     elif picks:
         note.acted.connect(lambda: _pick_folder(note, model))
     return note

@@ -29,10 +29,10 @@ def brought(plan: Plan) -> Iterator[Brought]:
         told = [f"{count:,} {figures.noun(plan.job.data.kind, plan.task)}"] if count else []
         told += [figures.size(size)] if size else []
         yield Brought("Data", one_line(str(path)), _copied(plan, told))
-    if path := plan.job.model.folder:
+    if plan.job.model.folder:
         size = plan.preset_bytes
         told = [f"{figures.size(size)} of weights and what belongs to them"] if size else []
-        yield Brought("Begins from", one_line(path), _copied(plan, told) + _patience(plan))
+        yield Brought("Begins from", one_line(plan.job.model.starts_from), _copied(plan, told) + _patience(plan))
 
 
 def _patience(plan: Plan) -> str:

@@ -25,8 +25,9 @@ from tpu_studio.wire.presets import INDEX, WEIGHTS
 CONFIG, CONVERTER, PREPROCESSOR, TASK = "config.json", "image_converter.json", "preprocessor.json", "task.json"
 FIRST_SHARD = "model_00000.weights.h5"
 """What Keras opens beside `INDEX`, whatever that names (`ShardedH5IOStore` of Keras 3.15)."""
-MOST_READ = 8_000_000_000
-"""Bytes of weights: the largest network of KerasHub's that is known here has 4.6 billion (DINOv2 giant, in float32)."""
+MOST_READ = 8_589_934_592
+"""Bytes of weights (8 GiB: four billion in bfloat16): the largest network of KerasHub's that is known here has
+4.6 billion (DINOv2 giant, in float32)."""
 
 Signature = tuple[tuple[str, int, int, int], ...]
 """Name, bytes, time of change in ns and number of each file."""

@@ -10,11 +10,12 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence, Set
 
+from tpu_studio.wire import hub
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import NETWORKS, SAFETENSORS, SAFETENSORS_INDEX, Preset
 from tpu_studio.wire.pretrained import decoder, template, tensors, tokenizer
 from tpu_studio.wire.pretrained.description import PICKLES
-from tpu_studio.wire.pretrained.folder import CONFIG, Folder, check_sums, sha256_of
+from tpu_studio.wire.pretrained.folder import CONFIG, MOST_READ, Folder, check_sums, sha256_of
 from tpu_studio.wire.starters import TOKENIZER
 
 TEMPLATE, TOKENIZER_CONFIG = "chat_template.jinja", "tokenizer_config.json"
@@ -54,12 +55,20 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
             folder.refuse("preset-unreadable", TOKENIZER, "It is larger than any tokenizer.")
         file.seek(0)
         tokens = _tokens(folder, file.read(size), network.vocabulary)
-    files = tensors.files_of(folder)
-    placed = tensors.places_of(folder, files)
-    check_whole(folder, network, placed)
-    size = sum(place.size for place in placed.values() if place.is_of_weights)
-    sums = {name: sha256_of(folder, name) for name in (CONFIG, TOKENIZER, *files)}
+    of_hub = hub.entry(folder.whole)
+    files, absent = _files(folder, of_hub)
+    if absent:
+        size = sum(of_hub.files[name].size for name in files if hub.is_of_weights(name)) if of_hub else 0
+    else:
+        placed = tensors.places_of(folder, files)
+        check_whole(folder, network, placed)
+        size = sum(place.size for place in placed.values() if place.is_of_weights)
+    here = [name for name in (CONFIG, TOKENIZER, *files) if name not in absent]
+    sums = {name: sha256_of(folder, name) for name in here}
     check_sums(folder, sums)
+    _check_listed(folder, of_hub, sums)
+    sums |= {name: one.sha256 for name, one in absent.items()}
+    lacking = sum(one.size for one in absent.values())
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
     base = hashlib.sha256(counts.encode()).hexdigest()
     usable = template.usable(tokens.standing.keys())
@@ -74,8 +83,32 @@ def read(folder: Folder, config: Mapping[str, object]) -> Preset:
         longest=network.longest,
         template=_template(folder, tokens.standing.keys(), usable),
         templates=usable,
-        files_bytes=folder.bytes_of(sums),
+        files_bytes=folder.bytes_of(here) + lacking,
+        absent=lacking,
     )
+
+
+def _files(folder: Folder, of_hub: hub.Entry | None) -> tuple[tuple[str, ...], dict[str, hub.Listed]]:
+    """Names of the files of weights, and of those what the Hub says of the ones that were not downloaded yet."""
+    if of_hub is None or folder.has(SAFETENSORS):
+        return tensors.files_of(folder), {}
+    files = (SAFETENSORS,) if SAFETENSORS in of_hub.files else tensors.files_of(folder)
+    absent = {name: of_hub.files[name] for name in files if name in of_hub.files and not folder.has(name)}
+    if total := sum(one.size for one in absent.values()):
+        if total > MOST_READ:
+            why = f"Its weights have {total:,} bytes or more; {MOST_READ:,} are read at most."
+            folder.refuse("preset-unreadable", files[-1], why)
+        for name, one in absent.items():
+            if not one.sha256:
+                folder.refuse("preset-unreadable", name, "The Hub does not say its sha256.")
+    return files, absent
+
+
+def _check_listed(folder: Folder, of_hub: hub.Entry | None, sums: Mapping[str, str]) -> None:
+    """What was downloaded is what the Hub has said."""
+    for name, sha256 in sums.items():
+        if of_hub and name in of_hub.files and of_hub.files[name].sha256 not in ("", sha256):
+            folder.refuse("preset-differs", name, "It is not the file of the Hub: its sha256 is another one.")
 
 
 def _tokens(folder: Folder, file: bytes, vocabulary: int) -> tokenizer.Tidied:

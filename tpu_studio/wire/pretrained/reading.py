@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from tpu_studio.wire import owncode
+from tpu_studio.wire import hub, owncode
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import INDEX, NETWORKS, Preset, changed
-from tpu_studio.wire.pretrained import huggingface
+from tpu_studio.wire.pretrained import huggingface, known
 from tpu_studio.wire.pretrained.description import (
     check_format,
     check_names,
@@ -48,11 +48,14 @@ def read(folder: Path) -> Preset:
     Raises:
         ModelError: ``preset-in-a-share``, ``preset-missing``, ``preset-unreadable``, ``preset-other-format``,
             ``preset-pickled``, ``preset-foreign``, ``preset-other-network``, ``preset-in-part``, ``preset-differs``,
-            ``preset-links-out``; facts ``path`` and, where it is about one, ``file`` and ``why``.
+            ``preset-links-out``, ``preset-not-looked-up``; facts ``path`` and, where it is about one, ``file`` and
+            ``why``.
     """
     if owncode.in_a_share(folder) or len(str(folder)) > _LONGEST_PATH:
         raise ModelError("preset-in-a-share", path=str(folder)[:_LONGEST_PATH])
     try:
+        if (name := hub.name_of(folder)) and hub.entry(folder) is None:
+            return known.preset_of(name, folder)
         whole = owncode.located(folder)
         if whole is None:
             raise ModelError("preset-in-a-share", path=str(folder))
