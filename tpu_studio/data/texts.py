@@ -215,6 +215,8 @@ def _cutter(job: Job, train: Bytes) -> tuple[continuing.Cutter, int]:
             if not preset.reads_text:
                 facts = {"path": str(preset.folder), "file": "config.json", "network": preset.kind}
                 raise ModelError("preset-other-network", **facts)
+            if not preset.sums:  # known by its name alone: its tokens count as many as bytes until it is looked up
+                return continuing.AsBytes(), preset.vocabulary
             return continuing.of_folder(preset), preset.vocabulary
         case "bpe":
             learned = continuing.learn(train, vocabulary_of(job, len(train)))

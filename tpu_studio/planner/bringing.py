@@ -6,12 +6,12 @@ hash, and the trainer reads it again, for its hash and into the model.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from tpu_studio.domain import rates
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner import assumptions as assumed
+from tpu_studio.planner import decoders
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import FLOAT, Memory, Work
 from tpu_studio.wire import places
@@ -50,7 +50,7 @@ def uploading_s(size: int) -> Range | None:
 def weights_in(preset: Preset) -> int:
     """Numbers that the network of *preset* has, before the engine has counted them."""
     if preset.reads_text:
-        return sum(math.prod(one.shape) for one in decoder.describe(preset.config).tensors())
+        return decoders.weights_in(decoder.describe(preset.config))
     return preset.size_bytes // FLOAT
 
 
@@ -66,7 +66,7 @@ def room(
     practice = places.by_id(place).rehearses
     every = weights_in(preset) if work.is_guess else work.params + work.frozen
     learns = 0 if work.is_guess else work.params
-    facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name, "size": preset.files_bytes}
+    facts: dict[str, object] = {"path": str(preset.folder), "file": preset.name, "size": preset.files_bytes}
     facts |= {"machine": rented.title, "here": practice}
     state = FLOAT * (_COPIES * _MOMENTS * learns + _FORMATS * every)
     disk = preset.files_bytes + PART_BYTES + 2 * data_bytes + state

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.planner import work
+from tpu_studio.planner import decoders, work
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.wire import families, tasks
@@ -34,7 +34,7 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
         params: Its weights, 0 where that is not known either.
     """
     formula = _FORMULAS.get(resolved.family)
-    known = formula(resolved, facts, _answers(resolved, facts)) if formula else _guess(counted, params)
+    known = formula(resolved, facts, _answers(resolved, facts)) if formula else _guess(resolved, counted, params)
     if "flops" not in counted:
         return known
     counts = replace(
@@ -119,7 +119,10 @@ def usual_params(name: str) -> int | None:
     return work.gpt(model_options(name, {}), tokens=model.sequence_length or 64).params
 
 
-def _guess(counted: Mapping[str, Any], params: int) -> work.Work:
+def _guess(resolved: Resolved, counted: Mapping[str, Any], params: int) -> work.Work:
+    begins = resolved.preset
+    if begins is not None and begins.reads_text:
+        return decoders.guess(begins.config, resolved.tokens, resolved.job.model.rank, _GUESS)
     params = int(counted.get("params") or params)
     return replace(_GUESS, params=params, flops=6.0 * params) if params else _GUESS
 

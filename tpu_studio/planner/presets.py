@@ -65,7 +65,7 @@ def _of_preset(resolved: Resolved, preset: presets.Preset) -> Iterator[Check]:
         lacking = {"preset": resolved.job.model.starts_from, "size": preset.absent}
         id = DOWNLOADED if of_hub else LOOKED_UP
         yield _check(id, "error", lacking | ({"licence": of_hub.licence} if of_hub else {}))
-    facts: dict[str, object] = {"path": str(preset.folder), "file": preset.folder.name}
+    facts: dict[str, object] = {"path": str(preset.folder), "file": preset.name}
     (wanted,) = BY_NAME[resolved.job.model.id].examples
     if wanted != reads:
         other = next((one for one in BY_NAME.values() if one.from_folder and reads in one.examples), None)

@@ -132,8 +132,13 @@ class Preset:
         return max(1, side // self.patch) * self.patch
 
     @property
+    def name(self) -> str:
+        """Of a model of the Hub as it is called there; else of its folder."""
+        return hub.name_of(self.folder) or self.folder.name
+
+    @property
     def title(self) -> str:
-        return f"{self.network.title} “{self.folder.name}”"
+        return f"{self.network.title} “{self.name}”"
 
     @property
     def reads_text(self) -> bool:
@@ -183,4 +188,4 @@ def check_same(preset: Preset, sha256: str) -> None:
 
 
 def changed(preset: Preset) -> ModelError:
-    return ModelError("preset-changed", path=str(preset.folder), file=preset.folder.name)
+    return ModelError("preset-changed", path=str(preset.folder), file=preset.name)

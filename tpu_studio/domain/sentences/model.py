@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 from tpu_studio.domain.sentences.sentence import HUB_FOLDER, NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire import hub
 
 
 def _missing(f: Facts) -> Sentence:
@@ -219,7 +220,8 @@ CHECKS |= {
 
 
 def _folder(f: Facts) -> str:
-    return f"“{os.path.basename(f.text('path', '').rstrip('/')) or 'of pretrained weights'}”"
+    path = Path(f.text("path", ""))
+    return f"“{hub.name_of(path) or path.name or 'of pretrained weights'}”"
 
 
 def _part(f: Facts) -> str:

@@ -21,6 +21,7 @@ from tpu_studio.trainer.models import initial, plain, pretrained, remat
 from tpu_studio.trainer.models.bounded import weights_at_most
 from tpu_studio.trainer.models.decoders import read
 from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained.decoder import Decoder, describe
@@ -52,8 +53,11 @@ def fill(model: keras.Model, preset: Preset) -> None:
     """Give every weight of *model* what the folder has.
 
     Raises:
-        ModelError: ``preset-changed``, ``preset-unreadable``, ``preset-in-part``, ``preset-unfit``.
+        ModelError: ``preset-changed``, ``preset-unreadable``, ``preset-in-part``, ``preset-unfit``,
+            ``preset-not-downloaded``.
     """
+    if preset.absent:
+        raise ModelError("preset-not-downloaded", preset=preset.name, size=preset.absent)
     network = describe(preset.config)
     weights = {weight.path: weight for weight in model.weights}
     for path, values in read(preset, network):

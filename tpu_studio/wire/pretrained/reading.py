@@ -82,8 +82,10 @@ def content(preset: Preset, name: str) -> bytes:
     """Of one of its small files, no other than `read` has hashed.
 
     Raises:
-        ModelError: ``preset-changed``, and as `opened`.
+        ModelError: ``preset-changed``, ``preset-not-looked-up``, and as `opened`.
     """
+    if name not in preset.sums:
+        raise ModelError("preset-not-looked-up", preset=preset.name)
     with opened(preset, name) as file:
         data = file.read(_MOST_AT_ONCE + 1)
     if hashlib.sha256(data).hexdigest() != preset.sums[name]:
