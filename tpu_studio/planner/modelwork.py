@@ -62,7 +62,7 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
 
 def _wide(resolved: Resolved) -> int:
     """The layer that makes the scores computes in float32 where it has a table of its own."""
-    if resolved.preset is None or not resolved.preset.reads_text:
+    if resolved.preset is None or resolved.preset.base or not resolved.preset.reads_text:
         return 0
     network = decoder.describe(resolved.preset.config)
     return 0 if network.tied else network.vocabulary * network.width

@@ -1,5 +1,6 @@
 """A folder on the person's disk that a model begins from: KerasHub's "preset", as `save_to_preset` writes it, of a
-picture network, or a language model as Hugging Face Transformers writes it (`config.json`, safetensors, tokenizer).
+picture network, a language model as Hugging Face Transformers writes it (`config.json`, safetensors, tokenizer), or a
+result of ours (`wire.bases`).
 
 A folder is data, and may be a stranger's: nothing of it runs, no name in it is imported, nothing outside it is read.
 `wire.pretrained` reads it; `trainer.models` has the networks and knows where their weights stand.
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tpu_studio.wire import owncode
+from tpu_studio.wire import bases, owncode
+from tpu_studio.wire.bases import Base
 from tpu_studio.wire.errors import ModelError
 
 WEIGHTS, INDEX = "model.weights.h5", "model.weights.json"
@@ -48,7 +50,7 @@ class Network:
     title: str
     builder: str = ""
     sizes: Literal["any", "one", "patches"] = "any"
-    reads: Literal["picture", "text"] = "picture"
+    reads: str = "picture"
 
     @property
     def reads_text(self) -> bool:
@@ -86,6 +88,7 @@ class Preset:
     size_bytes: Of its weights.
     files_bytes: Of all files that are read, which is what travels.
     sha256: Of all that counts: the same base.
+    base: Of a result of ours, what its card says; *kind* is its model, then.
     """
 
     folder: Path
@@ -104,6 +107,7 @@ class Preset:
     template: str = ""
     templates: tuple[str, ...] = ()
     files_bytes: int = 0
+    base: Base | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -111,10 +115,12 @@ class Preset:
 
     @property
     def network(self) -> Network:
-        return NETWORKS[self.kind]
+        return Network(self.base.title, reads=self.base.reads) if self.base else NETWORKS[self.kind]
 
     def takes(self, side: int) -> bool:
         """Whether it can see pictures of that many pixels a side."""
+        if self.base:
+            return self.base.takes(side)
         match self.network.sizes:
             case "one":
                 return side == self.side
@@ -125,13 +131,15 @@ class Preset:
 
     def nearest(self, side: int) -> int:
         """What it takes of pictures of *side*, no larger than these if it can be."""
+        if self.base:
+            return self.base.only or max(side, self.base.least)
         if self.network.sizes == "one":
             return self.side
         return max(1, side // self.patch) * self.patch
 
     @property
     def title(self) -> str:
-        return f"{self.network.title} “{self.folder.name}”"
+        return f"{self.network.title} “{self.base.called if self.base else self.folder.name}”"
 
     @property
     def reads_text(self) -> bool:
@@ -148,7 +156,10 @@ class Preset:
 
 
 def is_folder(value: str) -> bool:
-    """Whether *value* of `model.preset` is a path: it has a separator, or begins as one, and is no `hub:name`."""
+    """Whether *value* of `model.preset` is a path: it has a separator, or begins as one, and is no `hub:name`; or a
+    result of ours, which lies in a folder, too."""
+    if bases.is_run(value):
+        return True
     if _HUB.match(value) or (_SCHEME.match(value) and not owncode.in_a_share(value)):
         return False
     return value.startswith(("~", ".")) or any(mark in value for mark in "/\\")
@@ -166,6 +177,14 @@ def lies_in(folder: Path) -> bool:
 
 def folder_of(value: str, base: str) -> Path:
     """Where that preset of a job is, whose relative paths begin at *base*."""
+    if bases.is_run(value):
+        return bases.folder_of_run(value)
+    path = path_of(value, base)
+    return path.parent if bases.is_one(value) else path
+
+
+def path_of(value: str, base: str) -> Path:
+    """The folder's path, or that of the model in it, as a plan has it."""
     return Path(base or os.sep, os.path.expanduser(value))
 
 

@@ -21,6 +21,7 @@ from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained import reading
+from tpu_studio.workflow import bases
 from tpu_studio.workflow.ownfile import OwnFile
 
 
@@ -43,6 +44,7 @@ Begins = tuple[Preset | None, ModelError | None]
 def preset_of(job: Job) -> Begins:
     """Of the folder that its model begins from; reads all of it, once."""
     try:
+        bases.check(job.model.folder)
         return reading.read(presets.folder_of(job.model.folder, job.base)), None
     except ModelError as error:
         return None, error

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tpu_studio.domain.sentences import (
     advice,
+    bases,
     catalogue,
     check,
     cloud,
@@ -63,6 +64,7 @@ ERRORS: dict[str, Entry] = {
     **explaining.ERRORS,
     **engine.ERRORS,
     **model.ERRORS,
+    **bases.ERRORS,
     **run.ERRORS,
     **importing.ERRORS,
     **result.ERRORS,
@@ -83,6 +85,7 @@ FINDINGS: dict[str, Entry] = {
     **tablefiles.FINDINGS,
     **job.CHECKS,
     **model.CHECKS,
+    **bases.CHECKS,
     **check.CHECKS,
     **cloud.CHECKS,
     **colab.CHECKS,

@@ -47,6 +47,9 @@ def preset_of(plan: Plan) -> Preset:
         raise ModelError("preset-not-chosen", model=plan.job.model.id)
     preset = reading.read(presets.folder_of(folder, plan.job.base))
     presets.check_same(preset, plan.preset_sha256)
+    if preset.base is not None and preset.base.model != plan.job.model.id:
+        facts = {"base": preset.base.called, "model": preset.base.title, "name": preset.base.model}
+        raise ModelError("base-of-another-model", **facts)
     if preset.network.reads not in models.spec(plan.job.model.id).examples:
         raise ModelError("preset-other-network", path=str(preset.folder), file=CONFIG, network=preset.kind)
     return preset

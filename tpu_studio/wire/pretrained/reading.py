@@ -13,7 +13,7 @@ from pathlib import Path
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import INDEX, NETWORKS, Preset, changed
-from tpu_studio.wire.pretrained import huggingface
+from tpu_studio.wire.pretrained import huggingface, ours
 from tpu_studio.wire.pretrained.description import (
     check_format,
     check_names,
@@ -108,6 +108,8 @@ def opened(preset: Preset, name: str) -> Iterator[BufferedReader]:
 
 @functools.lru_cache(maxsize=8)
 def _read(folder: Folder, signature: Signature) -> Preset:
+    if ours.is_one(folder):
+        return ours.read(folder)
     if (told := folder.json(CONFIG)) is not None and huggingface.is_one(folder, told):
         return huggingface.read(folder, told)
     described = {name: tree for name in _DESCRIPTIONS if (tree := folder.json(name)) is not None}
