@@ -128,7 +128,7 @@ def test_a_result_that_changed_since_the_plan_trains_nothing(home: Path) -> None
     card.write_text(card.read_text() + " ")
     with Training(run, 1, {"TPU_STUDIO_HOME": str(home)}) as training:
         outcome = training.outcome()
-    assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "preset-changed")
+    assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "base-changed")
 
 
 def test_a_machine_that_was_brought_the_result_begins_from_it_there(home: Path) -> None:

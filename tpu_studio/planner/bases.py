@@ -8,6 +8,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved
+from tpu_studio.wire import bases
 from tpu_studio.wire.bases import Base
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check
@@ -23,7 +24,7 @@ def checks(resolved: Resolved, base: Base, look: Look) -> Iterator[Check]:
         right = {"model.name": base.model, "model.preset": job.model.preset}
         yield _check("base-of-another-model", facts | {"name": base.model}, right)
         return
-    reads = "picture" if len(look.input_shape) == 3 else base.reads if base.tokenizer else "row"
+    reads = bases.reads(look.input_shape, look.kind, look.task)
     if reads != base.reads:
         yield _check("base-reads-other", facts | {"reads": base.reads, "wanted": reads})
     elif reads == "picture" and not base.takes(side := job.data.image_size):
@@ -46,7 +47,7 @@ def _lacking(base: Base, look: Look) -> list[str]:
 
 def _head(base: Base, look: Look) -> dict[str, object]:
     """Whether its last layer is taken over as well."""
-    return {"head": tuple(name for name, _ in look.classes) == base.classes and look.task == base.task}
+    return {"head": base.answers(look.task, look.target, tuple(name for name, _ in look.classes))}
 
 
 def _check(id: str, facts: Mapping[str, Any], fix: Mapping[str, object] | None = None) -> Check:

@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpu_studio.wire import homes
+from tpu_studio.wire import homes, kinds, tasks
 from tpu_studio.wire.runfolder import is_run_id, result_folder
 
 PREFIX, ENDING = "run:", ".keras"
@@ -60,9 +60,21 @@ class Base:
         """Whether it can see pictures of that many pixels a side."""
         return side == self.only if self.only else side >= self.least
 
+    def answers(self, task: str, target: str, classes: tuple[str, ...]) -> bool:
+        """Whether what its last layer has learned means the same there: the classes, in their order, or the number."""
+        same = self.task == task and self.classes == classes
+        return same and (bool(classes) or str(self.data.get("target") or "") == target)
+
     @property
     def called(self) -> str:
         return self.run or self.name
+
+
+def reads(shape: Sequence[int], kind: str, task: str) -> str:
+    """What one example is, of that *shape*; converted data says it by its shape and its task. Raises KeyError."""
+    if len(shape) == 3:
+        return "picture"
+    return "text" if kinds.by_id(kind).has_text or tasks.by_id(task).has_tokens else "row"
 
 
 def is_one(value: str) -> bool:

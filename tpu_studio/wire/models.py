@@ -102,7 +102,7 @@ def tokenizer(name: str, preset: str, given: str, *, sorts: bool, base: Base | N
     Args:
         preset: Resolved: `starters.NONE`, or what the model begins from, which knows its own pieces only.
         sorts: Texts are told apart; else continued.
-        base: The result of ours that it begins from, as far as that could be read.
+        base: The result of ours that it begins from; None where that could not be read, which the plan says.
 
     Raises:
         JobError: ``job-tokenizer-unfit``.
@@ -112,8 +112,8 @@ def tokenizer(name: str, preset: str, given: str, *, sorts: bool, base: Base | N
     begins = starter is not None and bool(starter.tokenizer)
     begins = begins or (model is not None and model.from_folder and preset != starters.NONE)
     able = ["preset"] if begins else ["bpe", "bytes"] if sorts else ["bytes", "bpe"]  # the usual one first
-    if base is not None and base.tokenizer:
-        able = [base.tokenizer]
+    if bases.is_one(preset):
+        able = [base.tokenizer] if base and base.tokenizer else ["bytes" if given == AUTO else given]
     if given != AUTO and given not in able:
         raise JobError("job-tokenizer-unfit", key="data.tokenizer", value=given, allowed=able)
     return able[0] if given == AUTO else given

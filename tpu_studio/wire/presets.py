@@ -189,10 +189,12 @@ def path_of(value: str, base: str) -> Path:
 
 
 def check_same(preset: Preset, sha256: str) -> None:
-    """Raises ModelError ``preset-changed``: it is not the one of *sha256*, that was planned with."""
+    """Raises ModelError ``preset-changed``, ``base-changed``: it is not the one of *sha256*, that was planned with."""
     if sha256 and preset.sha256 != sha256:
         raise changed(preset)
 
 
 def changed(preset: Preset) -> ModelError:
+    if preset.base:
+        return ModelError("base-changed", base=preset.base.called, path=str(preset.folder))
     return ModelError("preset-changed", path=str(preset.folder), file=preset.folder.name)

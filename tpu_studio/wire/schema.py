@@ -40,11 +40,10 @@ class Model:
     preset: str | Auto = key(
         AUTO,
         "Pretrained weights",
-        help="What it has learned before: \"starter:\" and the model's name, a folder of KerasHub's or Hugging Face's such "
-        'as "./resnet_50", or "none" to begin from nothing.',
+        help='What it has learned before: "starter:" and the model\'s name, a run of yours as "run:" and its id, a folder '
+        'of KerasHub\'s or Hugging Face\'s such as "./resnet_50", or "none" to begin from nothing.',
         group="learning",
         affects="work",
-        examples=("picture", "text"),
         before=starters.NONE,
     )
     lora_rank: int | Auto = key(

@@ -67,6 +67,12 @@ CHECKS: dict[str, Entry] = {
         f"{_why(f)} Nothing of it was run. {NOTHING_CHARGED}",
         _ANOTHER,
     ),
+    "base-changed": lambda f: Sentence(
+        f"The result of {_run(f)} is no longer the one that was planned with",
+        "It was trained longer since, or changed, and a run never goes on from other weights. What was trained before is "
+        f"kept; no step was made with the new ones. {NOTHING_CHARGED}",
+        "Make a new plan: it begins from the result as it is now.",
+    ),
     "base-unfit": lambda f: Sentence(
         f"The weights of {_run(f)} do not fit this model",
         f"{_why(f)} {NOTHING_CHARGED}",

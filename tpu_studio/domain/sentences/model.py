@@ -219,7 +219,10 @@ CHECKS |= {
 
 
 def _folder(f: Facts) -> str:
-    return f"“{os.path.basename(f.text('path', '').rstrip('/')) or 'of pretrained weights'}”"
+    path = f.text("path", "").rstrip("/")
+    if path.endswith("/result"):  # of a run, which that name alone does not tell
+        return f"“{'/'.join(path.split('/')[-2:])}”"
+    return f"“{os.path.basename(path) or 'of pretrained weights'}”"
 
 
 def _part(f: Facts) -> str:

@@ -19,7 +19,7 @@ from tpu_studio.planner.report.besides import besides
 from tpu_studio.planner.report.cap import cap, nets
 from tpu_studio.planner.report.frame import FRAME, STYLE
 from tpu_studio.planner.report.plot import Point, plot
-from tpu_studio.wire import frameworks, loans, models, places
+from tpu_studio.wire import bases, frameworks, loans, models, places
 from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.wire.planparts import Alternative
 from tpu_studio.wire.records import whole
@@ -256,7 +256,9 @@ def _model(plan: Plan) -> str:
     params = plan.memory.params
     known = models.BY_NAME.get(str(plan.job.model.name))
     name = known.title if known else str(plan.job.model.name or plan.job.model.file or "").rpartition("/")[2]
-    return f"{name}, {params:,} weights" if params else name
+    told = f"{name}, {params:,} weights" if params else name
+    run = bases.run_of(plan.job.model.folder)
+    return f"{told}, begins from the run {run}" if run else told
 
 
 def _data(plan: Plan) -> str:

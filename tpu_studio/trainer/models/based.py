@@ -19,7 +19,7 @@ from tpu_studio.wire.errors import ModelError, RunError, words_of
 from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.records import items
 
-ANSWER = "answer/"
+ANSWER, TOKENS = "answer/", "tokens/embeddings"
 COLOURS = 3
 
 
@@ -43,8 +43,8 @@ def fill(model: keras.Model, preset: Preset, description: Mapping[str, object]) 
 
 def keeps_answer(base: bases.Base, description: Mapping[str, object]) -> bool:
     """Whether what the last layer has learned means the same for the data of that *description*."""
-    same = base.task == description.get("task") and base.data.get("target") == description.get("target")
-    return same and base.classes == tuple(map(str, items(description.get("classes"))))
+    classes = tuple(map(str, items(description.get("classes"))))
+    return base.answers(str(description.get("task")), str(description.get("target") or ""), classes)
 
 
 def _weights(preset: Preset) -> dict[str, Any]:
@@ -63,11 +63,12 @@ def _weights(preset: Preset) -> dict[str, Any]:
 
 
 def _fitting(values: Any, shape: tuple[int, ...], path: str, preset: Preset) -> Any:
-    """*values* in that *shape*: the places of a shorter text are the first ones, tokens that stand for none are left
+    """*values* in that *shape*: the places of a shorter text are the first ones, rows that stand for no token are left
     out or stay as nothing, and a grey picture is seen as one of three equal colours."""
     if values.shape == shape:
         return values
-    if len(shape) == 2 and path.endswith("embeddings") and values.shape[1] == shape[1]:
+    fewer = path.endswith("/embeddings") and values.shape[1:] == shape[1:] and shape[0] <= len(values)
+    if fewer or (path == TOKENS and values.shape[1:] == shape[1:]):
         rows = np.zeros(shape, values.dtype)
         least = min(len(values), len(rows))
         rows[:least] = values[:least]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tpu_studio.wire import families, kinds, models, tasks
+from tpu_studio.wire import bases, families, models, tasks
 from tpu_studio.wire.bases import CARD, MODEL, Base
 from tpu_studio.wire.brief import brief_fields, cut
 from tpu_studio.wire.errors import JobError
@@ -92,7 +92,6 @@ def _described(folder: Folder) -> tuple[Base, dict[str, str]]:
 def _base(card: Mapping[str, Any], model: ModelSpec) -> Base:
     """Raises JobError, KeyError, ValueError, TypeError: it is no card of ours."""
     data, task = brief_fields(inner(card["data"])), tasks.by_id(card["task"])
-    kind = kinds.by_id(str(data["kind"]))
     shape = tuple(card["input"]["shape"][1:])
     if not shape or not all(type(one) is int and one > 0 for one in shape) or math.prod(shape) > _NUMBERS:
         raise ValueError("its examples have no size")
@@ -100,7 +99,7 @@ def _base(card: Mapping[str, Any], model: ModelSpec) -> Base:
     options = models.options(model.name, inner(card["options"]))
     if family.halves and len(shape) == 3:
         options[family.halves] = families.halvings(whole(options[family.halves]), min(shape[:2]))
-    reads = "picture" if len(shape) == 3 else "text" if kind.has_text or task.has_tokens else "row"
+    reads = bases.reads(shape, str(data["kind"]), task.id)
     return Base(
         run=run if is_run_id(run) else "",
         name=cut(str(card.get("name") or ""), 100),
