@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
+from tpu_studio.viewmodels import planbases
 from tpu_studio.wire import frameworks, kinds, places, tasks
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME
@@ -94,6 +95,8 @@ def model_note(job: Job, plan: Plan | None) -> str:
         parts.append(f"{weights(int(params))} weights")
     if job.model.file is not None:
         parts = ["your own Keras file"]
+    if base := planbases.note(job):
+        parts.append(base)
     return " · ".join(parts)
 
 
