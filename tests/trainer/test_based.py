@@ -131,6 +131,15 @@ def test_a_result_that_changed_since_the_plan_trains_nothing(home: Path) -> None
     assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "base-changed")
 
 
+def test_a_base_that_was_deleted_is_said_by_its_name(home: Path) -> None:
+    run = put(home / "runs" / "new-0000", planned(hands(home / "second", "0", "5"), f"run:{BASE}"))
+    shutil.rmtree(home / "runs" / BASE)
+    with Training(run, 1, {"TPU_STUDIO_HOME": str(home)}) as training:
+        outcome = training.outcome()
+    assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "base-missing")
+    assert outcome["facts"]["run"] == BASE
+
+
 def test_a_machine_that_was_brought_the_result_begins_from_it_there(home: Path) -> None:
     run = put(home / "runs" / "new-0000", planned(hands(home / "second", "0", "5"), f"run:{BASE}"))
     brought = home / "brought"

@@ -29,6 +29,7 @@ def as_json(model: ModelSpec) -> dict[str, object]:
         "options": [asdict(option) for option in model.options],
         "starter": _starter(model),
         "begins_from": _networks(model) if model.from_folder else [],
+        "begins_from_runs": not model.from_folder,
     }
 
 
@@ -61,4 +62,6 @@ def _words(model: ModelSpec) -> str:
         lines.append(f"Begins from {model.starter.learned_from}, {model.starter.licence} ({begin}).")
     if model.from_folder:
         lines.append(f"Begins from a folder, named by model.preset: {', '.join(_networks(model))}.")
+    else:
+        lines.append("Begins from a run of yours, named by model.preset: run:ID.")
     return "\n    ".join(lines)

@@ -13,7 +13,7 @@ from typing import Any
 from tpu_studio.data.arrays import Doubles
 from tpu_studio.data.columns import Column, Judged
 from tpu_studio.data.table_encoding import MOST_CATEGORIES, PARTS, fit_target
-from tpu_studio.wire import bases, presets
+from tpu_studio.wire import bases
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.presets import Preset
@@ -24,10 +24,10 @@ Encoder = dict[str, Any]
 
 
 def preset_of(job: Job) -> Preset | None:
-    """None where the model begins from no result of ours. Raises ModelError as `reading.read`."""
+    """None where the model begins from no result of ours. Raises ModelError as `reading.of`."""
     if not bases.is_one(job.model.starts_from):
         return None
-    return reading.read(presets.folder_of(job.model.folder, job.base))
+    return reading.of(job.model.folder, job.base)
 
 
 def preset_seen(job: Job) -> Preset | None:

@@ -161,7 +161,7 @@ def _lora(r: Resolved) -> None:
 
 def _freeze(r: Resolved, facts: DataFacts) -> None:
     if not r.rule.features:
-        if r.asked.training.freeze not in (AUTO, "none") and r.rule.lora_rate:
+        if r.asked.training.freeze not in (AUTO, "none") and (r.rule.lora_rate or r.preset):
             allowed = {"allowed": ["none"], "nearest": "none"}
             raise JobError("job-not-a-choice", key="training.freeze", value=str(r.asked.training.freeze), **allowed)
         why = "What is added beside its weights learns." if r.values["model.lora_rank"] else "All of it learns."

@@ -12,6 +12,7 @@ from tpu_studio.planner.known import Known
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import places, presets
+from tpu_studio.wire.bases import PROBLEMS as OF_BASES
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Check
@@ -50,7 +51,7 @@ def of_folder(
             place = str(resolved.job.where.place)
             yield from bringing.room(preset, rented, work, memory, place, look.bytes_on_disk, known.free_bytes)
         seen = known.model_facts  # by the engine, where it could not build it
-        if (problem := str(seen.get("problem") or "")) in presets.PROBLEMS:
+        if (problem := str(seen.get("problem") or "")) in (*presets.PROBLEMS, *OF_BASES):
             facts = seen.get("facts")
             yield _check(problem, "error", facts if isinstance(facts, Mapping) else {})
 

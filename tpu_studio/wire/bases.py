@@ -23,7 +23,7 @@ PROBLEMS = tuple(
     f"base-{what}"
     for what in (
         *("missing", "in-trash", "still-trains", "without-result", "damaged", "of-your-code", "not-begun-from"),
-        *("of-another-model", "reads-other", "one-size", "too-small-pictures", "other-columns"),
+        *("of-another-model", "reads-other", "one-size", "too-small-pictures", "other-columns", "unfit", "changed"),
     )
 )
 

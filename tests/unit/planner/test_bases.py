@@ -127,6 +127,9 @@ def test_what_stays_as_it_is_follows_the_family(home: Path) -> None:
     plan = planned(model="efficientnet-lite0")
     assert plan.job.training.freeze == "head-first" and "starter-missing" not in [one.id for one in plan.checks]
     run(home, card(), name="cnn-ab12")
+    with pytest.raises(JobError) as refused:
+        planned(preset="run:cnn-ab12", training={"freeze": "backbone"})
+    assert refused.value.facts["key"] == "training.freeze"
     plan = planned(preset="run:cnn-ab12")
     assert plan.job.training.freeze == "none" and "goes on learning" in plan.reasons["training.freeze"]
 

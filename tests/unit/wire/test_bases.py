@@ -13,6 +13,8 @@ from tpu_studio.wire import bases, models, presets
 from tpu_studio.wire.errors import JobError, ModelError
 from tpu_studio.wire.pretrained import reading
 
+TEXT: dict[str, Any] = {"kind": "text", "task": "language-model", "input_shape": [32], "vocabulary": 256}
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -77,6 +79,8 @@ def test_options_are_the_runs_and_another_one_is_refused_by_name(home: Path) -> 
         (card(options={}) | {"options": {"width": 10**9}}, "base-damaged"),
         (card(input={"shape": [None, 10**9, 10**9, 3]}), "base-damaged"),
         (card(input={}), "base-damaged"),
+        (card("gpt-nano", {**TEXT, "vocabulary": 10**9}), "base-damaged"),
+        (card("gpt-nano", {**TEXT, "input_shape": [10**6]}), "base-damaged"),
         (card(data=PICTURES) | {"data": []}, "base-damaged"),
     ],
 )

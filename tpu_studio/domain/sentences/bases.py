@@ -44,7 +44,7 @@ CHECKS: dict[str, Entry] = {
         f"A training begins from the result of a run on this computer, named by its id. {NOTHING_CHARGED}",
         f"Did you mean “run:{f.text('nearest')}”?"
         if "nearest" in f
-        else "tpu-studio runs lists the ids; one that was removed for good cannot be begun from.",
+        else "tpu-studio runs lists the ids. One that was deleted can be brought back as long as it is in the trash.",
     ),
     "base-in-trash": lambda f: Sentence(
         f"The run {_run(f)} that this begins from was deleted",

@@ -53,6 +53,7 @@ def _preset(f: Facts) -> str:
         )
     name = value if value and value == value.strip("/\\~. ") else "FOLDER"
     besides = f" Or one of: {', '.join(known)}." if known else ""
+    besides += " What a run of yours has learned is written with its id: model.preset=run:ID."
     return (
         "If it is a folder of KerasHub weights on this disk, choose the model “Pretrained network of yours” "
         f"(kerashub-backbone) and write it with a slash: model.preset=./{name}.{besides}"

@@ -25,6 +25,7 @@ from tpu_studio.wire.sizes import PLAN_BYTES
 from tpu_studio.wire.starters import TOKENIZER
 
 _NUMBERS = 2**26  # of one example
+_TOKENS, _LONGEST = 1_000_000, 8192  # of a model's options, of `data.sequence_length`
 
 
 def is_one(folder: Folder) -> bool:
@@ -95,11 +96,15 @@ def _base(card: Mapping[str, Any], model: ModelSpec) -> Base:
     shape = tuple(card["input"]["shape"][1:])
     if not shape or not all(type(one) is int and one > 0 for one in shape) or math.prod(shape) > _NUMBERS:
         raise ValueError("its examples have no size")
+    if whole(data.get("vocabulary")) > _TOKENS:
+        raise ValueError("it has more tokens than any text")
     run, family = str(card.get("run") or ""), families.by_id(model.family)
     options = models.options(model.name, inner(card["options"]))
     if family.halves and len(shape) == 3:
         options[family.halves] = families.halvings(whole(options[family.halves]), min(shape[:2]))
     reads = bases.reads(shape, str(data["kind"]), task.id)
+    if reads == "text" and shape[0] > _LONGEST:
+        raise ValueError("its texts are longer than any")
     return Base(
         run=run if is_run_id(run) else "",
         name=cut(str(card.get("name") or ""), 100),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from tpu_studio.wire import owncode
+from tpu_studio.wire import bases, owncode, presets
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import INDEX, NETWORKS, Preset, changed
 from tpu_studio.wire.pretrained import huggingface, ours
@@ -62,6 +62,18 @@ def read(folder: Path) -> Preset:
         return _read(found, found.signature())
     except OSError as error:
         raise ModelError("preset-unreadable", path=str(folder), file=_name(error), why=error.strerror) from error
+
+
+def of(value: str, base: str) -> Preset:
+    """That of a job's `model.preset`, whose relative paths begin at *base*.
+
+    Raises:
+        ModelError: ``base-missing`` of a run that is not there (any more); those of `read`.
+    """
+    folder = presets.folder_of(value, base)
+    if bases.is_run(value) and not folder.is_dir():
+        raise ModelError("base-missing", run=value.removeprefix(bases.PREFIX)[:64])
+    return read(folder)
 
 
 def stamp(folder: Path) -> object:
