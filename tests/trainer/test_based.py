@@ -137,7 +137,7 @@ def test_a_base_that_was_deleted_is_said_by_its_name(home: Path) -> None:
     with Training(run, 1, {"TPU_STUDIO_HOME": str(home)}) as training:
         outcome = training.outcome()
     assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "base-missing")
-    assert outcome["facts"]["run"] == BASE
+    assert outcome["facts"]["base"] == BASE
 
 
 def test_a_machine_that_was_brought_the_result_begins_from_it_there(home: Path) -> None:

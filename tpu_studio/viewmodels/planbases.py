@@ -17,7 +17,7 @@ MOST = 30  # that are offered, the newest
 
 @dataclass(frozen=True)
 class BaseChoice:
-    """*text*: `Small CNN · accuracy 99.1 % · 21 Nov, 14:02`. *example*: of its data; "record" may be any."""
+    """*text*: `Small CNN · accuracy 99.1% · 21 Nov, 14:02`. *example*: of its data; "record" may be any."""
 
     run: str
     name: str

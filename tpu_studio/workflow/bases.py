@@ -18,8 +18,8 @@ def check(preset: str) -> None:
     """Do nothing where the run of that `model.preset` has ended with a result, or where it is no run.
 
     Raises:
-        ModelError: ``base-in-trash``, ``base-missing`` (facts: run, nearest), ``base-still-trains``,
-            ``base-without-result`` (facts: run, status).
+        ModelError: ``base-in-trash``, ``base-missing`` (facts: base, nearest), ``base-still-trains``,
+            ``base-without-result`` (facts: base, status).
     """
     if not bases.is_run(preset):
         return
@@ -27,14 +27,14 @@ def check(preset: str) -> None:
     folder = home / homes.RUNS / (run or "-")
     if not run or not has_plan(folder):
         if run and (home / "trash" / run).is_dir():
-            raise ModelError("base-in-trash", run=run)
+            raise ModelError("base-in-trash", base=run)
         near = difflib.get_close_matches(preset.removeprefix(bases.PREFIX), _runs(home), n=1)
-        raise ModelError("base-missing", run=preset.removeprefix(bases.PREFIX)[:64], nearest=near[0] if near else None)
+        raise ModelError("base-missing", base=preset.removeprefix(bases.PREFIX)[:64], nearest=near[0] if near else None)
     end = _end(folder)
     if end is None:
-        raise ModelError("base-still-trains", run=run)
+        raise ModelError("base-still-trains", base=run)
     if not (result_folder(folder) / bases.MODEL).is_file():
-        raise ModelError("base-without-result", run=run, status=str(end.get("status")))
+        raise ModelError("base-without-result", base=run, status=str(end.get("status")))
 
 
 def _runs(home: Path) -> list[str]:

@@ -11,8 +11,8 @@ _ANOTHER = "Choose another run (model.preset), or set model.preset to “none”
 
 def _run(f: Facts) -> str:
     """By its id, or by where its result lies: `…/runs/ID/result`."""
-    if "run" in f or "base" in f:
-        return f"“{f.text('run') or f.text('base')}”"
+    if "base" in f:
+        return f"“{f.text('base')}”"
     path = f.text("path").rstrip("/\\")
     name = os.path.basename(path)
     return f"“{os.path.basename(os.path.dirname(path)) if name == 'result' else name or 'that run'}”"
@@ -49,7 +49,7 @@ CHECKS: dict[str, Entry] = {
     "base-in-trash": lambda f: Sentence(
         f"The run {_run(f)} that this begins from was deleted",
         f"It is in the trash still, with its result. {NOTHING_CHARGED}",
-        f"Bring it back (tpu-studio delete {f.text('run', 'RUN')} --undo), or choose another run.",
+        f"Bring it back (tpu-studio delete {f.text('base', 'RUN')} --undo), or choose another run.",
     ),
     "base-still-trains": lambda f: Sentence(
         f"The run {_run(f)} has not ended",

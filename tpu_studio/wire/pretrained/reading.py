@@ -72,7 +72,7 @@ def of(value: str, base: str) -> Preset:
     """
     folder = presets.folder_of(value, base)
     if bases.is_run(value) and not folder.is_dir():
-        raise ModelError("base-missing", run=value.removeprefix(bases.PREFIX)[:64])
+        raise ModelError("base-missing", base=value.removeprefix(bases.PREFIX)[:64])
     return read(folder)
 
 
