@@ -46,9 +46,8 @@ def edited(job: Job, changes: Mapping[str, object]) -> Job:
                 values[rival] = None
                 given.discard(rival)
     if "model.name" in changes or "model.file" in changes:
-        if "model.preset" not in changes and bases.is_one(
-            str(values["model.preset"])
-        ):  # what another model has learned
+        another = values["model.name"] != job.model.name and "model.preset" not in changes
+        if another and bases.is_one(str(values["model.preset"])):  # which is what the other one has learned
             values["model.preset"] = BY_PATH["model.preset"].default
             given.discard("model.preset")
         _keep_fitting_options(values, given)

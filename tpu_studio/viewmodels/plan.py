@@ -324,7 +324,8 @@ class PlanViewModel(Editing, Starting):
             detail = "Good first choice" if place == 0 and kind else ""
             if look is not None and draft.has_data(view.job):
                 job = draft.edited(view.job, {"model.name": model.name})
-                words = planwords.would_take(job, look, self._now(), self._taught)
+                begins = self._presets.of(job)[0] if job.model.folder else None
+                words = planwords.would_take(job, look, self._now(), self._taught, begins)
                 detail = " · ".join(part for part in (detail, words) if part)
             choices.append(ModelChoice(model.name, model.title, model.help, detail))
         self._draw(choices=tuple(choices))

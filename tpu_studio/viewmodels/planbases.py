@@ -60,16 +60,6 @@ def run_in(job: Job) -> str:
     return bases.run_of(job.model.starts_from)
 
 
-def note(job: Job) -> str:
-    """`begins from the run hands-ab12`; "" where the model begins from none."""
-    begins = job.model.starts_from
-    if not bases.is_one(begins):
-        return ""
-    return (
-        f"begins from the run {bases.run_of(begins)}" if bases.is_run(begins) else "begins from a model file of yours"
-    )
-
-
 def _choice(row: RunRow) -> BaseChoice:
     kind = kinds.find(row.kind)
     told = [BY_NAME[row.model].title, *([f"{row.metric_name} {row.metric}"] if row.metric else []), row.when]

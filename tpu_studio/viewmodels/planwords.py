@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
-from tpu_studio.viewmodels import planbases
+from tpu_studio.domain.sentences.bases import begins_from
 from tpu_studio.wire import frameworks, kinds, places, tasks
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.presets import Preset
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
@@ -95,7 +96,7 @@ def model_note(job: Job, plan: Plan | None) -> str:
         parts.append(f"{weights(int(params))} weights")
     if job.model.file is not None:
         parts = ["your own Keras file"]
-    if base := planbases.note(job):
+    if base := begins_from(job.model.starts_from):
         parts.append(base)
     return " · ".join(parts)
 
@@ -175,15 +176,16 @@ def fix_words(fix: Mapping[str, object]) -> str:
     return f"Use {word or (format(value, ',') if isinstance(value, int) else value)}"
 
 
-def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None) -> str:
-    """`391 thousand weights · about 3 min`: what training *job* would take here, as far as it can be told."""
+def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None, begins: Preset | None = None) -> str:
+    """`391 thousand weights · about 3 min`: what training *job* would take here, as far as it is known; *begins*: what
+    its model begins from."""
     from tpu_studio.domain.renewed import catalogues
     from tpu_studio.planner.known import Known
     from tpu_studio.planner.make import make_plan
     from tpu_studio.wire.errors import StudioError
 
     try:
-        plan = make_plan(job, look, Known(catalogues(), own=own), now=now, advise=False)
+        plan = make_plan(job, look, Known(catalogues(), own=own, preset=begins), now=now, advise=False)
     except StudioError:  # the options of another model: the card is still a choice
         return ""
     told = [f"{weights(plan.memory.params)} weights"]

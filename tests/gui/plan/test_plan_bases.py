@@ -17,6 +17,7 @@ from tests.gui.plan.pages import press, words_in
 from tpu_studio.gui.kit.choose import ChoiceGroup
 from tpu_studio.gui.plan.page import PlanPage
 from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.runrows import rows_of
 from tpu_studio.workflow.ports import RunSummary
 
@@ -67,6 +68,8 @@ def test_a_run_is_chosen_from_those_that_suit_and_taken_back(
     assert plan is not None and not plan.blocking
     assert plan.job.model.preset == f"run:{RUN}" and plan.options["width"] == 8 and plan.preset_sha256
     world.model.open_section("model")
+    detail = next(choice.detail for choice in world.view.choices if choice.name == "small-cnn")
+    assert planwords.weights(plan.memory.params) in detail  # of the run's own widths
     assert f"the run {RUN}" in words_in(line) and line.without.isVisible()
     qtbot.mouseClick(line.without, Qt.MouseButton.LeftButton)
     assert world.view.plan is not None and world.view.plan.job.model.preset == "none"
@@ -86,6 +89,8 @@ def test_another_model_lets_go_of_the_run(page: PlanPage, world: World, home: Pa
     run(home)
     world.model.choose_data("images", Path("/hands"))
     world.model.apply({"model.name": "small-cnn", "model.preset": f"run:{RUN}"})
+    world.model.choose_model("small-cnn")  # the same one
+    assert world.view.plan is not None and world.view.plan.job.model.preset == f"run:{RUN}"
     world.model.choose_model("mlp")
     assert world.view.plan is not None and not world.view.plan.blocking
     assert world.view.plan.job.model.preset == "none"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire import bases
 
 _ANOTHER = "Choose another run (model.preset), or set model.preset to “none” to begin from nothing."
 
@@ -35,6 +36,15 @@ def _not_begun_from(f: Facts) -> Sentence:
         title,
         f"Its network is described in the KerasHub folder that the run began from. {NOTHING_CHARGED}",
         "Name that folder as model.preset again, or begin from a run of another model.",
+    )
+
+
+def begins_from(preset: str) -> str:
+    """`begins from the run hands-ab12`, of a job's `model.preset`; "" where that is no result of ours."""
+    if not bases.is_one(preset):
+        return ""
+    return (
+        f"begins from the run {bases.run_of(preset)}" if bases.is_run(preset) else "begins from a model file of yours"
     )
 
 

@@ -116,7 +116,8 @@ ERRORS: dict[str, Entry] = {
     "job-preset-of-another": lambda f: Sentence(
         f"{_where(f)}“{f.text('value')}” belongs to another model",
         f"It is what {f.text('of', 'the other')} has learned; {f.text('model', 'this model')} cannot use it. {_KEPT}",
-        'Leave model.preset "auto", or choose the model that it belongs to.',
+        'Leave model.preset "auto", or choose the model that it belongs to. Of a result of yours name the file in it: '
+        "FOLDER/model.keras.",
     ),
     "job-lora-unfit": lambda f: Sentence(
         f"{_where(f)}{f.text('model', 'This model')} has nothing for LoRA to learn beside",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from tpu_studio.domain.sentences.bases import begins_from
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Scroll
 from tpu_studio.gui.kit.choose import ChoiceCard, ChoiceGroup
@@ -36,7 +37,7 @@ class BaseLine(QWidget):
         row.addWidget(self.without)
 
     def draw(self, view: PlanView) -> None:
-        note = planbases.note(view.job)
+        note = begins_from(view.job.model.starts_from)
         self.setVisible(bool(note or planbases.suited(view.bases, view.job)))
         self.choose.setText("Another run…" if note else "Begin from a run of mine…")
         self.words.setText(f"{note[:1].upper()}{note[1:]}. {ABOUT}" if note else ABOUT)

@@ -14,12 +14,13 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.advice import about
+from tpu_studio.domain.sentences.bases import begins_from
 from tpu_studio.planner.broken import broken
 from tpu_studio.planner.report.besides import besides
 from tpu_studio.planner.report.cap import cap, nets
 from tpu_studio.planner.report.frame import FRAME, STYLE
 from tpu_studio.planner.report.plot import Point, plot
-from tpu_studio.wire import bases, frameworks, loans, models, places
+from tpu_studio.wire import frameworks, loans, models, places
 from tpu_studio.wire.plan import Check, Plan, Range
 from tpu_studio.wire.planparts import Alternative
 from tpu_studio.wire.records import whole
@@ -257,8 +258,7 @@ def _model(plan: Plan) -> str:
     known = models.BY_NAME.get(str(plan.job.model.name))
     name = known.title if known else str(plan.job.model.name or plan.job.model.file or "").rpartition("/")[2]
     told = f"{name}, {params:,} weights" if params else name
-    run = bases.run_of(plan.job.model.folder)
-    return f"{told}, begins from the run {run}" if run else told
+    return ", ".join(filter(None, (told, begins_from(plan.job.model.starts_from))))
 
 
 def _data(plan: Plan) -> str:
