@@ -131,6 +131,16 @@ def test_a_result_that_changed_since_the_plan_trains_nothing(home: Path) -> None
     assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "base-changed")
 
 
+def test_a_base_that_is_deleted_meanwhile_keeps_no_run_from_its_end(home: Path) -> None:
+    plan = planned(hands(home / "second", "0", "5"), f"run:{BASE}", training={"steps": 60})
+    run = put(home / "runs" / "new-0000", plan)
+    with Training(run, 1, {"TPU_STUDIO_HOME": str(home)}) as training:
+        training.until(lambda event: event["kind"] == "metric")
+        shutil.rmtree(home / "runs" / BASE)
+        assert training.outcome()["status"] == "finished", training.errors()[-2000:]
+    assert json.loads((run / "result" / "model.json").read_text())["began_from"]["run"] == BASE
+
+
 def test_a_base_that_was_deleted_is_said_by_its_name(home: Path) -> None:
     run = put(home / "runs" / "new-0000", planned(hands(home / "second", "0", "5"), f"run:{BASE}"))
     shutil.rmtree(home / "runs" / BASE)

@@ -23,14 +23,22 @@ ANSWER, TOKENS = "answer/", "tokens/embeddings"
 COLOURS = 3
 
 
-def fill(model: keras.Model, preset: Preset, description: Mapping[str, object]) -> None:
+_kept: dict[str, dict[str, Any]] = {}
+
+
+def fill(model: keras.Model, preset: Preset, description: Mapping[str, object], *, again: bool) -> None:
     """Give every weight of *model* what the result has, and the answer's where *description* names the same classes.
+
+    Args:
+        again: It is asked for again, when all of the model begins to learn: the values stay in memory for that.
 
     Raises:
         ModelError: ``base-damaged``: the closed reader refuses it; ``base-unfit``: its weights have other sizes.
     """
     assert preset.base is not None
-    values = _weights(preset)
+    values = _kept.get(preset.sha256) or _weights(preset)
+    if again:
+        _kept[preset.sha256] = values
     head = keeps_answer(preset.base, description)
     for weight in model.weights:
         if weight.path.startswith(ANSWER) and not head:

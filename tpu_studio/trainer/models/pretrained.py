@@ -41,8 +41,14 @@ def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> 
     return model
 
 
+_BASES: dict[tuple[str, str], Preset] = {}
+"""Results that this process began from: a run whose base is deleted, or trained longer, meanwhile ends all the same."""
+
+
 def preset_of(plan: Plan) -> Preset:
     folder = plan.job.model.folder
+    if (known := _BASES.get((folder, plan.preset_sha256))) is not None:
+        return known
     if not folder:
         raise ModelError("preset-not-chosen", model=plan.job.model.id)
     preset = reading.of(folder, plan.job.base)
@@ -52,6 +58,8 @@ def preset_of(plan: Plan) -> Preset:
         raise ModelError("base-of-another-model", **facts)
     if preset.network.reads not in models.spec(plan.job.model.id).examples:
         raise ModelError("preset-other-network", path=str(preset.folder), file=CONFIG, network=preset.kind)
+    if preset.base is not None:
+        _BASES[folder, plan.preset_sha256] = preset
     return preset
 
 

@@ -37,7 +37,7 @@ def fill(model: Any, plan: Plan, description: Mapping[str, object]) -> None:
         if preset.base is not None:
             from tpu_studio.trainer.models import based  # the reader of results, which most trainings do without
 
-            based.fill(model, preset, description)
+            based.fill(model, preset, description, again=plan.job.training.freeze != "none")
         else:
             builder.fill(model, preset)
         return
