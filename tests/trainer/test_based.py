@@ -45,7 +45,7 @@ def planned(data: Path, preset: str = "none", run: str = "test-0000", **tables: 
     model = {"name": "small-cnn", "preset": preset} | tables.pop("model", {})
     tree = {
         "name": "hands",
-        "model": model if preset != "none" else model | {"options": SMALL},
+        "model": model if preset != "none" else {"options": SMALL} | model,
         "data": {"kind": "images", "path": str(data), "image_size": 16},
         "training": training | tables.pop("training", {}),
     }
@@ -55,8 +55,8 @@ def planned(data: Path, preset: str = "none", run: str = "test-0000", **tables: 
     return plans.from_json({**plan.to_json(), "run": run})
 
 
-def train(run: Path, attempt: int = 1) -> Training:
-    with Training(run, attempt, {"TPU_STUDIO_HOME": str(run.parent.parent)}) as training:
+def train(run: Path, attempt: int = 1, **environment: str) -> Training:
+    with Training(run, attempt, {"TPU_STUDIO_HOME": str(run.parent.parent)} | environment) as training:
         outcome = training.outcome()
     assert outcome["status"] == "finished", (outcome, training.errors()[-2000:])
     events = run / "events"
@@ -129,6 +129,22 @@ def test_a_result_that_changed_since_the_plan_trains_nothing(home: Path) -> None
     with Training(run, 1, {"TPU_STUDIO_HOME": str(home)}) as training:
         outcome = training.outcome()
     assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "base-changed")
+
+
+@pytest.mark.thorough
+def test_a_network_with_features_stays_as_it_is_at_first(home: Path) -> None:
+    """Of narrow blocks (`light_engine`), that begin from nothing: their result needs no starter weights either."""
+    short = {"LIGHT_ENGINE_STARTER": "short", "TPU_STUDIO_ENGINE": str(home / "no engine")}
+    model, data = {"name": "efficientnet-lite0"}, hands(home / "second", "0", "5")
+    steps = {"steps": 8, "checkpoint_every": 2}
+    first = planned(
+        hands(home / "first", "2", "7"), "none", "first-cd34", model=model | {"options": {}}, training=steps
+    )
+    train(put(home / "runs" / "first-cd34", first), **short)
+    plan = planned(data, "run:first-cd34", model=model, training=steps | {"unfreeze_at": 4})
+    assert plan.job.training.freeze == "head-first"
+    run = train(put(home / "runs" / "new-0000", plan), **short).run
+    assert newest(run)[1]["base"] == plan.preset_sha256
 
 
 def test_a_base_that_is_deleted_meanwhile_keeps_no_run_from_its_end(home: Path) -> None:

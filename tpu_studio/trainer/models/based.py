@@ -33,7 +33,8 @@ def fill(model: keras.Model, preset: Preset, description: Mapping[str, object], 
         again: It is asked for again, when all of the model begins to learn: the values stay in memory for that.
 
     Raises:
-        ModelError: ``base-damaged``: the closed reader refuses it; ``base-unfit``: its weights have other sizes.
+        ModelError: ``base-damaged``: the closed reader refuses it; ``base-unfit``: its weights have other sizes;
+            ``preset-needs-memory``.
     """
     assert preset.base is not None
     values = _kept.get(preset.sha256) or _weights(preset)
@@ -62,6 +63,8 @@ def _weights(preset: Preset) -> dict[str, Any]:
         with initial.to_fill():
             found = loading.load_base(preset.folder)
     except RunError as error:
+        if isinstance(error.__cause__, MemoryError):
+            raise ModelError("preset-needs-memory", path=str(preset.folder), file=bases.MODEL) from error
         why = str(error.facts.get("raw") or error.id)[:SHOWN]
         raise ModelError("base-damaged", path=str(preset.folder), file=bases.MODEL, why=why) from error
     try:
