@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes import bases
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tests.fakes.making import make_plan
 from tests.fakes.presets import decoder
@@ -153,6 +154,27 @@ def test_the_folder_that_a_model_begins_from_arrives_whole_and_is_brought_once(
     second = here.runs.launch(plan)
     assert here.until(second).reason == "completed", here.tell(second)
     assert (sent[0], box.list("data/")) == (brought, held)
+
+
+def test_the_result_of_a_run_that_another_begins_from_arrives_and_nothing_else_of_that_run(
+    practice: Start, desk: Sit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "mine"))
+    result = bases.run(tmp_path / "mine", bases.card(data=bases.PICTURES | {"input_shape": [8, 8, 1]})) / "result"
+    (result / "report.html").write_text("stays here")
+    told = job("small-cnn", "digits", model={"preset": f"run:{bases.RUN}"}, where={"place": "practice"})
+    plan = plan_job(Draft(told, DIGITS), Sources(SHIPPED), time.time()).plan
+    assert not plan.blocking, plan.checks
+    go_on = tmp_path / "go-on"
+    here = desk(practice(trainer=held_at(5, go_on)))
+    run = here.runs.launch(plan)
+    here.until(run, lambda row: row.step >= 4)
+    there = {path.name: path for path in here.practice.cloud.settings.machine_root.rglob("preset/*")}
+    assert set(there) == {"model.json", "model.keras"}
+    (on_machine,) = {path.parent for path in there.values()}
+    assert reading.read(on_machine).sha256 == plan.preset_sha256
+    go_on.touch()
+    assert here.until(run).reason == "completed", here.tell(run)
 
 
 def _is_data(reply: Any) -> bool:

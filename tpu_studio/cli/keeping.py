@@ -431,19 +431,20 @@ def _state(row: RunSummary) -> str:
 def _as_text(row: RunSummary, following: Any) -> str:
     from tpu_studio.domain.forecast import forecast
     from tpu_studio.domain.sentences import say_reason
+    from tpu_studio.domain.sentences.bases import begins_from
     from tpu_studio.viewmodels import runchips, runpace, runrented
     from tpu_studio.viewmodels.runrows import marked, pretence
     from tpu_studio.wire.reasons import Reason
     from tpu_studio.wire.runfolder import model_from_before
 
-    view = following.view
+    view, begins = following.view, begins_from(following.plan.job.model.starts_from)
     lines = [
         ["Run", row.run],
         ["Name", f"{visible(row.name)}{' ★' if row.mark.star else ''}"],
         *([["Tags", ", ".join(row.mark.tags)]] if row.mark.tags else []),
         ["State", _state(row)],
         *_age(row),
-        ["Model", f"{row.model}, {row.framework}"],
+        ["Model", ", ".join(filter(None, (row.model, row.framework, begins)))],
         ["Steps", f"{row.step:,} of {row.steps_planned:,}"],
         ["Time", figures.duration(row.duration_s)],
     ]

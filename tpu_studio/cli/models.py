@@ -35,6 +35,7 @@ def as_json(model: ModelSpec) -> dict[str, object]:
         "starter": _starter(model),
         "begins_from": _networks(model) if model.from_folder else [],
         "measured": [asdict(one) for one in model.measured],
+        "begins_from_runs": not model.from_folder,
     }
 
 
@@ -68,4 +69,6 @@ def _words(model: ModelSpec) -> str:
     lines += [f"Measured on unseen examples: {one.words}." for one in model.measured]
     if model.from_folder:
         lines.append(f"Begins from a folder, named by model.preset: {', '.join(_networks(model))}.")
+    else:
+        lines.append("Begins from a run of yours, named by model.preset: run:ID.")
     return "\n    ".join(lines)

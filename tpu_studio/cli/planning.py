@@ -14,6 +14,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import ask
 from tpu_studio.domain.renewed import catalogues
+from tpu_studio.domain.sentences.bases import begins_from
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
@@ -315,8 +316,9 @@ def as_text(made: Plan) -> str:
         cost += " (practice dollars)" if places.by_id(made.place).rehearses else "" if rents else " (simulated)"
     batch = made.job.training.global_batch
     noun = figures.noun(made.job.data.kind, made.task)
+    begins = begins_from(made.job.model.starts_from)
     rows = [
-        ["Model", f"{made.job.model.id}, {made.framework}, {runs_on(made)}"],
+        ["Model", ", ".join(filter(None, (made.job.model.id, made.framework, runs_on(made), begins)))],
         ["Steps", f"{made.steps:,} of {batch:,} {noun}"],
         ["Time", between(made.time_s, figures.duration)],
         ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} {noun} a second")],

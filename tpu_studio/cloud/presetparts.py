@@ -82,11 +82,11 @@ def files_of(plan: Plan, heard: Callable[[], object] = lambda: None, part_bytes:
         heard: Called now and then; whatever it raises ends the reading.
 
     Raises:
-        ModelError: ``preset-changed``: it is not what was planned with; those of `reading.read`.
+        ModelError: ``preset-changed``: it is not what was planned with; those of `reading.of`.
     """
     if not plan.job.model.folder:
         return []
-    preset = reading.read(presets.folder_of(plan.job.model.folder, plan.job.base))
+    preset = reading.of(plan.job.model.folder, plan.job.base)
     presets.check_same(preset, plan.preset_sha256 or "none")  # a plan that somebody wrote may name any folder
     if len(preset.files) > MOST_FILES:
         why = f"It has {len(preset.files):,} files; {MOST_FILES} are brought to a rented machine at most."

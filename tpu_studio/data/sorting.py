@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import labelled, tablefile, tokens
+from tpu_studio.data import based, labelled, tablefile, tokens
 from tpu_studio.data.arrays import Ints, Ints32
 from tpu_studio.data.labelled import Labelled
 from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, alike_findings, broken_finding
@@ -48,10 +48,10 @@ def look(job: Job, task: str, watch: Watch) -> Look:
     path = rows.file
     found = labelled.examine(job, path, watch)
     characters = round(sum(map(len, found.texts)) * found.whole / len(found.texts))
-    kept = _kept(found, job)
+    kept, preset = _kept(found, job), based.preset_seen(job)
     numbers = _sizes(found) | {
         "characters": characters,
-        "vocabulary": tokens.learned_vocabulary(characters),
+        "vocabulary": preset.vocabulary if preset else tokens.learned_vocabulary(characters),
         "without_target": found.unlabelled,
     }
     return Look(
@@ -116,7 +116,8 @@ def length_of(job: Job, sizes: Mapping[str, int]) -> int:
     """
     given = job.data.sequence_length
     if given == AUTO:
-        return tokens_each(tokenizer_of(job), sizes)
+        each, preset = tokens_each(tokenizer_of(job), sizes), based.preset_seen(job)
+        return min(each, preset.longest if preset else each)
     models.check_length(job.model.id, _preset(job), int(given))
     return int(given)
 
@@ -127,7 +128,7 @@ def tokens_each(tokenizer: str, sizes: Mapping[str, int]) -> int:
 
 def tokenizer_of(job: Job) -> str:
     """Raises JobError ``job-tokenizer-unfit`` and those of `models.preset`."""
-    return models.tokenizer(job.model.id, _preset(job), job.data.tokenizer, sorts=True)
+    return models.tokenizer(job.model.id, _preset(job), job.data.tokenizer, sorts=True, base=based.base_seen(job))
 
 
 def _preset(job: Job) -> str:
@@ -139,6 +140,8 @@ def _tokens(job: Job, kind: str, found: Labelled) -> Tokens:
         case "bytes":
             return ByteTokens()
         case "preset":
+            if (begins := based.preset_of(job)) is not None:
+                return tokens.of_description(based.described(begins))
             preset = models.preset(job.model.id, job.model.preset)
             return tokens.of_starter(models.starter(preset), preset)
         case _:

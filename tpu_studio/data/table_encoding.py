@@ -22,6 +22,7 @@ from tpu_studio.data.columns import Column
 MOST_CATEGORIES = 64
 FURTHEST = 10.0  # standardised numbers beyond this many standard deviations are cut there
 MISSING_CODE = -1
+PARTS = ("year", "month", "day-of-week", "days", "hour")  # of a date, as `date_parts` has them
 
 
 class NumberLane:

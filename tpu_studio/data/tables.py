@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import cells, tablefile
+from tpu_studio.data import based, cells, tablefile
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Floats, Ints
 from tpu_studio.data.brokenness import check_broken
@@ -64,7 +64,9 @@ def look(job: Job, watch: Watch) -> Look:
     kept = validation_count(examples, job.data.validation, max(1, len(classes)))
     rows_seen = [tuple(row) for row in sample.rows]
     duplicates = len(rows_seen) - len(set(rows_seen))
-    width = _width(judged, [row for row, label in zip(sample.rows, labels, strict=True) if label is not None])
+    width = based.width(judged.columns, job) or _width(
+        judged, [row for row, label in zip(sample.rows, labels, strict=True) if label is not None]
+    )
     tally = sample.tally
     return Look(
         kind=job.data.kind,
@@ -102,7 +104,10 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
     path = tablefile.found(data_path(job), watch).file
     sample = examine(path, job, Watch(cancelled=watch.cancelled))
     judged, table = sample.judged, sample.table
-    lanes = [_lane(column) for column in judged.inputs]
+    preset = based.preset_of(job)
+    given = based.encoders(preset) if preset else []
+    inputs = based.inputs(given, judged.columns, preset) if preset else judged.inputs
+    lanes = [_lane(column) for column in inputs]
     target = _lane(judged.target if tasks.by_id(judged.task).has_number else _as_category(judged.target))
     tally = RowTally()
     rows: Iterator[list[str]] = iter(sample.rows)
@@ -113,7 +118,7 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
     most = max(1, min(_BLOCK, _BLOCK_CELLS // len(table.names)))
     while block := list(islice(rows, most)):
         columns = list(zip(*block, strict=True))
-        for lane, column in zip(lanes, judged.inputs, strict=True):
+        for lane, column in zip(lanes, inputs, strict=True):
             lane.add(columns[column.place])
         answers = columns[judged.target.place]
         target.add([label or "" for label in _labels(answers, judged)] if judged.classes else answers)
@@ -131,9 +136,10 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
     )
     sides = (chosen[~mask], chosen[mask])
     if tasks.by_id(judged.task).has_number:
-        description["target_transform"] = encoding.fit_target(y[sides[0]])
+        description["target_transform"] = based.transform(y[sides[0]], judged, preset)
         y = encoding.transform(np.where(known, y, 1.0), description["target_transform"])
-    encoders = [_fit(lane, column, chosen, sides[0]) for lane, column in zip(lanes, judged.inputs, strict=True)]
+    encoders = given or [_fit(lane, column, chosen, sides[0]) for lane, column in zip(lanes, inputs, strict=True)]
+    encoders = [based.as_written(encoder, column) for encoder, column in zip(encoders, inputs, strict=True)]
     width = sum(encoder["width"] for encoder in encoders)
     in_memory = len(known) * (width + 1) * 4 <= budget
     matrices = [_matrix(len(side), width, in_memory) for side in sides]
@@ -165,6 +171,7 @@ def examine(path: Path, job: Job, watch: Watch) -> Sampled:
     sample = table.sample(watch)
     rows, tally = sample.rows, sample.tally
     check_broken(tally.broken_count, tally.rows + tally.broken_count, job.data.max_broken_share, tally.broken)
+    job = based.with_kinds(job, table.names)
     judged = judge(table.names, rows, job, str(path), header=table.header, nested=table.nested)
     for column in (*judged.inputs, *([judged.target] if tasks.by_id(judged.task).has_number else ())):
         if column.kind == "number" and column.beyond:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import continuing, encodings, instructing, links, sorting, textlayout
+from tpu_studio.data import based, continuing, encodings, instructing, links, sorting, textlayout
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
 from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
@@ -212,6 +212,8 @@ def _cutter(job: Job, train: Bytes) -> tuple[continuing.Cutter, int]:
     match tokenizer_of(job):
         case "preset":
             preset = _preset(job)
+            if preset.base is not None:
+                return continuing.of_result(based.described(preset)), preset.vocabulary
             if not preset.reads_text:
                 facts = {"path": str(preset.folder), "file": "config.json", "network": preset.kind}
                 raise ModelError("preset-other-network", **facts)
@@ -232,7 +234,7 @@ def tokenizer_of(job: Job) -> str:
         JobError: ``job-tokenizer-unfit`` and those of `models.preset`.
     """
     begins = models.preset(job.model.id, job.model.preset) if job.model.id in models.BY_NAME else starters.NONE
-    return models.tokenizer(job.model.id, begins, job.data.tokenizer, sorts=False)
+    return models.tokenizer(job.model.id, begins, job.data.tokenizer, sorts=False, base=based.base_seen(job))
 
 
 def _preset(job: Job) -> presets.Preset:
@@ -280,6 +282,8 @@ def _length(job: Job, train: int, kept: int) -> int:
     given = job.data.sequence_length
     model = models.BY_NAME.get(job.model.id)
     wanted = (model.sequence_length if model else None) or DEFAULT_WINDOW
+    if base := based.base_seen(job):
+        wanted = base.shape[0]
     length = min(wanted, longest_window(train)) if given == "auto" else int(given)
     if train < length + 1 or kept < 2:
         share = job.data.validation

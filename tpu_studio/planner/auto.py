@@ -161,11 +161,12 @@ def _lora(r: Resolved) -> None:
 
 def _freeze(r: Resolved, facts: DataFacts) -> None:
     if not r.rule.features:
-        if r.asked.training.freeze not in (AUTO, "none") and r.rule.lora_rate:
+        if r.asked.training.freeze not in (AUTO, "none") and (r.rule.lora_rate or r.preset):
             allowed = {"allowed": ["none"], "nearest": "none"}
             raise JobError("job-not-a-choice", key="training.freeze", value=str(r.asked.training.freeze), **allowed)
         why = "What is added beside its weights learns." if r.values["model.lora_rank"] else "All of it learns."
-        why = why if r.rule.lora_rate else "It begins from nothing, so everything has to learn."
+        if not r.rule.lora_rate:
+            why = _ALL_LEARNS if r.preset else "It begins from nothing, so everything has to learn."
         r.put("training.freeze", "none", why)
     elif r.values["model.preset"] == starters.NONE:
         r.put("training.freeze", "none", "It begins from nothing, so everything has to learn.")
@@ -187,6 +188,9 @@ def _freeze(r: Resolved, facts: DataFacts) -> None:
     r.put("training.unfreeze_at", at, why)
 
 
+_ALL_LEARNS = "What the other run has learned is where it begins, and all of it goes on learning."
+
+
 def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
     r.put("data.task", facts.task, tasks.by_id(facts.task).why)
     _text(r, facts, model)
@@ -196,10 +200,11 @@ def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
 def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
     given, begins = r.asked.data.tokenizer, r.job.model.preset
     chats = tasks.by_id(facts.task).has_chats
-    cut = tokenizer(r.asked.model.id, begins, given, sorts=bool(facts.sizes) and not chats)
-    r.put("data.tokenizer", cut, _CUT[cut])
-    length = (model.sequence_length if model else None) or 64
-    longest = r.preset.longest if r.preset and r.preset.reads_text and cut == "preset" else 0
+    base = r.preset.base if r.preset else None
+    cut = tokenizer(r.asked.model.id, begins, given, sorts=bool(facts.sizes) and not chats, base=base)
+    r.put("data.tokenizer", cut, _OF_BASE if base and base.tokenizer else _CUT[cut])
+    length = base.shape[0] if base and base.tokenizer else (model.sequence_length if model else None) or 64
+    longest = r.preset.longest if r.preset and (base or (r.preset.reads_text and cut == "preset")) else 0
     if longest:
         length, wanted = min(length, longest), r.asked.data.sequence_length
         if wanted != AUTO and wanted > longest:
@@ -210,7 +215,8 @@ def _text(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
         r.put("data.sequence_length", length, why)
     elif facts.sizes:
         why = "Nearly all of your texts are no longer; the end of longer ones is left out."
-        r.put("data.sequence_length", tokens_each(r.job.data.tokenizer, facts.sizes), why)
+        each = tokens_each(r.job.data.tokenizer, facts.sizes)
+        r.put("data.sequence_length", min(each, longest or each), why)
         check_length(r.asked.model.id, begins, r.tokens)
     elif tasks.by_id(facts.task).has_tokens and (fits := texts.longest_window(facts.train)) < length:
         r.put("data.sequence_length", fits, f"Your text has {facts.train:,} tokens to learn from: a few such pieces.")
@@ -241,6 +247,7 @@ def _template(r: Resolved, *, chats: bool) -> None:
         raise JobError("job-template-unfit", key="data.chat_template", value=given, allowed=able)
 
 
+_OF_BASE = "The run that it begins from cut its text so, and its weights know no other pieces."
 _CUT = {
     "bytes": "Every language and sign works, and nothing has to be learned first.",
     "bpe": "Frequent words and parts of words are learned from your texts, so that each text is a few pieces.",
@@ -257,7 +264,7 @@ def _image_size(r: Resolved, facts: DataFacts) -> int:
         size, why = max(8, facts.side), f"The pictures were converted to {facts.side} pixels."
     elif r.preset and not r.preset.takes(usual := _native(r, facts)):
         size = r.preset.nearest(usual)
-        why = f"{r.preset.title} sees pictures of {_sizes(r.preset)}, and no others."
+        why = f"{r.preset.title} sees pictures of {_sizes(r.preset, size)}, and no others."
     else:
         size = _native(r, facts)
         if r.rule.looks_at_pixels:
@@ -274,7 +281,9 @@ def _native(r: Resolved, facts: DataFacts) -> int:
     return image_size(r.family, min(facts.side, r.preset.side or NATIVE) if r.preset else facts.side)
 
 
-def _sizes(preset: Preset) -> str:
+def _sizes(preset: Preset, size: int) -> str:
+    if preset.base:
+        return "this size" if preset.base.only else f"{size} pixels and more"
     return "this size" if preset.network.sizes == "one" else f"multiples of {preset.patch} pixels"
 
 

@@ -49,7 +49,7 @@ def uploading_s(size: int) -> Range | None:
 
 def weights_in(preset: Preset) -> int:
     """Numbers that the network of *preset* has, before the engine has counted them."""
-    if preset.reads_text:
+    if preset.reads_text and not preset.base:
         return decoders.weights_in(decoder.describe(preset.config))
     return preset.size_bytes // FLOAT
 

@@ -172,7 +172,7 @@ def _checks(parts: Parts, limits: Limits) -> list[Check]:
         checks.of_model_and_data(job, question.facts),
         checks.of_own_model(job, known.model_facts, known.consent),
         presets.of_starter(resolved, sized.rented, known.starter),
-        presets.of_folder(resolved, sized.rented, known, sized.work, sized.memory, question.look.bytes_on_disk),
+        presets.of_folder(resolved, sized.rented, known, sized.work, sized.memory, question.look),
         checks.of_work(job, sized.work, known.consent, measured=parts.estimate.measured),
         checks.of_settings(resolved, question.facts, sized.devices, parts.usual_rate),
         checks.of_place(resolved, sized.rented),

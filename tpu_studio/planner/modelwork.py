@@ -19,7 +19,7 @@ from tpu_studio.wire import families, tasks
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.models import options as model_options
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.presets import is_in_folder
+from tpu_studio.wire.presets import is_folder
 from tpu_studio.wire.pretrained import decoder
 from tpu_studio.wire.schema import work_values
 
@@ -63,7 +63,7 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
 
 def _wide(resolved: Resolved) -> int:
     """The layer that makes the scores computes in float32 where it has a table of its own."""
-    if resolved.preset is None or not resolved.preset.reads_text:
+    if resolved.preset is None or resolved.preset.base or not resolved.preset.reads_text:
         return 0
     network = decoder.describe(resolved.preset.config)
     return 0 if network.tied else network.vocabulary * network.width
@@ -90,7 +90,7 @@ def model_key(values: Mapping[str, object], options: Mapping[str, object], look:
     seen = [look.kind, look.input_shape, look.outputs, len(look.classes)]
     if "vocabulary" in look.numbers:
         seen += [values["data.tokenizer"], look.numbers["vocabulary"]]
-    depends, folder = work_values(values), is_in_folder(str(values["model.preset"]))
+    depends, folder = work_values(values), is_folder(str(values["model.preset"]))
     if folder:
         del depends["model.preset"]  # wherever it is
     content = [
@@ -121,7 +121,7 @@ def usual_params(name: str) -> int | None:
 
 def _guess(resolved: Resolved, counted: Mapping[str, Any], params: int) -> work.Work:
     begins = resolved.preset
-    if begins is not None and begins.reads_text:
+    if begins is not None and begins.reads_text and not begins.base:
         return decoders.guess(begins.config, resolved.tokens, resolved.job.model.rank, _GUESS)
     params = int(counted.get("params") or params)
     return replace(_GUESS, params=params, flops=6.0 * params) if params else _GUESS

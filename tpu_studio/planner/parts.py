@@ -26,7 +26,7 @@ from tpu_studio.wire import frameworks, kinds, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import options as model_options
-from tpu_studio.wire.models import preset
+from tpu_studio.wire.models import options_from, preset
 from tpu_studio.wire.planparts import PlanPrice
 
 STATE_SHARE = 0.25  # of a device's memory; weights and optimizer that take more are shared out over the devices
@@ -188,7 +188,7 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
     Raises:
         JobError: A model name, an option of it or a preset that does not exist.
     """
-    options = {} if job.model.is_own else model_options(job.model.id, job.model.options)
+    options = {} if job.model.is_own else _options(job, known)
     if "vocabulary" in options and "vocabulary" not in job.model.options and job.data.tokenizer == "bpe":
         options["vocabulary"] = look.outputs  # as many as are learned from the text
     preset(job.model.id, job.model.preset)
@@ -205,6 +205,13 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
         sized = replace(sized, resolved=paced)
         found = _estimate(question, sized, mine)
     return Parts(question, sized, mine, found)
+
+
+def _options(job: Job, known: Known) -> dict[str, Any]:
+    base = known.preset.base if known.preset else None
+    if base is not None and base.model == job.model.id:
+        return options_from(base, job.model.options)
+    return model_options(job.model.id, job.model.options)
 
 
 def work_key(question: Question, sized: Sized) -> str:

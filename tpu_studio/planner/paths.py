@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tpu_studio.planner.auto import Resolved
-from tpu_studio.wire import hub, presets
+from tpu_studio.wire import presets
 from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 
 
@@ -18,8 +18,7 @@ def whole_job(job: Job, resolved: Resolved, rows_file: str = "") -> ResolvedJob:
             values[path] = found if os.path.isabs(found) else os.path.normpath(os.path.join(job.base or os.sep, found))
     if rows_file:
         values["data.path"] = rows_file
-    folder = resolved.job.model.folder
-    if folder and not hub.is_name(str(values["model.preset"])):  # which is found by its name
-        values["model.preset"] = str(presets.folder_of(folder, job.base))
+    if (folder := resolved.job.model.folder) and not presets.is_name(folder):
+        values["model.preset"] = str(presets.path_of(folder, job.base))
     given = frozenset(path for path, value in values.items() if value is not None and value not in ({}, []))
     return resolved_of(values, job.base, given)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tpu_studio.data.looked import Look
 from tpu_studio.domain.sentences import say_finding
-from tpu_studio.planner import bringing
+from tpu_studio.planner import bases, bringing
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import hub, places, presets
+from tpu_studio.wire.bases import PROBLEMS as OF_BASES
 from tpu_studio.wire.hub import DOWNLOADED, LOOKED_UP
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
@@ -34,26 +36,23 @@ def of_starter(resolved: Resolved, rented: Rented | None, problem: str) -> Itera
 
 
 def of_folder(
-    resolved: Resolved, rented: Rented | None, known: Known, work: Work, memory: Memory, data_bytes: int
+    resolved: Resolved, rented: Rented | None, known: Known, work: Work, memory: Memory, look: Look
 ) -> Iterator[Check]:
-    """Whether there is a folder for a model that begins from one, whether it is what it should be, and has room.
-
-    *data_bytes*: as `bringing.room`.
-    """
+    """Whether there is a folder for a model that begins from one, whether it is what it should be, and has room."""
     model, preset = BY_NAME.get(resolved.job.model.id), known.preset
-    if model is None or not model.from_folder:
+    if model is None or not (model.from_folder or resolved.job.model.folder):
         return
     if known.preset_problem is not None:
         yield _check(known.preset_problem.id, "error", known.preset_problem.facts)
     elif preset is None:
         yield _check("preset-not-chosen", "error", {"model": model.title})
     else:
-        yield from _of_preset(resolved, preset)
+        yield from bases.checks(resolved, preset.base, look) if preset.base else _of_preset(resolved, preset)
         if rented is not None:
             place = str(resolved.job.where.place)
-            yield from bringing.room(preset, rented, work, memory, place, data_bytes, known.free_bytes)
+            yield from bringing.room(preset, rented, work, memory, place, look.bytes_on_disk, known.free_bytes)
         seen = known.model_facts  # by the engine, where it could not build it
-        if (problem := str(seen.get("problem") or "")) in presets.PROBLEMS:
+        if (problem := str(seen.get("problem") or "")) in (*presets.PROBLEMS, *OF_BASES):
             facts = seen.get("facts")
             yield _check(problem, "error", facts if isinstance(facts, Mapping) else {})
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.wire import evaluating, frameworks
+from tpu_studio.wire.families import halvings
 
 FLOAT, HALF = 4, 2  # bytes of a float32, of a bfloat16
 LANES = 128  # a TPU fills the last side of an array up to this
@@ -130,7 +131,7 @@ def small_cnn(options: Mapping[str, Any], *, size: int, channels: int, answers: 
     """
     width, cells, incoming = int(options["width"]), size, channels
     params, multiplies, remembered, convolved = 0, 0.0, size * size * channels, 0
-    for block in range(blocks_that_fit(int(options["blocks"]), size)):
+    for block in range(halvings(int(options["blocks"]), size)):
         outgoing = width * 2**block
         params += 9 * incoming * outgoing + 2 * outgoing  # scale and offset of the normalisation
         multiplies += 9.0 * incoming * outgoing * cells * cells
@@ -144,11 +145,6 @@ def small_cnn(options: Mapping[str, Any], *, size: int, channels: int, answers: 
     flops = 6.0 * multiplies - 2.0 * 9 * channels * width * size * size
     work = Work(params, flops, FLOAT * 2 * remembered, convolutions=True, kept=kept)
     return replace(work, widest=widest, seen_bytes=EVALUATED * FLOAT * widest)
-
-
-def blocks_that_fit(blocks: int, size: int) -> int:
-    """Blocks that a picture of *size* has room for: each halves it, and one pixel is the least."""
-    return max(1, min(blocks, size.bit_length() - 1))
 
 
 def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False) -> Work:

@@ -85,18 +85,21 @@ class Parts:
 
     def _whole(self, at: int, arrays: state.Arrays | None) -> Stage:
         if at:
-            starting.fill(self.model, self.plan)  # its variables may have given up their values
+            self._fill()  # its variables may have given up their values
             if arrays is not None:
                 self.stage.put(arrays)
         return self._stage(at, FOREVER, self.model, (self.opened.train, self.opened.validation), varies=True)
 
     def _head(self, at: int) -> Stage:
-        starting.fill(self.model, self.plan)
+        self._fill()
         backbone, head = starting.halves(self.model, self.plan)
         key = features.key_of(self.plan, starting.sha256_of(self.plan))
         seen = features.of(self.opened, lambda: running().compiled(backbone), key, self.most)
         self.unmade_s = seen.each_s * seen.left
         return self._stage(0, at, head, (seen.train, seen.validation), varies=False)
+
+    def _fill(self) -> None:
+        starting.fill(self.model, self.plan, self.opened.description)
 
     def _stage(self, first: int, last: int, model: Any, sources: tuple[Source, Source], *, varies: bool) -> Stage:
         plan, shape = self.plan, state.layout(model, self.recipe)

@@ -22,7 +22,7 @@ from tpu_studio.trainer.guard import BuildWatch, within
 from tpu_studio.trainer.outcomes import Outcome, outcome_of
 from tpu_studio.trainer.schedule import extension_steps, of_plan
 from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdout
-from tpu_studio.wire import controls, places
+from tpu_studio.wire import bases, controls, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.plan import Plan
@@ -308,4 +308,6 @@ def read_plan(run: Path) -> Plan:
 def moved_plan(plan: Plan, moved: Mapping[str, Path | None]) -> Plan:
     """*plan* with the paths of this machine: `table.key` → path, None where it stays."""
     changes = {key: str(path) for key, path in moved.items() if path is not None}
+    if "model.preset" in changes and bases.is_one(plan.job.model.folder):
+        changes["model.preset"] = os.path.join(changes["model.preset"], bases.MODEL)
     return replace(plan, job=plan.job.with_values(changes)) if changes else plan

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tpu_studio.wire import kinds, presets
+from tpu_studio.wire import bases, kinds, presets
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, check, job_of, number_of
 from tpu_studio.wire.keys import AUTO, Key
@@ -46,6 +46,10 @@ def edited(job: Job, changes: Mapping[str, object]) -> Job:
                 values[rival] = None
                 given.discard(rival)
     if "model.name" in changes or "model.file" in changes:
+        another = values["model.name"] != job.model.name and "model.preset" not in changes
+        if another and bases.is_one(str(values["model.preset"])):  # which is what the other one has learned
+            values["model.preset"] = BY_PATH["model.preset"].default
+            given.discard("model.preset")
         _keep_fitting_options(values, given)
     return job_of(values, job.base, frozenset(given))
 
@@ -62,6 +66,11 @@ def of_plan(plan: Plan, folder: Path) -> Job:
             values[key.path] = key.default
             given.discard(key.path)
     return job_of(values, plan.job.base, frozenset(given))
+
+
+def based_on(plan: Plan, run: str) -> Job:
+    """A job that begins from what *run* of that plan has learned; its data is still to be chosen."""
+    return edited(empty(), {"model.name": plan.job.model.name, "model.preset": f"{bases.PREFIX}{run}"})
 
 
 def is_complete(job: Job) -> bool:
@@ -119,7 +128,8 @@ def absolute(job: Job, path: str) -> Path | None:
 
 def relocated(job: Job, base: str) -> Job:
     """*job* with its relative paths made absolute, so that it can be written or based anywhere."""
-    named = ["data.path", "model.file", *(["model.preset"] if presets.is_folder(job.model.starts_from) else [])]
+    lies_somewhere = job.model.folder and not presets.is_name(job.model.folder)
+    named = ["data.path", "model.file", *(["model.preset"] if lies_somewhere else [])]
     paths = {path: str(found) for path in named if (found := absolute(job, path)) is not None}
     return job.with_values(paths, base=base)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
-from tpu_studio.viewmodels import draft, planwhere, planwords, thumbnails
+from tpu_studio.viewmodels import draft, planbases, planwhere, planwords, thumbnails
 from tpu_studio.viewmodels.plancheck import PlanChecks, Preflight, described
 from tpu_studio.viewmodels.planedit import Editing
 from tpu_studio.viewmodels.planlook import Looks
@@ -336,7 +336,8 @@ class PlanViewModel(Editing, Starting):
             detail = ("Recommended" if told else "Good first choice") if best and kind else ""
             if look is not None and draft.has_data(view.job):
                 job = draft.edited(view.job, {"model.name": model.name})
-                words = planwords.would_take(job, look, self._now(), self._taught)
+                begins = self._presets.of(job)[0] if job.model.folder else None
+                words = planwords.would_take(job, look, self._now(), self._taught, begins)
                 detail = " · ".join(part for part in (detail, words) if part)
             choices.append(ModelChoice(model.name, model.title, model.help, detail, told.why if told and best else ""))
         self._draw(choices=tuple(choices))
@@ -427,7 +428,8 @@ class PlanViewModel(Editing, Starting):
     def _runs_changed(self, runs: RunsView) -> None:
         before, self._taught = self._taught, runs.taught
         with self.state.at_once():
-            self._draw(running=tuple(row.name for row in runs.going_on if not row.rented))
+            going_on = tuple(row.name for row in runs.going_on if not row.rented)
+            self._draw(running=going_on, bases=planbases.of_rows(runs.rows or ()))
             taught = self._taught.names if self._taught else frozenset()
             if taught != (before.names if before else frozenset()):
                 self._plan()

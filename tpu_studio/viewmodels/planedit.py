@@ -73,6 +73,7 @@ class Editing(PlanBase):
             PlanView(
                 engine=view.engine,
                 running=view.running,
+                bases=view.bases,
                 saved=job if file else None,
                 file=file,
                 price_trouble=view.price_trouble,
@@ -143,8 +144,10 @@ class Editing(PlanBase):
             path = str(error.facts.get("key") or next(iter(changes)))
             self._wrong(path, str(changes.get(path, "")), error)
             return
-        problems = {path: problem for path, problem in view.problems.items() if path not in changes}
-        typed = {path: text for path, text in view.typed.items() if path not in changes}
+        of_model = any(path.startswith("model.") for path in changes)  # its options are others', or another's
+        gone = {path for path in view.problems if path in changes or (of_model and path.startswith("model.options."))}
+        problems = {path: problem for path, problem in view.problems.items() if path not in gone}
+        typed = {path: text for path, text in view.typed.items() if path not in changes and path not in gone}
         self.state.set(replace(view, problems=problems, typed=typed))
         self._change(job, typing)
 

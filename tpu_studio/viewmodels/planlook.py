@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.viewmodels.problem import Problem, problem_of
-from tpu_studio.wire import kinds
+from tpu_studio.wire import bases, kinds
 from tpu_studio.wire.job import Job
 
 if TYPE_CHECKING:
@@ -115,5 +115,7 @@ def data_key(job: Job) -> Key:
     known = kinds.find(job.data.kind)
     reads = job.model.id if known is not None and known.has_text else ""  # the model decides what is learned from texts
     # so many pieces are learned, or there are some already
-    rows = f"{job.model.options.get('vocabulary', '')} {job.model.preset}" if reads else ""
-    return (job.base, job.training.seed, reads, rows, *(repr(job[path]) for path in paths))
+    learned = f"{job.model.options.get('vocabulary', '')} {job.model.preset}" if reads else ""
+    if bases.is_one(job.model.starts_from):  # whose columns are read as that has learned to
+        learned = job.model.starts_from
+    return (job.base, job.training.seed, reads, learned, *(repr(job[path]) for path in paths))

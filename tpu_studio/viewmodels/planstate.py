@@ -16,6 +16,7 @@ from tpu_studio.planner.broken import broken
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.engine import EngineView
 from tpu_studio.viewmodels.leaving import Leaving
+from tpu_studio.viewmodels.planbases import BaseChoice
 from tpu_studio.viewmodels.plancheck import CheckView
 from tpu_studio.viewmodels.planform import FieldView, main_fields, more_fields
 from tpu_studio.viewmodels.planverdict import Verdict
@@ -80,6 +81,7 @@ class PlanView:
     verdict: Whether a TPU is worth it, with the other ways; None without a plan.
     check: The TPU compiler's check of this plan: asked, under way, its answer.
     asking_notebook: The sheet that writes the notebook for Colab is open.
+    bases: Runs of mine that a model can begin from.
     leaving: The run that waits elsewhere for a machine until this one starts.
     unstoppable: Regions where this job's launch was refused: no shut-off timer can be had there.
     account_missing: What is known to keep Google from lending a TPU, as a button says it; "" when nothing is.
@@ -128,6 +130,7 @@ class PlanView:
     practice_missing: str = ""
     leaving: Leaving | None = None
     unstoppable: tuple[str, ...] = ()
+    bases: tuple[BaseChoice, ...] = ()
 
     # ------------------------------------------------------------------------------------------------ what is there
 

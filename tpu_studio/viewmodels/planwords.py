@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
+from tpu_studio.domain.sentences.bases import begins_from
 from tpu_studio.wire import frameworks, kinds, places, tasks
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.presets import Preset
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
@@ -94,6 +96,8 @@ def model_note(job: Job, plan: Plan | None) -> str:
         parts.append(f"{weights(int(params))} weights")
     if job.model.file is not None:
         parts = ["your own Keras file"]
+    if base := begins_from(job.model.starts_from):
+        parts.append(base)
     return " · ".join(parts)
 
 
@@ -172,9 +176,9 @@ def fix_words(fix: Mapping[str, object]) -> str:
     return f"Use {word or (format(value, ',') if isinstance(value, int) else value)}"
 
 
-def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None) -> str:
+def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None, begins: Preset | None = None) -> str:
     """`391 thousand weights · about 3 min`: what training *job* would take here, as far as it can be told; weights that
-    only the engine can count are not guessed."""
+    only the engine can count are not guessed. *begins*: what its model begins from."""
     from tpu_studio.domain.renewed import catalogues
     from tpu_studio.planner.known import Known
     from tpu_studio.planner.make import make_plan
@@ -182,7 +186,7 @@ def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None) -> 
     from tpu_studio.wire.errors import StudioError
 
     try:
-        plan = make_plan(job, look, Known(catalogues(), own=own), now=now, advise=False)
+        plan = make_plan(job, look, Known(catalogues(), own=own, preset=begins), now=now, advise=False)
     except StudioError:  # the options of another model: the card is still a choice
         return ""
     told = [] if needs_engine(plan) else [f"{weights(plan.memory.params)} weights"]

@@ -196,6 +196,10 @@ class RunViewModel:
         else:
             self.planned_again(job)
 
+    def begin_another(self) -> None:
+        """Open a new plan that begins from what this run has learned; this run stays as it is."""
+        self.planned_again(draft.based_on(self.plan, self.state.value.run))
+
     def go_elsewhere(self, changes: Mapping[str, object]) -> None:
         """Open a plan of the same job with *changes*; this run waits on until that one starts (`Leaving`)."""
         job = draft.edited(draft.of_plan(self.plan, self.state.value.folder), dict(changes))

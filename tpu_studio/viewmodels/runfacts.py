@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
+from tpu_studio.domain.sentences.bases import begins_from
 from tpu_studio.viewmodels import runrented
 from tpu_studio.viewmodels.planwhere import title_of
 from tpu_studio.wire import frameworks, metrics, models, places, tasks
@@ -67,7 +68,7 @@ def facts_of(plan: Plan) -> RunFacts:
     if runrented.is_rented(plan.place):
         cloud = "Practice cloud" if places.by_id(plan.place).rehearses else "Cloud TPU"
         where = f"{cloud}, {title_of(plan.accelerator)}, {' or '.join(plan.job.where.zones)}"
-    subtitle = f"{model} · {source} · {where}"
+    subtitle = " · ".join(filter(None, (model, source, where, begins_from(job.model.starts_from))))
     classes = tuple(str(items(row)[0]) for row in items(look.get("classes")) if items(row))
     return RunFacts(
         name=job.name,

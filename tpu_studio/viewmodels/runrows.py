@@ -92,6 +92,8 @@ class RunRow:
     usd_per_hour: float | None = None
     usd_most: float = 0.0
     finished: bool = False  # over, and as it should end
+    model: str = ""
+    kind: str = ""  # of its data
     resumed: bool = False  # a later attempt has gone on training where an earlier one was ended
     usd_limit: float | None = None  # while it goes on
     when: str = ""  # it was started
@@ -239,6 +241,8 @@ def row_of(known: RunSummary, now: float | None = None, *, disk_full: bool = Fal
         mark=known.mark,
         when=figures.moment(known.created, time.time() if now is None else now),
         copy=copy,
+        model=known.model,
+        kind=known.kind,
         resumed=known.attempt > 1 and known.status in ("training", "saving", "finished"),
     )
 

@@ -9,6 +9,7 @@ from tpu_studio.domain.forecast import Forecast, forecast
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say_reason
 from tpu_studio.viewmodels import (
+    planbases,
     runcopies,
     runfacts,
     runhappened,
@@ -138,6 +139,11 @@ class RunPageState:
     @property
     def may_try(self) -> bool:
         return self.view.over and (self.folder / "result" / "model.keras").exists()
+
+    @property
+    def may_begin_another(self) -> bool:
+        """Its model is one that another training can begin from, on other data."""
+        return self.may_try and self.plan is not None and planbases.may_begin(self.plan.job.model.name)
 
     @property
     def ending(self) -> Sentence | None:

@@ -80,6 +80,7 @@ class Family:
             be recomputed instead of remembered.
         looks_at_pixels: Takes each pixel of a picture by itself.
         convolves: Slow in XLA on a processor, and one step a call there.
+        halves: The option that says how often it halves a picture: as often as that has room for (`halvings`).
         pads_width: Its width is worth being a multiple of the chip's matrix unit.
         features: The layer whose output is what the picture network sees in a picture, and after which the answer is
             made: what stands before it can stay as its starter weights have it.
@@ -112,6 +113,7 @@ class Family:
     reads_tokens: bool = False
     looks_at_pixels: bool = False
     convolves: bool = False
+    halves: str = ""
     pads_width: bool = False
     own: bool = False
     features: str = ""
@@ -191,6 +193,7 @@ _FAMILIES = (
         steps_per_call=1,
         chip_steps=32,
         convolves=True,
+        halves="blocks",
         builder="convolution",
         models=(
             ModelSpec(
@@ -474,6 +477,11 @@ _FAMILIES = (
     ),
 )
 _BY_ID = {family.id: family for family in _FAMILIES}
+
+
+def halvings(wanted: int, size: int) -> int:
+    """How often a picture of *size* is halved, at most *wanted* times: one pixel is the least."""
+    return max(1, min(wanted, size.bit_length() - 1))
 
 
 def all_families() -> tuple[Family, ...]:

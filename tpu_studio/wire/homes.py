@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-STARTER_WEIGHTS = "starter-weights"
+STARTER_WEIGHTS, RUNS = "starter-weights", "runs"
 
 
 def home_folder() -> Path:

@@ -12,12 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tpu_studio.wire import homes
 from tpu_studio.wire.jsonfile import read_json
 
 PREFIX = "hf:"
+EXAMPLE: Literal["text"] = "text"  # what the models that are named read
 FILE = "hub.json"
 FORMAT = 1
 LOOKED_UP, DOWNLOADED = PROBLEMS = "preset-not-looked-up", "preset-not-downloaded"  # that asking the Hub mends

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tpu_studio.wire import families, kinds, presets, starters
+from tpu_studio.wire import bases, families, hub, kinds, presets, starters
+from tpu_studio.wire.bases import Base
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.keys import AUTO
@@ -38,6 +39,7 @@ def image_size(family: str, side: int) -> int:
 BY_NAME: dict[str, ModelSpec] = {model.name: model for model in MODELS}
 OLDER_OPTIONS: dict[str, dict[str, object]] = {"gpt-124m": {"vocabulary": 50_257}}
 """Defaults that were others when plans did not carry their model's options yet."""
+_WITHOUT_WEIGHTS = ("dropout",)
 
 
 def fitting(kind: str | None, task: str | None) -> tuple[ModelSpec, ...]:
@@ -65,11 +67,12 @@ def spec(name: str) -> ModelSpec:
 
 
 def preset(name: str, given: str) -> str:
-    """What the model of that name begins from, as `model.preset` has it: `starters.NONE`, its starter, a folder or a
-    model of the Hub.
+    """What the model of that name begins from, as `model.preset` has it: `starters.NONE`, its starter, a folder, a
+    model of the Hub, or a result of ours.
 
     Raises:
-        JobError: ``job-not-a-choice``, of a preset that does not exist; ``job-preset-of-another``, of another model.
+        JobError: ``job-not-a-choice``, of a preset that does not exist; ``job-preset-of-another``, of another model;
+            ``job-no-run-id``.
     """
     known = {f"{starters.PREFIX}{model.name}": model for model in MODELS if model.starter}
     mine = next((one for one, model in known.items() if model.name == name), starters.NONE)
@@ -77,8 +80,14 @@ def preset(name: str, given: str) -> str:
         return mine
     if given in (starters.NONE, mine):
         return given
+    if bases.is_run(given) and not bases.run_of(given):
+        raise JobError("job-no-run-id", key="model.preset", value=given)
+    if bases.is_one(given) and name in BY_NAME:
+        return given
     folders = [model.name for model in MODELS if model.from_folder]
-    if folders and presets.is_in_folder(given):
+    if hub.is_name(given):
+        folders = [model.name for model in MODELS if model.from_folder and hub.EXAMPLE in model.examples]
+    if folders and presets.is_folder(given):
         if name in folders:
             return given
         of = next((one for one in folders if name in BY_NAME and BY_NAME[one].examples == BY_NAME[name].examples), "")
@@ -100,12 +109,13 @@ def _no_preset(given: str, mine: str) -> JobError:
     )
 
 
-def tokenizer(name: str, preset: str, given: str, *, sorts: bool) -> str:
+def tokenizer(name: str, preset: str, given: str, *, sorts: bool, base: Base | None = None) -> str:
     """How the text for the model of that name is cut up, as `data.tokenizer` has it resolved.
 
     Args:
         preset: Resolved: `starters.NONE`, or what the model begins from, which knows its own pieces only.
         sorts: Texts are told apart; else continued.
+        base: The result of ours that it begins from; None where that could not be read, which the plan says.
 
     Raises:
         JobError: ``job-tokenizer-unfit``.
@@ -115,6 +125,8 @@ def tokenizer(name: str, preset: str, given: str, *, sorts: bool) -> str:
     begins = starter is not None and bool(starter.tokenizer)
     begins = begins or (model is not None and model.from_folder and preset != starters.NONE)
     able = ["preset"] if begins else ["bpe", "bytes"] if sorts else ["bytes", "bpe"]  # the usual one first
+    if bases.is_one(preset):
+        able = [base.tokenizer] if base and base.tokenizer else ["bytes" if given == AUTO else given]
     if given != AUTO and given not in able:
         raise JobError("job-tokenizer-unfit", key="data.tokenizer", value=given, allowed=able)
     return able[0] if given == AUTO else given
@@ -142,6 +154,23 @@ def starter(preset: str) -> Starter:
     if model is None or model.starter is None:
         raise _no_preset(preset, starters.NONE)
     return model.starter
+
+
+def options_from(base: Base, given: Mapping[str, object]) -> dict[str, object]:
+    """All options of the model that begins from *base*, whose weights fit no others; dropout may be another one.
+
+    Raises:
+        JobError: ``job-option-of-base``: another one is asked for; those of `options`.
+    """
+    found = dict(base.options)
+    for name, value in options(base.model, {**base.options, **given}).items():
+        if name not in given or value == found[name]:
+            continue
+        if name not in _WITHOUT_WEIGHTS:
+            told = {"value": value, "wanted": found[name], "base": base.called}
+            raise JobError("job-option-of-base", key=f"model.options.{name}", **told)
+        found[name] = value
+    return found
 
 
 def options(name: str, given: Mapping[str, object]) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """A folder on the person's disk that a model begins from: KerasHub's "preset", as `save_to_preset` writes it, of a
-picture network, or a language model as Hugging Face Transformers writes it (`config.json`, safetensors, tokenizer).
+picture network, a language model as Hugging Face Transformers writes it (`config.json`, safetensors, tokenizer), or a
+result of ours (`wire.bases`).
 
 A folder is data, and may be a stranger's: nothing of it runs, no name in it is imported, nothing outside it is read.
 `wire.pretrained` reads it; `trainer.models` has the networks and knows where their weights stand.
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tpu_studio.wire import hub, owncode
+from tpu_studio.wire import bases, hub, owncode
+from tpu_studio.wire.bases import Base
 from tpu_studio.wire.errors import ModelError
 
 WEIGHTS, INDEX = "model.weights.h5", "model.weights.json"
@@ -48,7 +50,7 @@ class Network:
     title: str
     builder: str = ""
     sizes: Literal["any", "one", "patches"] = "any"
-    reads: Literal["picture", "text"] = "picture"
+    reads: str = "picture"
 
     @property
     def reads_text(self) -> bool:
@@ -87,6 +89,7 @@ class Preset:
     files_bytes: Of all files that are read, which is what travels.
     absent: Bytes of those that the Hub has and that were not downloaded yet.
     sha256: Of all that counts: the same base.
+    base: Of a result of ours, what its card says; *kind* is its model, then.
     """
 
     folder: Path
@@ -106,6 +109,7 @@ class Preset:
     templates: tuple[str, ...] = ()
     files_bytes: int = 0
     absent: int = 0
+    base: Base | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -113,10 +117,12 @@ class Preset:
 
     @property
     def network(self) -> Network:
-        return NETWORKS[self.kind]
+        return Network(self.base.title, reads=self.base.reads) if self.base else NETWORKS[self.kind]
 
     def takes(self, side: int) -> bool:
         """Whether it can see pictures of that many pixels a side."""
+        if self.base:
+            return self.base.takes(side)
         match self.network.sizes:
             case "one":
                 return side == self.side
@@ -127,14 +133,16 @@ class Preset:
 
     def nearest(self, side: int) -> int:
         """What it takes of pictures of *side*, no larger than these if it can be."""
+        if self.base:
+            return self.base.only or max(side, self.base.least)
         if self.network.sizes == "one":
             return self.side
         return max(1, side // self.patch) * self.patch
 
     @property
     def name(self) -> str:
-        """Of a model of the Hub as it is called there; else of its folder."""
-        return hub.name_of(self.folder) or self.folder.name
+        """Of a model of the Hub as it is called there, of a result of ours its run's; else of its folder."""
+        return self.base.called if self.base else hub.name_of(self.folder) or self.folder.name
 
     @property
     def title(self) -> str:
@@ -155,15 +163,18 @@ class Preset:
 
 
 def is_folder(value: str) -> bool:
-    """Whether *value* of `model.preset` is a path: it has a separator, or begins as one, and is no `hub:name`."""
+    """Whether *value* of `model.preset` is a path: it has a separator, or begins as one, and is no `hub:name`; or a
+    result of ours, which lies in a folder, too."""
+    if is_name(value):
+        return True
     if _HUB.match(value) or (_SCHEME.match(value) and not owncode.in_a_share(value)):
         return False
     return value.startswith(("~", ".")) or any(mark in value for mark in "/\\")
 
 
-def is_in_folder(value: str) -> bool:
-    """Whether *value* of `model.preset` is a folder: the person's, or one that stands for a model of the Hub."""
-    return is_folder(value) or hub.is_name(value)
+def is_name(value: str) -> bool:
+    """Whether *value* of `model.preset` is found by its name, not by a path: a run of ours, or a model of the Hub."""
+    return bases.is_run(value) or hub.is_name(value)
 
 
 def lies_in(folder: Path) -> bool:
@@ -178,14 +189,26 @@ def lies_in(folder: Path) -> bool:
 
 def folder_of(value: str, base: str) -> Path:
     """Where that preset of a job is, whose relative paths begin at *base*."""
+    if bases.is_run(value):
+        return bases.folder_of_run(value)
+    if hub.is_name(value):
+        return hub.folder(value)
+    path = path_of(value, base)
+    return path.parent if bases.is_one(value) else path
+
+
+def path_of(value: str, base: str) -> Path:
+    """The folder's path, or that of the model in it, as a plan has it."""
     return Path(base or os.sep, os.path.expanduser(value))
 
 
 def check_same(preset: Preset, sha256: str) -> None:
-    """Raises ModelError ``preset-changed``: it is not the one of *sha256*, that was planned with."""
+    """Raises ModelError ``preset-changed``, ``base-changed``: it is not the one of *sha256*, that was planned with."""
     if sha256 and preset.sha256 != sha256:
         raise changed(preset)
 
 
 def changed(preset: Preset) -> ModelError:
+    if preset.base:
+        return ModelError("base-changed", base=preset.base.called, path=str(preset.folder))
     return ModelError("preset-changed", path=str(preset.folder), file=preset.name)

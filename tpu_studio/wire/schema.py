@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal
 
-from tpu_studio.wire import frameworks, hub, kinds, loans, places, presets, starters, tasks
+from tpu_studio.wire import frameworks, kinds, loans, places, presets, starters, tasks
 from tpu_studio.wire.keys import AUTO, A, Affects, Auto, Key, key, keys_of
 from tpu_studio.wire.stops import MOST_HOURS
 
@@ -40,11 +40,11 @@ class Model:
     preset: str | Auto = key(
         AUTO,
         "Pretrained weights",
-        help="What it has learned before: \"starter:\" and the model's name, a folder of KerasHub's or Hugging Face's such "
-        'as "./resnet_50", a model of the Hugging Face Hub such as "hf:Qwen/Qwen2.5-0.5B", or "none" to begin from nothing.',
+        help='What it has learned before: "starter:" and the model\'s name, a run of yours as "run:" and its id, a folder '
+        "of KerasHub's or Hugging Face's such as \"./resnet_50\", a model of the Hugging Face Hub such as "
+        '"hf:Qwen/Qwen2.5-0.5B", or "none" to begin from nothing.',
         group="learning",
         affects="work",
-        examples=("picture", "text"),
         before=starters.NONE,
     )
     lora_rank: int | Auto = key(
@@ -83,11 +83,8 @@ class Model:
 
     @property
     def folder(self) -> str:
-        """The folder that it begins from, the person's or the one that stands for a model of the Hub; "": none."""
-        begins = self.starts_from
-        if hub.is_name(begins):
-            return str(hub.folder(begins))
-        return begins if presets.is_folder(begins) else ""
+        """The folder that it begins from, or what stands for one (`wire.presets.is_name`); "" where there is none."""
+        return self.starts_from if presets.is_folder(self.starts_from) else ""
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ from tpu_studio.planner.outlook import HERE
 from tpu_studio.planner.own import OwnRuns
 from tpu_studio.planner.parts import Parts
 from tpu_studio.planner.timing import Timing
-from tpu_studio.wire import models, places, presets
+from tpu_studio.wire import models, places
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained import reading
+from tpu_studio.workflow import bases
 from tpu_studio.workflow.ownfile import OwnFile
 
 
@@ -43,7 +44,8 @@ Begins = tuple[Preset | None, ModelError | None]
 def preset_of(job: Job) -> Begins:
     """Of the folder that its model begins from; reads all of it, once."""
     try:
-        return reading.read(presets.folder_of(job.model.folder, job.base)), None
+        bases.check(job.model.folder)
+        return reading.of(job.model.folder, job.base), None
     except ModelError as error:
         return None, error
 

@@ -214,6 +214,21 @@ def test_a_failed_run_says_what_happened_and_can_be_carried_on(
     assert [job.name for job in asked] == [shown.page.model.plan.job.name]
 
 
+def test_another_training_begins_from_what_a_run_has_learned(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    run = studio.runs.launch(plan(steps=20))
+    studio.wait(run)
+    shown = open_page(run)
+    asked = []
+    shown.page.model.planned_again = asked.append
+    assert shown.page.another_button.text() == "Begin another training from this"
+    qtbot.mouseClick(shown.page.another_button, Qt.MouseButton.LeftButton)
+    (job,) = asked
+    assert (job.model.name, job.model.preset) == (shown.page.model.plan.job.model.name, f"run:{run}")
+    assert job.data.path is None and not job.data.kind  # which is chosen now
+
+
 def test_a_run_that_failed_before_its_first_step_waits_for_nothing_and_offers_nothing_dead(
     qtbot: Any, open_page: Callable[..., Shown], studio: Studio
 ):

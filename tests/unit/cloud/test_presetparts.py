@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.fakes import bases
 from tests.fakes.plans import plan
 from tests.fakes.presets import decoder, unpacked
 from tests.unit.cloud.test_bundle import names_in
@@ -29,7 +30,8 @@ RUN = "digits-k3f7"
 def begins(folder: Path, model: str = "kerashub-backbone") -> Plan:
     made = replace(plan(), framework="jax", accelerator="v5litepod-1", run=RUN)
     seen = reading.read(folder)
-    job = made.job.with_values({"model.name": model, "model.preset": str(folder)})
+    preset = str(folder / "model.keras" if seen.base else folder)
+    job = made.job.with_values({"model.name": model, "model.preset": preset})
     return replace(made, job=job, preset_sha256=seen.sha256, preset_bytes=seen.size_bytes)
 
 
@@ -59,6 +61,19 @@ def test_the_files_that_are_read_travel_whole_and_no_others(tmp_path: Path, name
     assert found == {one: (folder / one).read_bytes() for one in reading.read(folder).files}
     assert not {"my diary.txt", "task.weights.h5", "original.safetensors"} & set(found)
     assert not any("preset" in one.split("/") for one in names_in(bundle(made)))  # nor with the program
+
+
+def test_of_a_run_that_it_begins_from_the_result_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path))
+    folder = bases.run(tmp_path) / "result"
+    (folder / "report.html").write_text("what stays here")
+    made = begins(folder, "small-cnn")
+    made = replace(made, job=made.job.with_values({"model.preset": f"run:{bases.RUN}"}))
+    found = written(made, 10_000)
+    assert found == {one: (folder / one).read_bytes() for one in ("model.json", "model.keras")}
+    (folder / "model.json").write_text((folder / "model.json").read_text() + " ")
+    with pytest.raises(ModelError, match="base-changed"):
+        files_of(made)
 
 
 def test_a_folder_that_is_not_the_one_of_the_plan_sends_nothing(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_model_without_starter_weights_learns_everything_from_nothing() -> Non
     ("model", "preset", "id"),
     [
         ("efficientnet-lite0", "starter:efficientnet-lite9", "job-not-a-choice"),
-        ("efficientnet-lite0", "hf:somebody/something", "job-not-a-choice"),
+        ("efficientnet-lite0", "hf:somebody/something", "job-preset-of-another"),
         ("small-cnn", STARTER, "job-preset-of-another"),
     ],
 )

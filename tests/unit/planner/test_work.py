@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tpu_studio.planner import work
+from tpu_studio.wire.families import halvings
 from tpu_studio.wire.models import options
 
 GPT2 = options("gpt-124m", {"vocabulary": 50_257})  # as published
@@ -51,8 +52,8 @@ def test_small_cnn_by_hand():
 
 
 def test_a_small_picture_has_room_for_fewer_blocks():
-    assert work.blocks_that_fit(4, 8) == 3
-    assert work.blocks_that_fit(4, 64) == 4
+    assert halvings(4, 8) == 3
+    assert halvings(4, 64) == 4
 
 
 def test_memory_counts_weights_gradients_and_moments_in_float32():

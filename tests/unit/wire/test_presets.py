@@ -90,7 +90,8 @@ def test_the_same_content_is_the_same_base_wherever_it_is_and_another_is_not(vit
         ("models/vit", True),
         ("//host/share/vit", True),
         ("starter:efficientnet-lite0", False),
-        ("hf:keras/vit", False),
+        ("hf:keras/vit", True),  # which stands for one
+        ("hf:vit", False),
         ("hf://keras/vit", False),
         ("none", False),
         ("auto", False),

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tpu_studio.domain.sentences import (
     advice,
+    bases,
     catalogue,
     check,
     cloud,
@@ -65,6 +66,7 @@ ERRORS: dict[str, Entry] = {
     **engine.ERRORS,
     **model.ERRORS,
     **hub.ERRORS,
+    **bases.ERRORS,
     **run.ERRORS,
     **importing.ERRORS,
     **result.ERRORS,
@@ -86,6 +88,7 @@ FINDINGS: dict[str, Entry] = {
     **job.CHECKS,
     **model.CHECKS,
     **hub.CHECKS,
+    **bases.CHECKS,
     **check.CHECKS,
     **cloud.CHECKS,
     **colab.CHECKS,

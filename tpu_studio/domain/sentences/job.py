@@ -53,6 +53,7 @@ def _preset(f: Facts) -> str:
         )
     name = value if value and value == value.strip("/\\~. ") else "FOLDER"
     besides = f" Or one of: {', '.join(known)}." if known else ""
+    besides += " What a run of yours has learned is written with its id: model.preset=run:ID."
     return (
         "If it is a folder of KerasHub weights on this disk, choose the model “Pretrained network of yours” "
         f"(kerashub-backbone) and write it with a slash: model.preset=./{name}.{besides}"
@@ -115,7 +116,8 @@ ERRORS: dict[str, Entry] = {
     "job-preset-of-another": lambda f: Sentence(
         f"{_where(f)}“{f.text('value')}” belongs to another model",
         f"It is what {f.text('of', 'the other')} has learned; {f.text('model', 'this model')} cannot use it. {_KEPT}",
-        'Leave model.preset "auto", or choose the model that it belongs to.',
+        'Leave model.preset "auto", or choose the model that it belongs to. Of a result of yours name the file in it: '
+        "FOLDER/model.keras.",
     ),
     "job-lora-unfit": lambda f: Sentence(
         f"{_where(f)}{f.text('model', 'This model')} has nothing for LoRA to learn beside",

@@ -221,7 +221,9 @@ CHECKS |= {
 
 def _folder(f: Facts) -> str:
     path = Path(f.text("path", ""))
-    return f"“{hub.name_of(path) or path.name or 'of pretrained weights'}”"
+    # the folder's own name does not tell which run a result is of
+    shown = f"{path.parent.name}/{path.name}" if path.name == "result" else path.name
+    return f"“{hub.name_of(path) or shown or 'of pretrained weights'}”"
 
 
 def _part(f: Facts) -> str:

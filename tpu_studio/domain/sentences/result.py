@@ -77,6 +77,10 @@ _SCRIPT_WHY = {
         "Its layers stand in a KerasHub folder, which a short script cannot say",
         "In Python, keras_hub.models.Backbone.from_preset opens that folder.",
     ),
+    "other-run": (
+        "It began from what another run has learned, and a script of its own would begin from nothing",
+        "Export that other run as a script, or this one's model itself: it opens in Keras without TPU Studio.",
+    ),
     "converted-data": (
         "Its data was converted to TFRecord shards, which plain code reads in many lines",
         "Train from the folder or file that it was converted from, and export that run.",

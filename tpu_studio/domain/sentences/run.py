@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.sentences import bases, model
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 from tpu_studio.wire import places
 from tpu_studio.wire.reasons import Reason
 
+_WEIGHTS = {id: one for id, one in {**model.CHECKS, **bases.CHECKS}.items() if id.startswith(("base-", "preset-"))}
 _AS_IT_WAS = "Nothing was changed by this, or charged for it, and the last checkpoint of the model is safe."
 
 
@@ -23,6 +25,17 @@ def _kept(f: Facts) -> str:
         else "The last checkpoint of the model is safe"
     )
     return f"Nothing was charged. {copy}."
+
+
+def _refused(f: Facts) -> Sentence:
+    """A model of the person's own file; or what is wrong with the weights that it was to begin from."""
+    if (entry := _WEIGHTS.get(f.text("error"))) is not None:
+        return entry if isinstance(entry, Sentence) else entry(f)
+    return Sentence(
+        "Your model could not be used",
+        f"{f.text('raw', 'It could not be built or does not fit the data').rstrip('.')}. Nothing was charged.",
+        "Correct the model file and start again.",
+    )
 
 
 def _carry_on(f: Facts) -> str:
@@ -115,11 +128,7 @@ REASONS: dict[Reason, Entry] = {
         f"{f.count('broken', 'item', 'items')} could not be read. Your data is untouched, and nothing was charged.",
         "Repair or remove them, or allow a larger share under “Tolerate unreadable items up to”.",
     ),
-    Reason.MODEL_REFUSED: lambda f: Sentence(
-        "Your model could not be used",
-        f"{f.text('raw', 'It could not be built or does not fit the data').rstrip('.')}. Nothing was charged.",
-        "Correct the model file and start again.",
-    ),
+    Reason.MODEL_REFUSED: lambda f: _refused(f),
     Reason.MODEL_STUCK: Sentence(
         "Your model did not get ready",
         "Building it took too long and was ended. Nothing was charged.",

@@ -11,6 +11,7 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.choose import ChoiceCard, ChoiceGroup
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.plan.bases import BaseLine
 from tpu_studio.gui.plan.sections import FoldingSection
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
@@ -53,6 +54,8 @@ class ModelSection(FoldingSection):
         self.card.body.addWidget(self._hint)
         self.card.body.addLayout(self._holder)
         self.card.body.addLayout(own_row)
+        self.bases = BaseLine(model)
+        self.card.body.addWidget(self.bases)
         self.opened.connect(lambda: model.open_section("model"))
         self.closed.connect(lambda: model.close_section("model"))
 
@@ -73,6 +76,7 @@ class ModelSection(FoldingSection):
         )
         if view.choices != self._choices:
             self._show(view.choices)
+        self.bases.draw(view)
         if self.group is not None:
             self.group.set_value(view.job.model.name or "")
         self.own.setText(planwords.model_title(view.job) if view.own else "Your own Keras file…")

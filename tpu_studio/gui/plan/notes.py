@@ -17,9 +17,10 @@ from tpu_studio.gui.kit.rows import NoteKind
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import Themed, ink, px, theme
 from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.gui.plan.bases import ask_base
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
-from tpu_studio.wire import hub, presets, starters
+from tpu_studio.wire import bases, hub, presets, starters
 from tpu_studio.wire.plan import Check
 
 LEVELS: dict[str, NoteKind] = {"error": "bad", "warning": "warn", "info": "neutral"}
@@ -87,7 +88,8 @@ class TallNote(Themed, QFrame):
 def note_of(check: Check, model: PlanViewModel) -> TallNote:
     """A check as a note, its repair as the button."""
     said = say_check(check.id, check.title, check.facts)
-    fetches, picks, of_hub = (check.id in one.PROBLEMS for one in (starters, presets, hub))
+    fetches, of_hub, of_run = (check.id in one.PROBLEMS for one in (starters, hub, bases))
+    picks = of_run or check.id in presets.PROBLEMS
     text = " ".join(part for part in (said.meaning, "" if check.fix or fetches or of_hub else said.action) if part)
     action = planwords.fix_words(check.fix) if check.fix else "Fetch…" if fetches else "Choose…" if picks else ""
     if of_hub:
@@ -99,6 +101,8 @@ def note_of(check: Check, model: PlanViewModel) -> TallNote:
         note.acted.connect(model.fetch_weights)
     elif of_hub:
         note.acted.connect(model.open_model_of_hub)
+    elif of_run:
+        note.acted.connect(lambda: ask_base(note.window(), model))
     elif picks:
         note.acted.connect(lambda: _pick_folder(note, model))
     return note

@@ -61,6 +61,8 @@ class RunPage(QWidget):
         self.profile_button.setToolTip(plain(runprofile.HINT))
         self.extend_button = Button("Train longer…", icon="plus")
         self.again_button = Button("Duplicate and edit", icon="copy-plus")
+        self.another_button = Button("Begin another training from this", icon="layers")
+        self.another_button.setToolTip(plain("On other data, with what this run has learned: transfer learning"))
         self.resume_button = Button("Resume", kind="primary", icon="rotate-cw")
         self.stop_button = Button("Stop & keep model", kind="danger", icon="square")
         self.header = PageHeader(
@@ -72,6 +74,7 @@ class RunPage(QWidget):
             self.page_button,
             self.profile_button,
             self.extend_button,
+            self.another_button,
             self.again_button,
             self.resume_button,
             self.stop_button,
@@ -89,6 +92,7 @@ class RunPage(QWidget):
         self.profile_button.clicked.connect(model.profile)
         self.extend_button.clicked.connect(self._extend)
         self.again_button.clicked.connect(model.plan_again)
+        self.another_button.clicked.connect(model.begin_another)
         self.resume_button.clicked.connect(model.resume)
         self.stop_button.clicked.connect(self.stop_asked)
 
@@ -200,6 +204,7 @@ class RunPage(QWidget):
             self.profile.show_profile(profile)
         self.resume_button.setVisible(state.may_resume)
         self.again_button.setVisible(state.may_plan_again)
+        self.another_button.setVisible(state.may_begin_another)
         self.folder_button.setVisible(state.over)
         self.export_button.setVisible(state.over and state.may_try)
         self.export_button.setEnabled(state.may_try and not state.busy)
@@ -322,6 +327,7 @@ class RunPage(QWidget):
             (self.stop_button, "square"),
             (self.resume_button, "rotate-cw"),
             (self.again_button, "copy-plus"),
+            (self.another_button, "layers"),
             (self.extend_button, "plus"),
             (self.export_button, "download"),
             (self.page_button, "share"),

@@ -14,6 +14,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.advice import about
+from tpu_studio.domain.sentences.bases import begins_from
 from tpu_studio.planner.broken import broken
 from tpu_studio.planner.report.besides import besides
 from tpu_studio.planner.report.cap import cap, nets
@@ -256,7 +257,8 @@ def _model(plan: Plan) -> str:
     params = plan.memory.params
     known = models.BY_NAME.get(str(plan.job.model.name))
     name = known.title if known else str(plan.job.model.name or plan.job.model.file or "").rpartition("/")[2]
-    return f"{name}, {params:,} weights" if params else name
+    told = f"{name}, {params:,} weights" if params else name
+    return ", ".join(filter(None, (told, begins_from(plan.job.model.starts_from))))
 
 
 def _data(plan: Plan) -> str:

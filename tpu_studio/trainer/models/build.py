@@ -43,7 +43,7 @@ def build(plan: Plan, description: Mapping[str, object]) -> keras.Model:
     with precision(plan.job.training.precision), initial.to_fill():
         build: Builder = import_module(f"{__package__}.{family.builder}").build
         model = build(sizes, chosen, seed, plan)
-    starting.fill(model, plan)
+    starting.fill(model, plan, description)
     return model
 
 

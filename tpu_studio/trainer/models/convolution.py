@@ -13,6 +13,7 @@ import keras
 
 from tpu_studio.trainer.models import initial
 from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.wire.families import halvings
 from tpu_studio.wire.plan import Plan
 
 MOMENTUM = 0.9  # of the running means: small data sets make few steps, and 0.99 would still remember the start
@@ -26,7 +27,7 @@ def small_cnn(shapes: Shapes, options: Mapping[str, Any], seed: int) -> keras.Mo
     height, width, _ = shapes.input
     inputs = keras.Input(shapes.input, dtype=shapes.dtype, name="input")
     x = keras.layers.Rescaling(2.0 / shapes.white, offset=-1.0, name="scale")(inputs)
-    for block in range(blocks_that_fit(int(options["blocks"]), min(height, width))):
+    for block in range(halvings(int(options["blocks"]), min(height, width))):
         channels = int(options["width"]) * 2**block
         x = keras.layers.Conv2D(
             channels,
@@ -46,11 +47,6 @@ def small_cnn(shapes: Shapes, options: Mapping[str, Any], seed: int) -> keras.Mo
     model = keras.Model(inputs, outputs, name="small_cnn")
     initial.fill(model, seed, _scale)
     return model
-
-
-def blocks_that_fit(blocks: int, size: int) -> int:
-    """Blocks that a picture of *size* has room for: each halves it, and one pixel is the least."""
-    return max(1, min(blocks, size.bit_length() - 1))
 
 
 def _scale(path: str, shape: Sequence[int]) -> float:

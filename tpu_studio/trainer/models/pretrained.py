@@ -33,7 +33,7 @@ SPARE = 100_000_000
 
 
 def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
-    """Raises ModelError: those of `reading.read` and `fill`, ``preset-changed``, ``preset-not-chosen``."""
+    """Raises ModelError: those of `reading.of` and `fill`, ``preset-changed``, ``preset-not-chosen``."""
     preset = preset_of(plan)
     with initial.to_fill(), _blaming(preset, CONFIG):
         model = _built(preset, shapes, options, seed)
@@ -41,14 +41,25 @@ def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> 
     return model
 
 
+_BASES: dict[tuple[str, str], Preset] = {}
+"""Results that this process began from: a run whose base is deleted, or trained longer, meanwhile ends all the same."""
+
+
 def preset_of(plan: Plan) -> Preset:
     folder = plan.job.model.folder
+    if (known := _BASES.get((folder, plan.preset_sha256))) is not None:
+        return known
     if not folder:
         raise ModelError("preset-not-chosen", model=plan.job.model.id)
-    preset = reading.read(presets.folder_of(folder, plan.job.base))
+    preset = reading.of(folder, plan.job.base)
     presets.check_same(preset, plan.preset_sha256)
+    if preset.base is not None and preset.base.model != plan.job.model.id:
+        facts = {"base": preset.base.called, "model": preset.base.title, "name": preset.base.model}
+        raise ModelError("base-of-another-model", **facts)
     if preset.network.reads not in models.spec(plan.job.model.id).examples:
         raise ModelError("preset-other-network", path=str(preset.folder), file=CONFIG, network=preset.kind)
+    if preset.base is not None:
+        _BASES[folder, plan.preset_sha256] = preset
     return preset
 
 

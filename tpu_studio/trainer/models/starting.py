@@ -7,6 +7,7 @@ model where its family says that features end: what stands before may stay as it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -19,17 +20,26 @@ from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
 
 
-def fill(model: Any, plan: Plan) -> None:
+def fill(model: Any, plan: Plan, description: Mapping[str, object]) -> None:
     """Nothing where the plan begins from nothing, or where models are built for their shapes alone.
 
+    Args:
+        description: Of the data: whose classes are those of a result that it begins from, keeps its answers, too.
+
     Raises:
-        ModelError: ``starter-missing``, ``starter-damaged``, and those of `pretrained`.
+        ModelError: ``starter-missing``, ``starter-damaged``, and those of `pretrained` and `based`.
     """
     if not plan.job.model.starts_from or not initial.draws():
         return
     builder = import_module(f"{__package__}.{_family(plan).builder}")
     if plan.job.model.folder:
-        builder.fill(model, pretrained.preset_of(plan))
+        preset = pretrained.preset_of(plan)
+        if preset.base is not None:
+            from tpu_studio.trainer.models import based  # the reader of results, which most trainings do without
+
+            based.fill(model, preset, description, again=plan.job.training.freeze != "none")
+        else:
+            builder.fill(model, preset)
         return
     tensors = _read(plan)
     weights = {weight.path: weight for weight in model.weights}
@@ -54,9 +64,13 @@ def sha256_of(plan: Plan) -> str:
 def origin(plan: Plan) -> dict[str, str] | None:
     """What the model began from, for the result's card; None: from nothing."""
     if plan.job.model.folder:
-        return {"network": pretrained.preset_of(plan).kind, "sha256": plan.preset_sha256}
-    preset = plan.job.model.starts_from
-    return {"preset": preset, "sha256": sha256_of(plan)} if preset else None
+        preset = pretrained.preset_of(plan)
+        if preset.base is not None:
+            told = {"run": preset.base.run, "name": preset.base.name, "model": preset.base.model}
+            return told | {"sha256": plan.preset_sha256}
+        return {"network": preset.kind, "sha256": plan.preset_sha256}
+    begins = plan.job.model.starts_from
+    return {"preset": begins, "sha256": sha256_of(plan)} if begins else None
 
 
 def _family(plan: Plan) -> families.Family:

@@ -99,7 +99,7 @@ def _base(run: Path) -> Preset:
     if not (plan.job.model.folder and plan.preset_sha256):
         raise _unsupported("it did not begin from a Hugging Face folder")
     preset = pretrained.preset_of(plan)
-    if not preset.network.reads_text:
+    if preset.base is not None or not preset.network.reads_text:
         raise _unsupported("it did not begin from a language model")
     return preset
 

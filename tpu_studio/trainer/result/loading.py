@@ -46,6 +46,22 @@ ALIVE = 64  # bytes for each pair of tokens: some layers' scores at once
 SPARE = 1_000_000  # weights that a small file has, at most: random states, statistics
 
 
+def load_base(result: Path) -> keras.Model:
+    """Of a result whose files were hashed, the model that another training begins from. It is made of layers that are
+    known: a result of a person's own file is none.
+
+    Raises:
+        RunError: as `load`.
+    """
+    card = read_card(result)
+    try:
+        held = inspected.check(result / MODEL) // SMALLEST
+        with memory.held(*_memory(result, card)):
+            return _closed(result, card, held)
+    except _DAMAGE as error:
+        raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
+
+
 def load(result: Path, *, consent: str = "") -> keras.Model:
     """The model with its trained weights.
 
@@ -64,16 +80,8 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     try:
         held = inspected.check(result / MODEL, own=bool(own)) // SMALLEST
         if not own:
-            memory.hold((result / MODEL).stat().st_size, memory.BASE + ALIVE * _square(card))
-            with (
-                linkless(held + SPARE),
-                initial.to_fill(),  # no weight is drawn: all are there
-                weights_at_most(held + SPARE),
-                within(_budget(card, held)),
-            ):
-                model = keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
-            bounded.check(model, _budget(card, held))
-            return model
+            memory.hold(*_memory(result, card))
+            return _closed(result, card, held)
         told = own["job"]
         shapes = {"input_shape": tuple(told["input_shape"]), "class_names": tuple(told["class_names"])}
         job = OwnJob(**{**told, **shapes})
@@ -86,6 +94,24 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     except _DAMAGE as error:
         raise RunError("result-unreadable", path=str(result / MODEL), raw=short(str(error), 500)) from error
     return model
+
+
+def _closed(result: Path, card: Mapping[str, Any], held: int) -> keras.Model:
+    """Of layers that are known, with no more weights than the *held* ones, and no more work than such a model has."""
+    with (
+        linkless(held + SPARE),
+        initial.to_fill(),  # no weight is drawn: all are there
+        weights_at_most(held + SPARE),
+        within(_budget(card, held)),
+    ):
+        model = keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
+    bounded.check(model, _budget(card, held))
+    return model
+
+
+def _memory(result: Path, card: Mapping[str, Any]) -> tuple[int, int]:
+    """As `memory.hold` takes them."""
+    return (result / MODEL).stat().st_size, memory.BASE + ALIVE * _square(card)
 
 
 def _budget(card: Mapping[str, Any], weights: int) -> Budget:

@@ -10,13 +10,14 @@ import html
 import math
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer.result.curves import Line, picture
 from tpu_studio.trainer.result.happenings import Happenings
 from tpu_studio.trainer.result.page import PAGE
 from tpu_studio.trainer.result.points import Points
-from tpu_studio.wire import metrics, places, tasks
+from tpu_studio.wire import bases, metrics, places, tasks
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import whole
 from tpu_studio.wire.schema import KEYS, concerns
@@ -176,6 +177,7 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
     rows = [
         ("Model", str(card["model"]) if card["own"] is None else "your own"),
         ("Weights", f"{card['params']:,}"),
+        *_began(plan),
         (
             "Framework",
             f"{plan.framework} {card['versions'].get(plan.framework, '')}, Keras {card['versions']['keras']}",
@@ -197,6 +199,14 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
         )
     rows.append(("Run", plan.run or "–"))
     return rows
+
+
+def _began(plan: Plan) -> list[tuple[str, str]]:
+    """What it had learned before."""
+    begins = plan.job.model.starts_from
+    if bases.is_run(begins):
+        return [("Begins from", f"the run {bases.run_of(begins)}")]
+    return [("Begins from", Path(begins).name)] if begins else []
 
 
 def _chips(plan: Plan, happened: Happenings) -> list[tuple[str, str]]:

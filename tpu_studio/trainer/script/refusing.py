@@ -9,6 +9,7 @@ MOST_BYTES = 1 << 29  # of decoded data, all of which a script holds in memory
 WHY = (
     "own-model",  # a person's own file builds it
     "other-layers",  # of a KerasHub folder, or of a family that no module of `networks` says
+    "other-run",  # its weights began from those of another run
     "converted-data",  # TFRecord shards
     "deep-pictures",  # of more than 8 bits a channel
     "large-data",  # more than a script holds in memory

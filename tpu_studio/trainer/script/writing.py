@@ -23,7 +23,7 @@ from tpu_studio.trainer.script.networks import network
 from tpu_studio.trainer.script.parts import Constant, Part, assigned, literal
 from tpu_studio.trainer.script.refusing import refusal
 from tpu_studio.trainer.stages import unfreeze_at
-from tpu_studio.wire import controls, kinds, tasks
+from tpu_studio.wire import bases, controls, kinds, tasks
 from tpu_studio.wire.plan import Plan
 
 _TOP = '''\
@@ -57,6 +57,8 @@ def written(run: Path, result: Path, plan: Plan, card: Mapping[str, Any]) -> str
         raise refusal("chats")
     if tasks.by_id(plan.task).has_labels:
         raise refusal("table-of-labels")
+    if bases.is_one(plan.job.model.folder):
+        raise refusal("other-run")
     model = network(plan, card)
     if controls.extensions(run):
         raise refusal("extended")

@@ -13,7 +13,7 @@ from tpu_studio.viewmodels.onepage.private import name_of
 from tpu_studio.viewmodels.receipt import facts_in
 from tpu_studio.viewmodels.runrented import NOT_CHECKED
 from tpu_studio.viewmodels.runstate import RunPageState
-from tpu_studio.wire import frameworks, places, presets
+from tpu_studio.wire import bases, frameworks, hub, places, presets
 from tpu_studio.wire.job import job_of
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.phases import Status
@@ -84,9 +84,16 @@ def job_text(plan: Plan, folder: Path) -> str:
     for path in _FILES:
         if isinstance(value := values[path], str):
             values[path] = name_of(value)
-    if presets.is_folder(plan.job.model.starts_from):
-        values["model.preset"] = f"./{name_of(plan.job.model.folder)}"
+    if plan.job.model.folder:
+        values["model.preset"] = _beside(plan.job.model.folder)
     return dumps(job_of(values, "", frozenset(given)))
+
+
+def _beside(preset: str) -> str:
+    """What a model begins from, as it lies beside somebody else's job file."""
+    if bases.is_run(preset):
+        return f"./{bases.run_of(preset)}/{bases.MODEL}"
+    return preset if hub.is_name(preset) else f"./{name_of(preset)}"
 
 
 def too_long(plan: Plan) -> tuple[str, ...]:
@@ -100,11 +107,10 @@ def what_it_needs(plan: Plan) -> str:
     job = plan.job
     needed = [f"the data “{name_of(job.data.path)}”"] if job.data.path else []
     needed += [f"the model’s own Python “{name_of(job.model.file)}”"] if job.model.file else []
-    needed += (
-        [f"the folder of pretrained weights “{name_of(job.model.folder)}”"]
-        if presets.is_folder(job.model.starts_from)
-        else []
-    )
+    if bases.is_run(job.model.folder):
+        needed.append(f"the result of the run {bases.run_of(job.model.folder)}, in a folder of that name,")
+    elif job.model.folder and not presets.is_name(job.model.folder):
+        needed.append(f"the folder of pretrained weights “{name_of(job.model.folder)}”")
     beside = f", with {' and '.join(needed)} beside it, which this page does not hold" if needed else ""
     more = "".join(f" Of {path} there is too much for a page: it has to be written anew." for path in too_long(plan))
     return f"Save these lines as job.tpujob{beside}.{more} Then, with TPU Studio:"

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from tpu_studio.wire import hub, owncode
+from tpu_studio.wire import bases, hub, owncode, presets
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.presets import INDEX, NETWORKS, Preset, changed
-from tpu_studio.wire.pretrained import huggingface, known
+from tpu_studio.wire.pretrained import huggingface, known, ours
 from tpu_studio.wire.pretrained.description import (
     check_format,
     check_names,
@@ -67,6 +67,18 @@ def read(folder: Path) -> Preset:
         raise ModelError("preset-unreadable", path=str(folder), file=_name(error), why=error.strerror) from error
 
 
+def of(value: str, base: str) -> Preset:
+    """That of a job's `model.preset`, whose relative paths begin at *base*.
+
+    Raises:
+        ModelError: ``base-missing`` of a run that is not there (any more); those of `read`.
+    """
+    folder = presets.folder_of(value, base)
+    if bases.is_run(value) and not folder.is_dir():
+        raise ModelError("base-missing", base=value.removeprefix(bases.PREFIX)[:64])
+    return read(folder)
+
+
 def stamp(folder: Path) -> object:
     """What is another one when a file of *folder* was changed; quick. None where it cannot be looked at."""
     if owncode.in_a_share(folder):
@@ -113,6 +125,8 @@ def opened(preset: Preset, name: str) -> Iterator[BufferedReader]:
 
 @functools.lru_cache(maxsize=8)
 def _read(folder: Folder, signature: Signature) -> Preset:
+    if ours.is_one(folder):
+        return ours.read(folder)
     if (told := folder.json(CONFIG)) is not None and huggingface.is_one(folder, told):
         return huggingface.read(folder, told)
     described = {name: tree for name in _DESCRIPTIONS if (tree := folder.json(name)) is not None}

@@ -1,0 +1,62 @@
+"""A run of this home that another training begins from: whether it has ended with a result that can be begun from."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+
+from tpu_studio.wire import bases, homes
+from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.events import Event, decode
+from tpu_studio.wire.runfolder import events_name, events_names, has_plan, latest_attempt, result_folder
+
+_TAIL = 1 << 18  # bytes of a file of events: its last lines
+
+
+def check(preset: str) -> None:
+    """Do nothing where the run of that `model.preset` has ended with a result, or where it is no run.
+
+    Raises:
+        ModelError: ``base-in-trash``, ``base-missing`` (facts: base, nearest), ``base-still-trains``,
+            ``base-without-result`` (facts: base, status).
+    """
+    if not bases.is_run(preset):
+        return
+    run, home = bases.run_of(preset), homes.home_folder()
+    folder = home / homes.RUNS / (run or "-")
+    if not run or not has_plan(folder):
+        if run and (home / "trash" / run).is_dir():
+            raise ModelError("base-in-trash", base=run)
+        near = difflib.get_close_matches(preset.removeprefix(bases.PREFIX), _runs(home), n=1)
+        raise ModelError("base-missing", base=preset.removeprefix(bases.PREFIX)[:64], nearest=near[0] if near else None)
+    end = _end(folder)
+    if end is None:
+        raise ModelError("base-still-trains", base=run)
+    if not (result_folder(folder) / bases.MODEL).is_file():
+        raise ModelError("base-without-result", base=run, status=str(end.get("status")))
+
+
+def _runs(home: Path) -> list[str]:
+    root = home / homes.RUNS
+    return [path.name for path in root.iterdir() if has_plan(path)] if root.is_dir() else []
+
+
+def _end(folder: Path) -> Event | None:
+    """How its newest attempt ended; None where no record tells that it has."""
+    newest = folder / "events" / f"{events_name(latest_attempt(folder) or 1, 0)}.jsonl"
+    begun = next(_events(newest, 0), None)
+    ends = [one for path in events_names(folder) for one in _events(path, -_TAIL) if one.kind == "end"]
+    last = max(ends, key=lambda one: one.t, default=None)
+    return last if last and (begun is None or last.t >= begun.t) else None
+
+
+def _events(path: Path, start: int) -> Iterator[Event]:
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size + start) if start < 0 else start)
+            lines = file.read(_TAIL).splitlines()
+    except OSError:
+        return
+    yield from (found for line in lines if (found := decode(line)) is not None)
