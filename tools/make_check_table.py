@@ -13,6 +13,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,10 @@ def main() -> int:
     return 0
 
 
-def row_of(file: Path, accelerator: str) -> str:
-    """Raises RuntimeError: `check` gave no answer."""
+def row_of(file: Path, accelerator: str, name: str = "", settings: Mapping[str, object] | None = None) -> str:
+    """Of *file* with *settings*, by *name* or the file's own. Raises RuntimeError: `check` gave no answer."""
+    name = name or file.stem
+    given = {"where.accelerator": accelerator, **(settings or {})}
     done = subprocess.run(
         [
             sys.executable,
@@ -51,8 +54,7 @@ def row_of(file: Path, accelerator: str) -> str:
             str(file),
             "--json",
             "--trust-code",
-            "--set",
-            f"where.accelerator={accelerator}",
+            *(part for key, value in given.items() for part in ("--set", f"{key}={value}")),
         ],
         capture_output=True,
         text=True,
@@ -60,11 +62,11 @@ def row_of(file: Path, accelerator: str) -> str:
         check=False,
     )
     if done.returncode not in (0, 1):
-        raise RuntimeError(f"{file.stem}, {accelerator}: {done.returncode} {done.stdout[-500:]} {done.stderr[-500:]}")
+        raise RuntimeError(f"{name}, {accelerator}: {done.returncode} {done.stdout[-500:]} {done.stderr[-500:]}")
     told: dict[str, Any] = json.loads(done.stdout)
     memory, seconds = told["memory"], told["compile_s"]
     cells = (
-        file.stem,
+        name,
         accelerator,
         told["framework"],
         f"{told['batch']:,}",
@@ -78,13 +80,13 @@ def row_of(file: Path, accelerator: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def keep(row: str) -> None:
+def keep(row: str, page: Path = PAGE) -> None:
     """Put *row* into the page's table, in the place of the one before, in order."""
-    text = PAGE.read_text("utf-8")
+    text = page.read_text("utf-8")
     before, inside, after = re.split(f"{re.escape(BEGIN)}|{re.escape(END)}", text)
     rows = {tuple(line.split(" | ")[:3]): line for line in [*inside.splitlines(keepends=True)[2:], row]}
     ordered = sorted(rows, key=lambda name: (name[0], name[2], SLICES.index(name[1])))
-    PAGE.write_text(f"{before}{BEGIN}{HEAD}{''.join(rows[name] for name in ordered)}{END}{after}", "utf-8")
+    page.write_text(f"{before}{BEGIN}{HEAD}{''.join(rows[name] for name in ordered)}{END}{after}", "utf-8")
 
 
 if __name__ == "__main__":
