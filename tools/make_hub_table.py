@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tools.make_check_table import ROOT, SLICES, keep, row_of
+from make_check_table import ROOT, SLICES, keep, row_of
+
 from tpu_studio.wire.pretrained.known import all_known
 
 PAGE = ROOT / "docs" / "hub-models.md"
