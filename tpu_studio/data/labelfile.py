@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import csvfile, encodings
+from tpu_studio.data import csvfile, csvlines, encodings
 from tpu_studio.data.arrays import Bytes, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.csvfile import Dialect
@@ -308,7 +308,7 @@ class _Reading:
 
     def _under(self, text: str, delimiter: str) -> _Way | None:
         """As it would be written under that delimiter; None where nothing stands in it."""
-        parsed = csvfile.parsed(io.StringIO(text, newline=""), delimiter)
+        parsed = csvlines.parsed(io.StringIO(text, newline=""), delimiter)
         rows = [row for row in islice(parsed, _JUDGED) if any(cell.strip() for cell in row)]
         if not rows:
             return None
