@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,3 +85,8 @@ def layout_of(names: Sequence[str]) -> Layout:
             more = next((known[one] for one in _MORE if one in known and one != question), "")
             return Layout(question=known[question], answer=known[answer], more=more, system=system)
     return Layout()
+
+
+def fields_of(message: Mapping[str, object]) -> tuple[str, str]:
+    """What a *message* of a chat calls who says it, and what is said; whatever else it has is nobody's words."""
+    return ("role", "content") if "role" in message or "content" in message else ("from", "value")
