@@ -5,13 +5,12 @@ The window asks this of a file that it was given, so nothing here needs numpy, a
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpu_studio.data import encodings
+from tpu_studio.data import csvlines, encodings
 from tpu_studio.wire.errors import DataError
 
 _WHOLE = ("messages", "conversations", "conversation")
@@ -65,7 +64,7 @@ def are_in(path: Path, *, lines: bool) -> bool:
 def _names(head: str, *, lines: bool) -> list[str]:
     if not lines:
         mark = max(",;\t|", key=head.count)
-        return [cell.strip() for cell in next(csv.reader([head.lstrip("\ufeff")], delimiter=mark), [])]
+        return [cell.strip() for cell in next(csvlines.parsed([head.lstrip("\ufeff")], mark), [])]
     try:
         value = json.loads(head)
     except (ValueError, RecursionError):

@@ -18,6 +18,7 @@ from tpu_studio.data.look import Look, look
 from tpu_studio.data.textlayout import of_path
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.domain.sentences import say
+from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
 from tpu_studio.wire.pretrained.template import Turn
@@ -288,3 +289,13 @@ def test_lines_of_very_many_names_are_no_chats(tmp_path: Path) -> None:
     path = written(tmp_path / "c.jsonl", [{f"n{line}-{name}": 1 for name in range(3000)} for line in range(20)])
     with pytest.raises(DataError, match="data-too-many-names"):
         read(path)
+
+
+@pytest.mark.parametrize("letters", [140_000, 1_100_000])
+def test_a_first_line_with_a_very_long_cell_is_of_no_chats(tmp_path: Path, letters: int) -> None:
+    """It was a mistake of the program, wherever a file may be dropped."""
+    csv.field_size_limit(131_072)  # as in a process that has read none
+    path = tmp_path / "a.csv"
+    path.write_text(f"question,{'a' * letters}\nb,c\n")
+    assert not of_path(path).has_chats
+    assert what_is(path).kind == "data"
