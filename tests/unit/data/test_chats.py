@@ -11,7 +11,7 @@ import arro3.core as arrow
 import arro3.io as arrow_io
 import pytest
 
-from tpu_studio.data import chats, tablefile
+from tpu_studio.data import chats, csvfile, stretches, tablefile
 from tpu_studio.data.chatlayout import Layout, layout_of
 from tpu_studio.data.guess import guess, guess_job
 from tpu_studio.data.look import Look, look
@@ -289,6 +289,28 @@ def test_lines_of_very_many_names_are_no_chats(tmp_path: Path) -> None:
     path = written(tmp_path / "c.jsonl", [{f"n{line}-{name}": 1 for name in range(3000)} for line in range(20)])
     with pytest.raises(DataError, match="data-too-many-names"):
         read(path)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+def test_a_few_very_long_chats_are_a_sample_of_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Sixty of 2 MB each were too few: seven of them were looked at."""
+    monkeypatch.setattr(chats, "SAMPLE_BYTES", 4_000)
+    monkeypatch.setattr(csvfile, "SMALL", 4_000)
+    monkeypatch.setattr(stretches, "SIZE", 400)
+    path = tmp_path / f"a{ending}"
+    if ending == ".csv":
+        path.write_text("prompt,completion\n" + f"a?,{'y' * 1000}\n" * 60)
+    else:
+        written(path, [{"prompt": "a?", "completion": "y" * 1000}] * 60)
+    found = chats.examine(job(path), path, Watch())
+    assert len(found.chats) < 10 and found.whole == pytest.approx(60, rel=0.1)
+    assert look(job(path)).examples == found.whole
+    monkeypatch.setattr(chats, "SAMPLE_BYTES", 16_000)
+    few = written(tmp_path / "b.jsonl", [{"prompt": "a?", "completion": "y" * 1000}] * 9)
+    with pytest.raises(DataError, match="data-too-few"):
+        chats.examine(job(few), few, Watch())
 
 
 @pytest.mark.parametrize("letters", [140_000, 1_100_000])
