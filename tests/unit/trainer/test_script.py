@@ -7,6 +7,7 @@ import csv
 import json
 import warnings
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +137,33 @@ def test_a_plan_that_somebody_wrote_puts_no_code_into_a_script(tmp_path: Path) -
     assert constants["CLASSES"] == card["classes"] and constants["REACHED"] == {f"val_{HOSTILE}": 0.5}
     assert constants["RUN"] == f"r{HOSTILE}"
     card["output"]["shape"] = [None, "__import__('os')"]
-    with pytest.raises(ValueError):
+    with pytest.raises(RunError, match="result-unreadable"):
         writing.written(tmp_path, tmp_path, plan, card)
+
+
+@pytest.mark.parametrize("of_table", [True, False])
+@pytest.mark.parametrize("odd", [None, "text", -1, pytest.param(10**400, id="large"), [], {}, [[1]], {"a": [{}]}])
+def test_odd_values_in_a_card_are_told_as_a_result_that_cannot_be_read(
+    tmp_path: Path, odd: object, of_table: bool
+) -> None:
+    """They ended the export with a traceback, which was told as want of memory."""
+    data = {"kind": "table", "path": str(table(tmp_path / "t.csv", ("a", "b", "c"), "x"))} if of_table else None
+    plan, card = of(tmp_path, {"model": {"name": "mlp"}, "data": data or {"kind": "digits"}})
+    refused = 0
+    for path in [path for path in _paths(card) if path]:
+        other = json.loads(json.dumps(card))
+        *inner, last = path
+        reduce(lambda at, name: at[name], inner, other)[last] = odd
+        try:
+            ast.parse(writing.written(tmp_path, tmp_path, plan, other))
+        except RunError as error:
+            refused += error.id == "result-unreadable"
+    assert refused > 3
+
+
+def _paths(tree: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    return [above, *(path for name, one in inner for path in _paths(one, (*above, name)))]
 
 
 def test_only_plain_values_are_literals() -> None:
