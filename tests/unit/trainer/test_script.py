@@ -9,6 +9,7 @@ import warnings
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from tpu_studio.data.look import look
 from tpu_studio.data.rows import RowTally
 from tpu_studio.data.watching import Watch
 from tpu_studio.domain.sentences import say
-from tpu_studio.trainer.script import parts, refusing, tables, writing
+from tpu_studio.trainer.script import checking, parts, refusing, tables, writing
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, RunError
 from tpu_studio.wire.job import parse
@@ -253,6 +254,26 @@ def test_a_scripts_rows_are_the_runs_however_the_table_is_written(tmp_path: Path
         path.write_text("".join(json.dumps(one) + "\n\n" for one in (names, *([*one.values()] for one in ROWS), [1])))
     table = tablefile.opened(path, Watch())
     constants, code, module = tables.file_of(path, table.names)
+    wanted = list(table.read(RowTally(), Watch()))
+    csv.field_size_limit(checking.CELL_OF_PYTHON)
     scope: dict[str, Any] = {module: {"csv": csv, "json": json}[module]}
     exec(parts.assigned(constants) + "\n" + code, scope)
-    assert scope["read_rows"]() == list(table.read(RowTally(), Watch()))
+    assert scope["read_rows"]() == wanted
+
+
+def test_a_script_reads_long_cells_by_itself_and_is_checked_as_one_that_does(tmp_path: Path) -> None:
+    """It passed in a process that had set how long a cell may be, and ended with an error in one of its own."""
+    path, long = tmp_path / "t.csv", ("note " * 50_000, "x" * 1_100_000)
+    rows = [f"{n},{n * 7 % 13},{long[n - 7] if n in (7, 8) else 'note'},{'ab'[n % 2]}" for n in range(60)]
+    path.write_text("\n".join(["size,age,note,label", *rows]))
+    given, card = of(tmp_path, {"model": {"name": "mlp"}, "data": {"kind": "table", "path": str(path)}})
+    (tmp_path / "s.py").write_text(writing.written(tmp_path, tmp_path, given, card))
+    module = ModuleType("exported_script")
+    source = (tmp_path / "s.py").read_text()
+    exec(source[: source.index("\ndef build_model")].replace("import keras\n", ""), vars(module))
+    assert checking.check_data(module, given, card, tmp_path) == 59
+    csv.field_size_limit(checking.CELL_OF_PYTHON)
+    assert max(len(row[2]) for row in module.read_rows()) == 250_000
+    module.LONGEST_CELL = checking.CELL_OF_PYTHON  # type: ignore[attr-defined]
+    with pytest.raises(RunError, match="export-differs"):
+        checking.check_data(module, given, card, tmp_path)
