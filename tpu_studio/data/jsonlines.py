@@ -153,8 +153,8 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _listed(path: Path, encoding: str) -> tuple[str, ...] | None:
     """Raises DataError ``data-not-json-lines``, ``data-too-many-names``; OSError."""
     with open(path, encoding=encoding, errors="replace") as file:
-        head = next((line for line in iter(lambda: file.readline(LONGEST_LINE), "") if line.strip()), "")
-    if not head.lstrip().startswith("["):
+        head = stretches.first_line(file, LONGEST_LINE)
+    if not head.startswith("["):
         return None
     names = _value(head)
     if isinstance(names, list) and len(names) > MOST_NAMES:

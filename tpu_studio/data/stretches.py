@@ -8,12 +8,12 @@ import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from tpu_studio.data.watching import Watch
 
 COUNT, SIZE = 8, 2**19  # bytes of each, and what is left of its last line
-_PIECE = 2**16  # bytes in which the end of a line is looked for
+_PIECE = 2**16  # bytes, or letters, in which the end of a line is looked for
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,15 @@ def read(path: Path, encoding: str, size: int, longest: int, watch: Watch, count
 def whole(path: Path, encoding: str) -> Stretch:
     """All of a small one."""
     return Stretch(0, path.read_bytes(), encoding)
+
+
+def first_line(text: TextIO, longest: int) -> str:
+    """The first that there is anything in, without blanks before it; of a longer one about so many letters."""
+    while begin := text.read(_PIECE):
+        if begin := begin.lstrip():
+            line, end, _ = begin.partition("\n")
+            return line if end else line + text.readline(longest)
+    return ""
 
 
 def _rest_of_line(file: BinaryIO, line_end: bytes, longest: int) -> bytes:
