@@ -16,6 +16,7 @@ from PIL import Image
 from tpu_studio.cloud.bundle import data_pieces
 from tpu_studio.data import labelfile, links, textlayout
 from tpu_studio.data.convert import convert
+from tpu_studio.data.described import read_dataset
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.guess import guess
 from tpu_studio.data.look import look
@@ -219,8 +220,9 @@ def below_of_a_script(root: Path) -> object:
         below_of_a_script,
         lambda root: list_images(root, Watch()),
         lambda root: links.files_below(root, (".txt", ".csv")),
+        read_dataset,
     ],
-    ids=["drop", "guess", "layout", "shards", "labels", "script", "pictures", "files"],
+    ids=["drop", "guess", "layout", "shards", "labels", "script", "pictures", "files", "converted"],
 )
 def test_a_link_to_another_computer_is_read_and_never_looked_through(
     work: Callable[[Path], object], tmp_path: Path
