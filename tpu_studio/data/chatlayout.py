@@ -5,13 +5,12 @@ The window asks this of a file that it was given, so nothing here needs numpy, a
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpu_studio.data import encodings
+from tpu_studio.data import csvlines, encodings, stretches
 from tpu_studio.wire.errors import DataError
 
 _WHOLE = ("messages", "conversations", "conversation")
@@ -56,7 +55,7 @@ def are_in(path: Path, *, lines: bool) -> bool:
     """Whether the table at *path* has columns of them, by its first line alone. *lines*: of JSON."""
     try:
         with open(path, encoding=encodings.detect(path), errors="replace") as file:
-            head = next((line for line in iter(lambda: file.readline(_HEAD), "") if line.strip()), "")
+            head = stretches.first_line(file, _HEAD)
     except (OSError, DataError):
         return False  # whoever opens it says why it cannot be read
     return bool(layout_of(_names(head, lines=lines)).target)
@@ -65,7 +64,7 @@ def are_in(path: Path, *, lines: bool) -> bool:
 def _names(head: str, *, lines: bool) -> list[str]:
     if not lines:
         mark = max(",;\t|", key=head.count)
-        return [cell.strip() for cell in next(csv.reader([head.lstrip("\ufeff")], delimiter=mark), [])]
+        return [cell.strip() for cell in next(csvlines.parsed([head.lstrip("\ufeff")], mark), [])]
     try:
         value = json.loads(head)
     except (ValueError, RecursionError):
@@ -85,3 +84,8 @@ def layout_of(names: Sequence[str]) -> Layout:
             more = next((known[one] for one in _MORE if one in known and one != question), "")
             return Layout(question=known[question], answer=known[answer], more=more, system=system)
     return Layout()
+
+
+def fields_of(message: Mapping[str, object]) -> tuple[str, str]:
+    """What a *message* of a chat calls who says it, and what is said; whatever else it has is nobody's words."""
+    return ("role", "content") if "role" in message or "content" in message else ("from", "value")

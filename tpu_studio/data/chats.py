@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tpu_studio.data import jsonlines, tablefile
 from tpu_studio.data.brokenness import check_broken
-from tpu_studio.data.chatlayout import QUESTIONS, Layout, layout_of
+from tpu_studio.data.chatlayout import QUESTIONS, Layout, fields_of, layout_of
 from tpu_studio.data.looked import NAMED_BROKEN, Broken
 from tpu_studio.data.rows import RowTally
 from tpu_studio.data.textlayout import RECORDS, TABLES
@@ -113,7 +113,7 @@ class Stream:
             count += 1
             yield turns
         check_broken(self.tally.broken_count, count + self.tally.broken_count, self._allowed, self.tally.broken)
-        if count < LEAST:
+        if count < LEAST and round(count * self.times) == count:  # of a sample there are more
             raise DataError("data-too-few", path=str(self._path), count=count, needed=LEAST)
 
 
@@ -218,7 +218,7 @@ def _turns(value: object, column: str) -> list[Turn]:
 
 
 def _turn(given: Mapping[str, object], where: str) -> Turn:
-    kind, text = ("role", "content") if "role" in given or "content" in given else ("from", "value")
+    kind, text = fields_of(given)
     role = given.get(kind)
     if not isinstance(role, str) or not role:
         raise NoChat("chat-no-role", f"{where}.{kind}")

@@ -17,6 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tpu_studio.data.chatlayout import fields_of
+
 MOST_BYTES = 4 * 2**30  # of memory
 FREE_BYTES = 2**30  # of the disk, that are left to others
 TIMES, AT_LEAST, AT_MOST = 100, 64 * 2**20, 64 * 2**30  # bytes of rows: so many times the files', within these
@@ -131,7 +133,7 @@ def _reader(shard: Path) -> Any:
 def _cells(column: Any) -> list[object]:
     """One column of a batch, each cell as the text that CSV would hold, None, `NESTED`, or a chat."""
     values = column.to_pylist()
-    if "Float32" in str(column.type) or "Float16" in str(column.type):
+    if _is_narrow(column.type):
         return [None if value is None else _short(value) for value in values]
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {str} or not kinds:
@@ -139,6 +141,14 @@ def _cells(column: Any) -> list[object]:
     if kinds in ({int}, {float}) and not any(value in INFINITE for value in values):
         return _numbers(values)
     return [None if value is None else TEXTS.get(type(value), _nested)(value) for value in values]
+
+
+def _is_narrow(kind: Any) -> bool:
+    """Of numbers of less than 64 bits with a point, each by itself or named once."""
+    from arro3.core import DataType
+
+    of_names: Any = DataType.is_dictionary
+    return (kind.value_type if of_names(kind) else kind) in (DataType.float32(), DataType.float16())
 
 
 def _numbers(values: list[Any]) -> list[object]:
@@ -149,14 +159,19 @@ def _numbers(values: list[Any]) -> list[object]:
 
 
 def _nested(value: object) -> object:
-    """A chat as it is, a list of messages whose fields are texts; of anything else nothing is kept."""
-    if isinstance(value, list) and value and all(isinstance(one, dict) and _is_message(one) for one in value):
-        return value
-    return NESTED
+    """A chat, a list of messages, of which who says it and what is said are kept; of anything else nothing is."""
+    if not isinstance(value, list) or not value:
+        return NESTED
+    messages = [_message(one) if isinstance(one, dict) else None for one in value]
+    return NESTED if None in messages else messages
 
 
-def _is_message(given: dict[object, object]) -> bool:
-    return all(isinstance(field, str) and isinstance(said, str | None) for field, said in given.items())
+def _message(given: dict[str, object]) -> dict[str, object] | None:
+    names = fields_of(given)
+    if not any(name in given for name in names):
+        return None
+    said = {name: given.get(name) for name in names}
+    return {name: one if isinstance(one, str | int | float | None) else NESTED for name, one in said.items()}
 
 
 def _short(value: float) -> str:

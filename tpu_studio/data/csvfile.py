@@ -11,14 +11,13 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
-from tpu_studio.data import cells, encodings
+from tpu_studio.data import cells, csvlines, encodings, stretches
 from tpu_studio.data.paths import path_error
 from tpu_studio.data.rows import RowTally, Sample, TableFile, unique_names
 from tpu_studio.data.watching import Watch
@@ -26,9 +25,7 @@ from tpu_studio.wire.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")
 SMALL = 8 * 2**20  # files up to this size are read as a whole in a look
-LONGEST_CELL = 1_000_000
-_STRETCHES, _STRETCH = 8, 2**19
-_LONGEST_LINE = 64 * 2**20  # bytes that are looked at of one
+_LONGEST_LINE = 4 * csvlines.LONGEST_ROW  # bytes that are looked at of one; no letter has more than four
 _SWALLOWED = 20  # lines in one row from which on a quotation mark must be missing
 
 
@@ -58,7 +55,8 @@ def opened(path: Path, first: int | None = None) -> TableFile:
         tally = RowTally()
         if first is None:
             return Sample(*sample_rows(path, dialect, tally, watch), tally)
-        rows = list(islice(read(tally, watch), first))
+        _, begin = next(_stretches(path, dialect, tally, watch, 1))
+        rows = list(islice(begin, first))
         return Sample(rows, len(rows), True, tally)
 
     return TableFile(dialect.names, dialect.header, read, sample, above=int(dialect.header))
@@ -82,7 +80,7 @@ def sniff(path: Path) -> Dialect:
     if not text:
         raise DataError("data-empty", path=str(path))
     delimiter, quote = _delimiter("".join(text[:500]))
-    rows = [row for row in _parse(io.StringIO("".join(text), newline=""), delimiter, quote) if any(row)][:500]
+    rows = [row for row in _rows_of("".join(text), delimiter, quote) if any(row)][:500]
     if not rows:  # nothing but delimiters, as an empty sheet is saved
         raise DataError("data-empty", path=str(path))
     width = Counter(map(len, rows)).most_common(1)[0][0]
@@ -106,7 +104,7 @@ def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> It
     try:
         size = os.stat(path).st_size
         with open(path, encoding=dialect.encoding, errors="replace", newline="") as file:
-            yield from _good_rows(file, dialect, tally, watch, size, skip_header=dialect.header)
+            yield from _good_rows(file, dialect, tally, watch, size, dialect.header)
     except OSError as error:
         raise path_error(path, error) from error
 
@@ -114,38 +112,44 @@ def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> It
 def sample_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> tuple[list[list[str]], int, bool]:
     """Rows to judge columns by, how many rows the file has (about, when sampled), and whether it was sampled.
 
-    Files up to `SMALL` are read as a whole. Of larger ones `_STRETCHES` stretches of a mebibyte are read, and the
-    rest is counted from their bytes a row.
+    Files up to `SMALL` are read as a whole. Of larger ones some stretches are read (`stretches`), and the rest is
+    counted from their bytes a row.
     """
     size = os.stat(path).st_size
-    if size <= SMALL or dialect.encoding.startswith("utf-16"):
+    if size <= SMALL:
         rows = list(read_rows(path, dialect, tally, watch))
         return rows, len(rows), False
-    rows, read = [], 0
-    with open(path, "rb") as file:
-        for number in range(_STRETCHES):
-            watch.at(number, _STRETCHES)
-            file.seek(number * (size - _STRETCH) // (_STRETCHES - 1))
-            if number:
-                while (rest := file.readline(_LONGEST_LINE)) and not rest.endswith(b"\n"):
-                    watch.check()
-                tally.origin = file.tell()
-            piece = file.read(_STRETCH)
-            piece += file.readline(_LONGEST_LINE)
-            read += len(piece)
-            text = io.StringIO(piece.decode(dialect.encoding, errors="replace"), newline="")
-            first = number == 0
-            rows += _good_rows(text, dialect, tally, Watch(), 0, skip_header=dialect.header and first)
-    return rows, round(len(rows) * size / max(1, read)), True
+    rows, seen = [], 0
+    for taken, some in _stretches(path, dialect, tally, watch, stretches.COUNT):
+        seen += taken
+        rows += some
+    return rows, round(len(rows) * size / max(1, seen)), True
+
+
+def _stretches(
+    path: Path, dialect: Dialect, tally: RowTally, watch: Watch, count: int
+) -> Iterator[tuple[int, Iterator[list[str]]]]:
+    """The bytes of each stretch, and its good rows."""
+    quiet = Watch(cancelled=watch.cancelled)
+    try:
+        size = os.stat(path).st_size
+        for stretch in stretches.read(path, dialect.encoding, size, _LONGEST_LINE, watch, count):
+            tally.origin = stretch.at
+            text = io.TextIOWrapper(io.BytesIO(stretch.data), encoding=stretch.encoding, errors="replace", newline="")
+            header = dialect.header and stretch.at == 0
+            yield len(stretch.data), _good_rows(text, dialect, tally, quiet, 0, header)
+    except OSError as error:
+        raise path_error(path, error) from error
 
 
 def _good_rows(
-    file: Iterable[str], dialect: Dialect, tally: RowTally, watch: Watch, size: int, *, skip_header: bool
+    file: TextIO, dialect: Dialect, tally: RowTally, watch: Watch, size: int, header_due: bool
 ) -> Iterator[list[str]]:
+    """*size*: bytes of which the watch is told; 0: it is not."""
     width = len(dialect.names)
-    reader = _parse(file, dialect.delimiter, dialect.quote)
-    header_due = skip_header
-    previous = 0
+    previous = 0  # the line that the last row ended in
+    lines_read = csvlines.lines_of(file, lambda: previous, watch, size)
+    reader = csvlines.reader(lines_read, dialect.delimiter, dialect.quote)
     while True:
         try:
             for row in reader:
@@ -166,11 +170,9 @@ def _good_rows(
                     row = row[:width]
                 tally.rows += 1
                 tally.line = line
-                if size and tally.rows % 5000 == 0:
-                    watch.at(min(size, tally.rows * _row_bytes(row)), size)
                 yield row
             return
-        except csv.Error:  # a cell beyond LONGEST_CELL; the reader goes on with the next line
+        except csv.Error:  # a cell or a row is too long (`csvlines`); the reader goes on with the next line
             lines = reader.line_num - previous
             swallowed = lines > _SWALLOWED
             tally.breaks(previous + 1, "quote-not-closed" if swallowed else "cell-too-long", max(1, lines))
@@ -198,19 +200,8 @@ def _plain_names(row: list[str]) -> tuple[str, ...]:
     return unique_names([row[0].lstrip("#"), *row[1:]])
 
 
-def _row_bytes(row: list[str]) -> int:
-    return sum(map(len, row)) + len(row)
-
-
-def parsed(file: Iterable[str], delimiter: str) -> Iterator[list[str]]:
-    """Rows as they stand, up to a cell beyond `LONGEST_CELL`."""
-    with suppress(csv.Error):
-        yield from _parse(file, delimiter, '"')
-
-
-def _parse(file: Iterable[str], delimiter: str, quote: str) -> Any:
-    csv.field_size_limit(LONGEST_CELL)  # a setting of the whole process, which nothing else here reads CSV in
-    return csv.reader(file, delimiter=delimiter, quotechar=quote, skipinitialspace=False)
+def _rows_of(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
+    yield from csvlines.reader(io.StringIO(text, newline=""), delimiter, quote)
 
 
 def _delimiter(text: str) -> tuple[str, str]:
@@ -221,7 +212,7 @@ def _delimiter(text: str) -> tuple[str, str]:
             continue
         for delimiter in DELIMITERS:
             try:
-                lengths = Counter(len(row) for row in _parse(io.StringIO(text, newline=""), delimiter, quote) if row)
+                lengths = Counter(len(row) for row in _rows_of(text, delimiter, quote) if row)
             except csv.Error:
                 continue
             width, rows = max(lengths.items(), key=lambda item: (item[1], item[0]))
@@ -244,7 +235,7 @@ def _marked_header(lines: list[str], delimiter: str, quote: str, width: int) -> 
             break
     if not leading:
         return None
-    row: list[str] = next(_parse([leading[-1].lstrip("#").strip()], delimiter, quote), [])
+    row: list[str] = next(csvlines.reader([leading[-1].lstrip("#").strip()], delimiter, quote), [])
     names = [name.strip() for name in row]
     return names if len(names) == width and all(map(_is_name, names)) and len(set(names)) == width else None
 

@@ -36,6 +36,8 @@ def read_dataset(path: Path) -> dict[str, Any]:
         DataError: data-not-a-dataset, data-dataset-newer, data-missing, data-unreadable, data-link-outside.
     """
     file = path / NAME if path.is_dir() else path
+    if file != path:
+        check_inside(path, [file])
     try:
         tree = read_json(file, DATASET_BYTES)
         version = tree["format"]

@@ -20,9 +20,8 @@ import numpy as np
 
 from tpu_studio.data.arrays import Bools, Bytes, Ints
 from tpu_studio.data.imaging import SUFFIXES
-from tpu_studio.data.links import OUTSIDE
+from tpu_studio.data.links import OUTSIDE, is_outside
 from tpu_studio.data.looked import Broken, Finding
-from tpu_studio.data.paths import leads_outside
 from tpu_studio.data.split import keys_of_names, validation_mask
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import presets
@@ -293,8 +292,8 @@ class _Walker:
                     if name.startswith((".", "__MACOSX")):
                         continue
                     try:
-                        if entry.is_symlink() and leads_outside(self.root, Path(entry.path)):
-                            self._refuse(entry, prefix)
+                        if is_outside(self.root, entry):
+                            self._refuse(prefix + name)
                         elif entry.is_dir():
                             folders.append(prefix + name)
                         elif name[name.rfind(".") :].lower() not in self.suffixes:
@@ -310,10 +309,11 @@ class _Walker:
             self.problems.append(Broken(folder, "link-loop" if error.errno == errno.ELOOP else "unreadable-folder"))
         return sorted(folders), sorted(pictures)
 
-    def _refuse(self, entry: os.DirEntry[str], prefix: str) -> None:
-        """Of a link out of the root: told, where what it leads to would have been data."""
-        if entry.is_dir() or entry.name[entry.name.rfind(".") :].lower() in self.suffixes:
-            self.problems.append(Broken(prefix + entry.name, OUTSIDE))
+    def _refuse(self, name: str) -> None:
+        """Of a link out of the root: told, where by its name it may lead to data, a picture or a folder."""
+        ending = os.path.splitext(name)[1].lower()
+        if not ending or ending in self.suffixes:
+            self.problems.append(Broken(name, OUTSIDE))
 
     def _tell(self) -> None:
         self.seen += 1

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import encodings, labelfile, textlayout
+from tpu_studio.data import encodings, labelfile, links, textlayout
 from tpu_studio.data.described import NAME
 from tpu_studio.data.labelled import has_only_text
 from tpu_studio.data.paths import check_ordinary, path_error
@@ -75,7 +75,7 @@ def _model(kind: str, path: Path) -> str:
 
 
 def _folder(path: Path) -> dict[str, object]:
-    if (path / NAME).is_file():
+    if links.is_file_inside(path, NAME):
         return _is(kinds.first(lambda kind: kind.is_converted), path)
     found: dict[kinds.DataKind, list[str]] = {}
     seen = 0
@@ -102,15 +102,12 @@ def _folder(path: Path) -> dict[str, object]:
 
 
 def _files(path: Path) -> Iterator[str]:
-    def unreadable(error: OSError) -> None:
-        if Path(error.filename or "") == path:
-            raise path_error(path, error) from error
-
-    for root, folders, names in os.walk(path, onerror=unreadable):
-        folders.sort()
-        for name in sorted(names):
-            if not name.startswith("."):
-                yield os.path.join(root, name)
+    try:
+        for entry in links.entries_below(path):
+            if not (entry.name.startswith(".") or links.is_outside(path, entry)) and links.is_file(entry):
+                yield entry.path
+    except OSError as error:
+        raise path_error(path, error) from error
 
 
 def _is(kind: kinds.DataKind, path: Path) -> dict[str, object]:

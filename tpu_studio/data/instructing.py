@@ -34,7 +34,7 @@ from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.pretrained import reading, template
 from tpu_studio.wire.pretrained.template import Turn
 from tpu_studio.wire.records import whole
-from tpu_studio.wire.secrets import without_secrets
+from tpu_studio.wire.secrets import short
 from tpu_studio.wire.starters import TOKENIZER
 
 SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
@@ -283,8 +283,8 @@ def _preview(found: Chats, job: Job) -> dict[str, object]:
     kept = validation_mask(keys_of_rows(len(found.chats), job.training.seed), job.data.validation)
     texts = [
         {
-            "text": without_secrets(next(one for one in turns if one.role == "user").text[:SAMPLE_LETTERS]),
-            "class": without_secrets(turns[-1].text[:SAMPLE_LETTERS]),
+            "text": short(next(one for one in turns if one.role == "user").text, SAMPLE_LETTERS),
+            "class": short(turns[-1].text, SAMPLE_LETTERS),
             "kept": bool(mine) and not found.sampled,
         }
         for turns, mine in [*_some(found, kept, side=True), *_some(found, kept, side=False)]

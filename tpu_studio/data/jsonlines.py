@@ -10,12 +10,12 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from tpu_studio.data import encodings
+from tpu_studio.data import encodings, stretches
 from tpu_studio.data.paths import path_error
 from tpu_studio.data.rows import RowTally, Sample, TableFile, unique_names
 from tpu_studio.data.watching import Watch
@@ -25,7 +25,6 @@ SMALL = 24 * 2**20  # files up to this size are read as a whole in a look: with 
 SAMPLE_CELLS = 1_500_000  # of a look, however few letters they take
 LONGEST_LINE = 4_000_000  # letters
 MOST_NAMES = 10_000
-_STRETCHES, _STRETCH = 8, 2**19
 _MANY_CELLS, _ONE_OF = 50_000_000, 100  # of more cells than these, at least one of so many is filled
 
 
@@ -154,8 +153,8 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _listed(path: Path, encoding: str) -> tuple[str, ...] | None:
     """Raises DataError ``data-not-json-lines``, ``data-too-many-names``; OSError."""
     with open(path, encoding=encoding, errors="replace") as file:
-        head = next((line for line in iter(lambda: file.readline(LONGEST_LINE), "") if line.strip()), "")
-    if not head.lstrip().startswith("["):
+        head = stretches.first_line(file, LONGEST_LINE)
+    if not head.startswith("["):
         return None
     names = _value(head)
     if isinstance(names, list) and len(names) > MOST_NAMES:
@@ -169,15 +168,15 @@ def _look(file: _File, watch: Watch, first: int | None) -> tuple[_Found, bool]:
     """And whether it is a sample only."""
     found = _Found(places={name: place for place, name in enumerate(file.listed or ())})
     whole = first is None and file.size <= SMALL
-    sampled, begins = not whole, _begins(file, first)
-    for number, begin in enumerate(begins):
-        watch.at(number, len(begins))
-        found.tally.origin, piece = _piece(file.path, begin, file.size if whole else _STRETCH, watch)
-        text = io.StringIO(piece.decode(file.encoding, errors="replace"), newline=None)
-        most_cells = SAMPLE_CELLS * (number + 1) // len(begins)
+    sampled, count = not whole, 1 if whole or first is not None else stretches.COUNT
+    pieces = stretches.read(file.path, file.encoding, file.size, LONGEST_LINE, watch, count)
+    for number, piece in enumerate([stretches.whole(file.path, file.encoding)] if whole else pieces):
+        found.tally.origin = piece.at
+        text = io.StringIO(piece.data.decode(piece.encoding, errors="replace"), newline=None)
+        most_cells = SAMPLE_CELLS * (number + 1) // count
         sampled |= not _take(text, file, found, watch, most_cells, first)
         ended, length = text.tell(), text.seek(0, os.SEEK_END)
-        found.bytes += len(piece) * ended / max(1, length)
+        found.bytes += len(piece.data) * ended / max(1, length)
     if not found.records or not found.places:
         raise DataError(
             "data-not-json-lines" if found.tally.broken_count else "data-empty",
@@ -185,23 +184,6 @@ def _look(file: _File, watch: Watch, first: int | None) -> tuple[_Found, bool]:
             **_first_broken(found.tally),
         )
     return found, sampled
-
-
-def _begins(file: _File, first: int | None) -> Sequence[int]:
-    """Bytes at which a look begins to read."""
-    if first is not None or file.size <= SMALL or file.encoding.startswith("utf-16"):
-        return (0,)
-    return [number * (file.size - _STRETCH) // (_STRETCHES - 1) for number in range(_STRETCHES)]
-
-
-def _piece(path: Path, begin: int, size: int, watch: Watch) -> tuple[int, bytes]:
-    """Whole lines from about *begin* on, and where the first of them stands; of a longer one only so much."""
-    with open(path, "rb") as file:
-        file.seek(begin)
-        while begin and (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-            watch.check()
-        at, piece = file.tell() if begin else 0, file.read(size)
-        return at, piece + file.readline(LONGEST_LINE)
 
 
 def _take(text: TextIO, file: _File, found: _Found, watch: Watch, most_cells: int, first: int | None) -> bool:

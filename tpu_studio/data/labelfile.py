@@ -26,12 +26,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import csvfile, encodings
+from tpu_studio.data import csvfile, csvlines, encodings
 from tpu_studio.data.arrays import Bytes, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.csvfile import Dialect
 from tpu_studio.data.folders import Listing, list_all, natural_key
 from tpu_studio.data.imaging import SUFFIXES
+from tpu_studio.data.links import is_outside
 from tpu_studio.data.looked import Finding
 from tpu_studio.data.paths import leads_outside, path_error
 from tpu_studio.data.rows import RowTally, unique_names
@@ -89,8 +90,8 @@ def table_in(root: Path) -> Table | None:
 
 
 def _is_file(root: Path, entry: os.DirEntry[str]) -> bool:
-    """A link out of the folder counts, and is refused later: to look through it might ask another computer."""
-    return (entry.is_symlink() and leads_outside(root, Path(entry.path))) or entry.is_file()
+    """A link out of the folder counts, and is refused later."""
+    return is_outside(root, entry) or entry.is_file()
 
 
 def beside_pictures(path: Path) -> bool:
@@ -308,7 +309,7 @@ class _Reading:
 
     def _under(self, text: str, delimiter: str) -> _Way | None:
         """As it would be written under that delimiter; None where nothing stands in it."""
-        parsed = csvfile.parsed(io.StringIO(text, newline=""), delimiter)
+        parsed = csvlines.parsed(io.StringIO(text, newline=""), delimiter)
         rows = [row for row in islice(parsed, _JUDGED) if any(cell.strip() for cell in row)]
         if not rows:
             return None

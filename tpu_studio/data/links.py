@@ -6,7 +6,9 @@ A link to something in the same folder is followed, and the folder itself may be
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tpu_studio.data.paths import leads_outside, path_error
@@ -15,19 +17,67 @@ from tpu_studio.wire.errors import DataError
 OUTSIDE = "link-outside"
 
 
+def is_outside(root: Path, entry: os.DirEntry[str]) -> bool:
+    """Whether an *entry* of a folder, *root* or below it, is a link that leads out. Asked before anything else is:
+    looking through such a link might already ask another computer."""
+    return entry.is_symlink() and leads_outside(root, Path(entry.path))
+
+
+def is_file_inside(root: Path, name: str) -> bool:
+    return not leads_outside(root, root / name) and (root / name).is_file()
+
+
+def is_folder_inside(root: Path, name: str) -> bool:
+    return not leads_outside(root, root / name) and (root / name).is_dir()
+
+
 def files_below(root: Path, endings: Collection[str]) -> tuple[list[Path], list[Path]]:
-    """Files with these endings at any depth, sorted; and beside them the links among them that lead outside.
+    """Files with these endings at any depth, sorted; and beside them the links of such a name that lead outside.
 
     Raises:
         DataError: data-unreadable, data-missing, data-loop.
     """
+    found, outside = [], []
     try:
-        found = sorted(one for one in root.rglob("*") if one.suffix.lower() in endings and one.is_file())
+        for entry in entries_below(root):
+            if os.path.splitext(entry.name)[1].lower() not in endings:
+                continue
+            if is_outside(root, entry):
+                outside.append(Path(entry.path))
+            elif is_file(entry):
+                found.append(Path(entry.path))
     except OSError as error:
         raise path_error(root, error) from error
-    outside = [one for one in found if leads_outside(root, one)]
-    left_out = frozenset(outside)
-    return [one for one in found if one not in left_out], outside
+    return sorted(found), sorted(outside)
+
+
+def links_below(root: Path) -> list[Path]:
+    """Links to files that do not lead out of *root*, sorted. Raises OSError."""
+    entries = (entry for entry in entries_below(root) if entry.is_symlink())
+    return sorted(Path(entry.path) for entry in entries if not is_outside(root, entry) and is_file(entry))
+
+
+def entries_below(root: Path) -> Iterator[os.DirEntry[str]]:
+    """What is no folder, at any depth, sorted in each; folders that are links are not walked through. Raises OSError of
+    *root*."""
+    waiting = [os.fspath(root)]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            if folder == os.fspath(root):
+                raise
+            continue
+        yield from (entry for entry in found if not entry.is_dir(follow_symlinks=False))
+        waiting += [entry.path for entry in reversed(found) if entry.is_dir(follow_symlinks=False)]
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        return entry.is_file()
+    return False
 
 
 def all_below(root: Path, endings: Collection[str]) -> list[Path]:

@@ -55,7 +55,13 @@ def _is_led_away(base: Path, path: Path) -> bool:
 
 
 def leads_outside(root: Path, path: Path) -> bool:
-    """Whether *path*, which lies below *root* by its name, is really elsewhere."""
+    """Whether *path*, which lies below *root* by its name, is really elsewhere. Links are read before they are
+    followed: one to another computer is not looked through."""
+    try:
+        if located(path) is None and located(root) is not None:
+            return True
+    except OSError:
+        return False  # links in a circle, of which whoever opens it says so
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 

@@ -31,7 +31,7 @@ from tpu_studio.wire import models, starters
 from tpu_studio.wire.brief import SAMPLE_LETTERS
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
-from tpu_studio.wire.secrets import without_secrets
+from tpu_studio.wire.secrets import short
 
 SIZES = (16, 24, 32, 48, 64, 96, 128, 192, 256)
 SIZES_OF_BYTES = (64, 128, 192, 256, 384, 512)
@@ -181,7 +181,7 @@ def _preview(found: Labelled) -> dict[str, object]:
     shown = to_show(found.labels, found.kept, at_most=SHOWN)
     texts = [
         {
-            "text": without_secrets(found.texts[index][:SAMPLE_LETTERS]),
+            "text": short(found.texts[index], SAMPLE_LETTERS),
             "class": found.classes[found.labels[index]],
             "kept": bool(found.kept[index]),
         }

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from tpu_studio.data import chatlayout
+from tpu_studio.data.links import is_outside
 from tpu_studio.wire import kinds, models, tasks
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
@@ -64,10 +65,10 @@ def has_chats(path: Path) -> bool:
 
 def has_shards(folder: Path) -> bool:
     """Whether it is a folder of Parquet or Arrow files, as Hugging Face data sets are: in it, or a folder deeper."""
-    entries = list(_entries(folder))
+    entries = list(_entries(folder, folder))
     if any(one.name.lower().endswith(COLUMNAR) for one in entries):
         return True
-    below = (inner for one in entries if one.is_dir() for inner in _entries(Path(one.path)))
+    below = (inner for one in entries if one.is_dir() for inner in _entries(folder, Path(one.path)))
     return any(one.name.lower().endswith(COLUMNAR) for one in below)
 
 
@@ -78,18 +79,18 @@ def _able() -> list[Task]:
 def _has_kinds(folder: Path) -> bool:
     """Whether there are two folders with texts in it, and no text beside them."""
     found = 0
-    for entry in _entries(folder):
+    for entry in _entries(folder, folder):
         if entry.is_dir():
-            found += _has_texts(Path(entry.path), deeper=True)
+            found += _has_texts(folder, Path(entry.path), deeper=True)
         elif _is_text(entry.name):
             return False
     return found > 1
 
 
-def _has_texts(folder: Path, *, deeper: bool) -> bool:
+def _has_texts(root: Path, folder: Path, *, deeper: bool) -> bool:
     """*deeper*: or a folder in it has, as those of training and testing texts."""
-    entries = list(_entries(folder))
-    below = (_has_texts(Path(one.path), deeper=False) for one in entries if deeper and one.is_dir())
+    entries = list(_entries(root, folder))
+    below = (_has_texts(root, Path(one.path), deeper=False) for one in entries if deeper and one.is_dir())
     return any(_is_text(one.name) for one in entries if not one.is_dir()) or any(below)
 
 
@@ -97,9 +98,11 @@ def _is_text(name: str) -> bool:
     return name.lower().endswith(PLAIN) and not name.lower().startswith(("readme", "licen"))
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _entries(root: Path, folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Without links that lead out of *root*."""
     try:
         with os.scandir(folder) as entries:
-            yield from islice((entry for entry in entries if not entry.name.startswith(".")), _LOOKED_AT)
+            seen = islice((entry for entry in entries if not entry.name.startswith(".")), _LOOKED_AT)
+            yield from (entry for entry in seen if not is_outside(root, entry))
     except OSError:
         return  # whoever opens it says why it cannot be read

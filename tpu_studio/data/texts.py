@@ -27,7 +27,7 @@ from tpu_studio.wire import models, presets, starters
 from tpu_studio.wire.errors import DataError, JobError, ModelError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.pretrained import reading
-from tpu_studio.wire.secrets import without_secrets
+from tpu_studio.wire.secrets import WIDEST, short
 from tpu_studio.wire.starters import TOKENIZER
 from tpu_studio.wire.tasks import Task
 
@@ -35,6 +35,7 @@ VOCABULARY = 256
 SHORTEST_WINDOW = 8
 DEFAULT_WINDOW = 64
 SUFFIXES = textlayout.PLAIN
+_SHOWN = 500  # letters
 _COUNTED = 64 * 2**20  # characters of larger texts are estimated from this many bytes
 
 
@@ -151,13 +152,18 @@ def look(job: Job, watch: Watch) -> Look:
         broken=text.broken[:NAMED_BROKEN],
         broken_count=len(text.broken),
         findings=tuple(findings),
-        preview={"text": without_secrets(tokens[:2500].tobytes().decode("utf-8", errors="replace"))[:500]},
+        preview={"text": _preview(tokens)},
         bytes_on_disk=text.size,
         fingerprint=_fingerprint(text),
         input_shape=(length,),
         outputs=vocabulary,
         sequence_length=length,
     )
+
+
+def _preview(tokens: Bytes) -> str:
+    most = 4 * (_SHOWN + WIDEST)  # bytes of so many letters
+    return short(tokens[:most].tobytes().decode("utf-8", errors="replace"), _SHOWN)
 
 
 def open_text(job: Job, *, budget: int, watch: Watch) -> Opened:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tpu_studio.data import textlayout
+from tpu_studio.data import links, textlayout
 from tpu_studio.viewmodels import onepage
 from tpu_studio.wire import kinds, runfolder
 from tpu_studio.wire.owncode import in_a_share
@@ -73,11 +74,11 @@ def what_is(path: Path) -> Opened:
             if kind is not None and not kind.has_picture_files:
                 return Opened("data", path, kind.id)
             return Opened("unknown", path)
-        if (path / runfolder.PLAN).is_file():
+        if links.is_file_inside(path, runfolder.PLAN):
             return Opened("run", path)
-        if (path / DATA_SET).is_file():
+        if links.is_file_inside(path, DATA_SET):
             return Opened("data", path, kinds.first(lambda kind: kind.is_converted).id)
-        if sum((path / part).is_dir() for part in RUN_PARTS) > 1:
+        if sum(links.is_folder_inside(path, part) for part in RUN_PARTS) > 1:
             return Opened("run", path)  # which has lost its plan: taking it in says so
         return Opened("data", path, _folder_kind(path))
     except OSError:
@@ -108,10 +109,10 @@ def _folder_kind(folder: Path) -> str:
         return text.id
     pictures = kinds.first(lambda kind: kind.has_picture_files)
     inside: list[kinds.DataKind | None] = []
-    for index, one in enumerate(sorted(folder.iterdir())):
-        if index >= 200:
-            break
-        if one.name.startswith("."):
+    with os.scandir(folder) as entries:
+        first_ones = sorted(entries, key=lambda entry: entry.name)[:200]
+    for one in first_ones:
+        if one.name.startswith(".") or links.is_outside(folder, one):
             continue
         if one.is_dir() or kinds.of_file(one.name) == pictures:
             return pictures.id

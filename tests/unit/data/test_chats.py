@@ -11,13 +11,14 @@ import arro3.core as arrow
 import arro3.io as arrow_io
 import pytest
 
-from tpu_studio.data import chats, tablefile
+from tpu_studio.data import chats, csvfile, stretches, tablefile
 from tpu_studio.data.chatlayout import Layout, layout_of
 from tpu_studio.data.guess import guess, guess_job
 from tpu_studio.data.look import Look, look
 from tpu_studio.data.textlayout import of_path
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.domain.sentences import say
+from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
 from tpu_studio.wire.pretrained.template import Turn
@@ -220,19 +221,62 @@ def test_a_plain_text_and_a_model_of_texts_are_as_before(tmp_path: Path) -> None
     assert look(job(pairs).with_values({"model.name": "gpt-nano"})).task == "language-model"
 
 
+TEXT, NUMBER = arrow.DataType.string(), arrow.DataType.float64()
+
+
+def as_parquet(path: Path, each: int, parts: dict[str, arrow.Array]) -> Path:
+    """A table of chats of so many turns, all of whose fields are *parts*."""
+    fields = [arrow.Field(name, part.type, nullable=True) for name, part in parts.items()]
+    turns = arrow.struct_array(list(parts.values()), fields=fields)
+    places = arrow.Array(list(range(0, len(turns) + 1, each)), arrow.DataType.int32())
+    arrow_io.write_parquet(arrow.Table.from_pydict({"messages": arrow.list_array(places, turns)}), path)
+    return path
+
+
+def read_or_told(path: Path) -> object:
+    try:
+        return read(tablefile.found(path, Watch()).file).chats
+    except DataError as error:
+        return error.id, {why for _, why in error.facts["first"]}
+
+
 def test_chats_in_parquet_are_those_of_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
     rows = [{"messages": told(("user", f"{n}?"), ("assistant", "Äh, so."))} for n in range(20)]
-    lines, parquet = written(tmp_path / "a.jsonl", rows), tmp_path / "a.parquet"
-    texts = arrow.DataType.string()
     flat = [message for row in rows for message in row["messages"]]
-    parts = [arrow.Array([message[name] for message in flat], texts) for name in ("role", "content")]
-    fields = [arrow.Field(name, texts, nullable=True) for name in ("role", "content")]
-    places = arrow.Array(list(range(0, len(flat) + 1, 2)), arrow.DataType.int32())
-    column = arrow.list_array(places, arrow.struct_array(parts, fields=fields))
-    arrow_io.write_parquet(arrow.Table.from_pydict({"messages": column}), parquet)
+    parts = {name: arrow.Array([message[name] for message in flat], TEXT) for name in ("role", "content")}
+    lines, parquet = written(tmp_path / "a.jsonl", rows), as_parquet(tmp_path / "a.parquet", 2, parts)
     assert read(tablefile.found(parquet, Watch()).file).chats == read(lines).chats
     assert look(job(parquet)).numbers == look(job(lines)).numbers
+
+
+@pytest.mark.parametrize("kind", [NUMBER, arrow.DataType.float32(), arrow.DataType.int64()])
+@pytest.mark.parametrize("weights", [(None, 0, 1), (None, None, None)])
+def test_what_else_a_message_has_is_left_out_of_parquet_and_of_json_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: arrow.DataType, weights: tuple[int | None, ...]
+) -> None:
+    """Messages with a weight, as SlimOrca's, were no chats, or the file was said to be damaged."""
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+    asked = told(("system", "Be."), ("human", "a"), ("gpt", "b"), role="from", content="value")
+    parts = {name: arrow.Array([one[name] for one in asked] * 20, TEXT) for name in ("from", "value")}
+    parquet = as_parquet(tmp_path / "a.parquet", 3, {**parts, "weight": arrow.Array([*weights] * 20, kind)})
+    row = {"messages": [{**one, "weight": weight} for one, weight in zip(asked, weights, strict=True)]}
+    assert read_or_told(parquet) == read(written(tmp_path / "a.jsonl", [row] * 20)).chats
+
+
+@pytest.mark.parametrize("text", [["a"], 3.5, None, "a"])
+def test_what_is_said_in_parquet_is_a_text_or_its_line_is_named_as_in_json_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: object
+) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+    places = arrow.Array(list(range(41)), arrow.DataType.int32())
+    said = arrow.list_array(places, arrow.Array(["a"] * 40, TEXT))
+    if not isinstance(text, list):
+        said = arrow.Array([text] * 40, TEXT if isinstance(text, str) else NUMBER)
+    parts = {"role": arrow.Array(["user", "assistant"] * 20, TEXT), "content": said}
+    parquet = as_parquet(tmp_path / "a.parquet", 2, parts)
+    rows = [{"messages": told(("user", text), ("assistant", text))}] * 20  # type: ignore[arg-type]
+    assert read_or_told(parquet) == read_or_told(written(tmp_path / "a.jsonl", rows))
 
 
 def test_a_name_that_the_first_line_does_not_have_counts_as_well(tmp_path: Path) -> None:
@@ -245,3 +289,35 @@ def test_lines_of_very_many_names_are_no_chats(tmp_path: Path) -> None:
     path = written(tmp_path / "c.jsonl", [{f"n{line}-{name}": 1 for name in range(3000)} for line in range(20)])
     with pytest.raises(DataError, match="data-too-many-names"):
         read(path)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+def test_a_few_very_long_chats_are_a_sample_of_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Sixty of 2 MB each were too few: seven of them were looked at."""
+    monkeypatch.setattr(chats, "SAMPLE_BYTES", 4_000)
+    monkeypatch.setattr(csvfile, "SMALL", 4_000)
+    monkeypatch.setattr(stretches, "SIZE", 400)
+    path = tmp_path / f"a{ending}"
+    if ending == ".csv":
+        path.write_text("prompt,completion\n" + f"a?,{'y' * 1000}\n" * 60)
+    else:
+        written(path, [{"prompt": "a?", "completion": "y" * 1000}] * 60)
+    found = chats.examine(job(path), path, Watch())
+    assert len(found.chats) < 10 and found.whole == pytest.approx(60, rel=0.1)
+    assert look(job(path)).examples == found.whole
+    monkeypatch.setattr(chats, "SAMPLE_BYTES", 16_000)
+    few = written(tmp_path / "b.jsonl", [{"prompt": "a?", "completion": "y" * 1000}] * 9)
+    with pytest.raises(DataError, match="data-too-few"):
+        chats.examine(job(few), few, Watch())
+
+
+@pytest.mark.parametrize("letters", [140_000, 1_100_000])
+def test_a_first_line_with_a_very_long_cell_is_of_no_chats(tmp_path: Path, letters: int) -> None:
+    """It was a mistake of the program, wherever a file may be dropped."""
+    csv.field_size_limit(131_072)  # as in a process that has read none
+    path = tmp_path / "a.csv"
+    path.write_text(f"question,{'a' * letters}\nb,c\n")
+    assert not of_path(path).has_chats
+    assert what_is(path).kind == "data"

@@ -249,6 +249,24 @@ def test_nested_columns_and_pictures_are_left_out_and_named(tmp_path: Path) -> N
     assert refused(as_parquet(tmp_path / "p.parquet", {"image": pictures, "tags": lists})).id == "data-nested"
 
 
+@pytest.mark.parametrize("kind", [arrow.DataType.float32(), arrow.DataType.float16(), NUMBER])
+def test_numbers_inside_of_nested_columns_leave_them_nested(tmp_path: Path, kind: arrow.DataType) -> None:
+    """With one of 32 bits in it the file was said to be damaged."""
+    numbers = column([n / 3 for n in range(60)], NUMBER).cast(kind)
+    lists = arrow.list_array(arrow.Array.from_numpy(np.arange(61, dtype=np.int32)), numbers)
+    fields = [arrow.Field("score", kind, nullable=True), arrow.Field("who", TEXT, nullable=True)]
+    both = arrow.struct_array([numbers, column(["x"] * 60, TEXT)], fields=fields)
+    path = as_parquet(tmp_path / "t.parquet", {**flats(), "list": lists, "meta": both})
+    seen = look(job_at(path, target="price"))
+    assert {one.facts["column"] for one in seen.findings if one.id == "nested-column"} == {"list", "meta"}
+
+
+def test_numbers_of_32_bits_that_are_named_once_are_as_short(tmp_path: Path) -> None:
+    kind = arrow.DataType.dictionary(arrow.DataType.int32(), arrow.DataType.float32())
+    numbers = column([0.1, None, 0.1], NUMBER).cast(arrow.DataType.float32()).cast(kind)
+    assert cells_of({"a": numbers}, tmp_path / "t.parquet") == {"a": ["0.1", None, "0.1"]}
+
+
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data[: len(data) // 2],
     "of zeros behind its name": lambda data: b"PAR1" + bytes(90),

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tpu_studio.data import jsonlines
+from tpu_studio.data import jsonlines, stretches
 from tpu_studio.data.convert import convert
 from tpu_studio.data.guess import guess, guess_job
 from tpu_studio.data.look import Look, look
@@ -286,11 +286,15 @@ def test_lists_below_a_list_of_names_must_be_as_long(tmp_path: Path) -> None:
     assert named(seen) == [("line 62", "fields"), ("line 63", "not-json-list")]
 
 
-def test_a_large_file_is_looked_at_in_stretches_and_read_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_large_file_is_looked_at_in_stretches_and_read_whole(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoding: str
+) -> None:
     rows = [{"x1": n * 17 % 1000, "kind": "abc"[n % 3], "label": n // 10_000} for n in range(20_000)]
     path = as_lines(tmp_path / "t.jsonl", rows, "oops")
+    path.write_bytes(path.read_bytes().decode().encode(encoding))
     monkeypatch.setattr(jsonlines, "SMALL", 10_000)
-    monkeypatch.setattr(jsonlines, "_STRETCH", 4_000)
+    monkeypatch.setattr(stretches, "SIZE", 4_000)
     seen, opened = look(job_at(path)), open_data(job_at(path))
     assert seen.sampled and seen.examples == pytest.approx(20_000, rel=0.03)
     assert [name for name, _ in seen.classes] == ["0", "1"]  # from its begin and from its end
@@ -307,7 +311,7 @@ def test_nested_cells_beyond_what_was_looked_at_break_their_line(
     rows[4500]["x1"] = [1]
     path = as_lines(tmp_path / "t.jsonl", rows)
     monkeypatch.setattr(jsonlines, "SMALL", 10_000)
-    monkeypatch.setattr(jsonlines, "_STRETCH", 4_000)
+    monkeypatch.setattr(stretches, "SIZE", 4_000)
     assert [(one.item, one.why) for one in open_data(job_at(path)).broken] == [("line 4501", "nested")]
 
 

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from tpu_studio.cloud.bundle import data_pieces
+from tpu_studio.data import labelfile, links, textlayout
 from tpu_studio.data.convert import convert
+from tpu_studio.data.described import read_dataset
+from tpu_studio.data.folders import list_images
+from tpu_studio.data.guess import guess
 from tpu_studio.data.look import look
 from tpu_studio.data.predicting import inputs_in
 from tpu_studio.data.sources import open_data
+from tpu_studio.data.watching import Watch
 from tpu_studio.domain.sentences import say, why_broken
+from tpu_studio.trainer.script import pictures, splitting
+from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
@@ -150,3 +160,92 @@ def test_nothing_is_told_of_what_such_a_link_leads_to(tmp_path: Path, mine: Path
     with pytest.raises(DataError) as refusal:
         inputs_in(sorts, root)
     assert (refusal.value.id, refusal.value.facts["path"]) == ("data-link-outside", str(root / "good" / "key.txt"))
+
+
+class Asked:
+    """An entry of a folder that notes where it was looked through."""
+
+    def __init__(self, entry: os.DirEntry[str], through: list[str]) -> None:
+        self.name, self.path, self._entry, self._through = entry.name, entry.path, entry, through
+
+    def __getattr__(self, name: str) -> Any:
+        def asked(**how: bool) -> object:
+            if name != "is_symlink" and how.get("follow_symlinks", True) and self._entry.is_symlink():
+                self._through.append(self.path)
+            return getattr(self._entry, name)(**how)
+
+        return asked
+
+
+def looked_through(work: Callable[[], object]) -> list[str]:
+    """Links that *work* looks through, and what it asks for by its name on another computer."""
+    seen: list[str] = []
+
+    @contextmanager
+    def scan(folder: Any = ".", real: Any = os.scandir) -> Any:
+        seen.append(os.fspath(folder))
+        with real(folder) as entries:
+            yield (Asked(entry, seen) for entry in entries)
+
+    def noted(name: str, real: Any) -> Any:
+        def call(path: Any, *more: Any, **how: Any) -> Any:
+            if "/net/" in str(path) or (name in ("stat", "listdir") and how.get("follow_symlinks", True)):
+                seen.append(str(path))
+            return real(path, *more, **how)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patched, suppress(DataError):
+        for name in ("stat", "lstat", "listdir", "readlink"):
+            patched.setattr(os, name, noted(name, getattr(os, name)))
+        patched.setattr(os, "scandir", scan)
+        work()
+    return seen
+
+
+def below_of_a_script(root: Path) -> object:
+    script: dict[str, Any] = {"os": os, "DATA": str(root), "LINKS": pictures.links_of(root).value}
+    exec(splitting.BELOW, script)
+    return script["below"](str(root))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        what_is,
+        guess,
+        textlayout.of_path,
+        textlayout.has_shards,
+        labelfile.table_in,
+        below_of_a_script,
+        lambda root: list_images(root, Watch()),
+        lambda root: links.files_below(root, (".txt", ".csv")),
+        read_dataset,
+    ],
+    ids=["drop", "guess", "layout", "shards", "labels", "script", "pictures", "files", "converted"],
+)
+def test_a_link_to_another_computer_is_read_and_never_looked_through(
+    work: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """To ask whether one leads to a folder had an automounter ask the computer of that name."""
+    root = tmp_path / "sent"
+    (root / "cats").mkdir(parents=True)
+    (root / "cats" / "a.txt").write_text("a cat")
+    away = [root / name for name in ("bad", "x.txt", "x.png", "labels.csv", "plan.json", "dataset.json", "events")]
+    away += [root / "cats" / name for name in ("sub", "y.txt", "y.png", "t.parquet")]
+    for number, link in enumerate(away):
+        link.symlink_to(f"/net/evil.example/{number}")
+    seen = looked_through(lambda: work(root))
+    assert str(root) in seen
+    assert [one for one in seen if one in map(str, away) or one.startswith("/net/")] == []
+
+
+def test_links_within_the_folder_are_data(tmp_path: Path) -> None:
+    root = texts(tmp_path / "reviews")
+    (root / "good" / "again.txt").symlink_to("1.txt")
+    (root / "good" / "loop.txt").symlink_to("loop.txt")
+    (root / "whole.txt").symlink_to(root / "bad" / "2.txt")
+    found, outside = links.files_below(root, (".txt",))
+    assert (len(found), outside) == (42, [])
+    assert [one.name for one in links.links_below(root)] == ["again.txt", "whole.txt"]
+    assert {*map(Path, below_of_a_script(root))} == {*found}  # type: ignore[call-overload]

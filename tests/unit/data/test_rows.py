@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
-from tpu_studio.data import csvfile, jsonlines
+from tpu_studio.data import csvfile, jsonlines, stretches
 from tpu_studio.data.rows import unique_names
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.wire.errors import DataError
@@ -61,3 +62,27 @@ def test_of_a_line_without_end_a_look_takes_a_part_and_can_be_cancelled(
     dialect = csvfile.sniff(path)
     with pytest.raises(Cancelled):
         csvfile.sample_rows(path, dialect, csvfile.RowTally(), Watch(cancelled=cancelled))
+
+
+class Text(io.StringIO):
+    """Counts how often it is read."""
+
+    reads = 0
+
+    def read(self, size: int | None = -1) -> str:
+        self.reads += 1
+        return super().read(size)
+
+    def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
+        self.reads += 1
+        return super().readline(size)
+
+
+@pytest.mark.parametrize("blanks", [0, 65_530, 65_536, 2_000_000])
+def test_blank_lines_before_a_table_are_passed_over_by_blocks(blanks: int) -> None:
+    """32 MB of them, dropped on the window, held it for four seconds."""
+    text = Text("\n" * blanks + " question,answer\nwhy,so\n")
+    assert stretches.first_line(text, 2**20).rstrip() == "question,answer"
+    assert text.reads <= 2 + blanks // 60_000
+    assert stretches.first_line(Text("\n" * blanks), 2**20) == ""
+    assert len(stretches.first_line(Text("\n" * blanks + "x" * 4_000_000), 2**20)) <= 2**20 + 2**16

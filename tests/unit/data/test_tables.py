@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tpu_studio.data import csvfile
+from tpu_studio.data import csvfile, stretches
 from tpu_studio.data.look import ColumnLook, Look, look
 from tpu_studio.data.sources import open_data, untransform
 from tpu_studio.wire.errors import DataError
@@ -259,7 +259,7 @@ def test_a_large_table_is_sampled_for_the_look_and_read_whole_for_training(job_o
     rows = [[number * 17 % 1000, "abc"[number % 3], number % 2] for number in range(20_000)]
     job = job_of("table", table(["x1", "kind", "label"], rows))
     monkeypatch.setattr(csvfile, "SMALL", 10_000)
-    monkeypatch.setattr(csvfile, "_STRETCH", 4_000)
+    monkeypatch.setattr(stretches, "SIZE", 4_000)
 
     seen, opened = look(job), open_data(job)
 

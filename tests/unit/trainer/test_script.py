@@ -7,7 +7,9 @@ import csv
 import json
 import warnings
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from tpu_studio.data.look import look
 from tpu_studio.data.rows import RowTally
 from tpu_studio.data.watching import Watch
 from tpu_studio.domain.sentences import say
-from tpu_studio.trainer.script import parts, refusing, tables, writing
+from tpu_studio.trainer.script import checking, parts, refusing, tables, writing
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, RunError
 from tpu_studio.wire.job import parse
@@ -136,8 +138,33 @@ def test_a_plan_that_somebody_wrote_puts_no_code_into_a_script(tmp_path: Path) -
     assert constants["CLASSES"] == card["classes"] and constants["REACHED"] == {f"val_{HOSTILE}": 0.5}
     assert constants["RUN"] == f"r{HOSTILE}"
     card["output"]["shape"] = [None, "__import__('os')"]
-    with pytest.raises(ValueError):
+    with pytest.raises(RunError, match="result-unreadable"):
         writing.written(tmp_path, tmp_path, plan, card)
+
+
+@pytest.mark.parametrize("of_table", [True, False])
+@pytest.mark.parametrize("odd", [None, "text", -1, pytest.param(10**400, id="large"), [], {}, [[1]], {"a": [{}]}])
+def test_odd_values_in_a_card_are_told_as_a_result_that_cannot_be_read(
+    tmp_path: Path, odd: object, of_table: bool
+) -> None:
+    """They ended the export with a traceback, which was told as want of memory."""
+    data = {"kind": "table", "path": str(table(tmp_path / "t.csv", ("a", "b", "c"), "x"))} if of_table else None
+    plan, card = of(tmp_path, {"model": {"name": "mlp"}, "data": data or {"kind": "digits"}})
+    refused = 0
+    for path in [path for path in _paths(card) if path]:
+        other = json.loads(json.dumps(card))
+        *inner, last = path
+        reduce(lambda at, name: at[name], inner, other)[last] = odd
+        try:
+            ast.parse(writing.written(tmp_path, tmp_path, plan, other))
+        except RunError as error:
+            refused += error.id == "result-unreadable"
+    assert refused > 3
+
+
+def _paths(tree: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    return [above, *(path for name, one in inner for path in _paths(one, (*above, name)))]
 
 
 def test_only_plain_values_are_literals() -> None:
@@ -227,6 +254,26 @@ def test_a_scripts_rows_are_the_runs_however_the_table_is_written(tmp_path: Path
         path.write_text("".join(json.dumps(one) + "\n\n" for one in (names, *([*one.values()] for one in ROWS), [1])))
     table = tablefile.opened(path, Watch())
     constants, code, module = tables.file_of(path, table.names)
+    wanted = list(table.read(RowTally(), Watch()))
+    csv.field_size_limit(checking.CELL_OF_PYTHON)
     scope: dict[str, Any] = {module: {"csv": csv, "json": json}[module]}
     exec(parts.assigned(constants) + "\n" + code, scope)
-    assert scope["read_rows"]() == list(table.read(RowTally(), Watch()))
+    assert scope["read_rows"]() == wanted
+
+
+def test_a_script_reads_long_cells_by_itself_and_is_checked_as_one_that_does(tmp_path: Path) -> None:
+    """It passed in a process that had set how long a cell may be, and ended with an error in one of its own."""
+    path, long = tmp_path / "t.csv", ("note " * 50_000, "x" * 1_100_000)
+    rows = [f"{n},{n * 7 % 13},{long[n - 7] if n in (7, 8) else 'note'},{'ab'[n % 2]}" for n in range(60)]
+    path.write_text("\n".join(["size,age,note,label", *rows]))
+    given, card = of(tmp_path, {"model": {"name": "mlp"}, "data": {"kind": "table", "path": str(path)}})
+    (tmp_path / "s.py").write_text(writing.written(tmp_path, tmp_path, given, card))
+    module = ModuleType("exported_script")
+    source = (tmp_path / "s.py").read_text()
+    exec(source[: source.index("\ndef build_model")].replace("import keras\n", ""), vars(module))
+    assert checking.check_data(module, given, card, tmp_path) == 59
+    csv.field_size_limit(checking.CELL_OF_PYTHON)
+    assert max(len(row[2]) for row in module.read_rows()) == 250_000
+    module.LONGEST_CELL = checking.CELL_OF_PYTHON  # type: ignore[attr-defined]
+    with pytest.raises(RunError, match="export-differs"):
+        checking.check_data(module, given, card, tmp_path)

@@ -75,7 +75,7 @@ def test_pipes_and_links_out_of_the_data_are_not_opened(tmp_path: Path) -> None:
     (data / "cats" / "c.txt").symlink_to(outside)
     (data / "cats" / "d.txt").symlink_to(data / "cats" / "a.txt")
     assert stat.S_ISFIFO((data / "cats" / "b.txt").stat().st_mode)
-    script = names(data)
+    script = names(data) | {"LINKS": pictures.links_of(data).value}
     exec(pictures.FILES, script)
     assert script["files"]() == [("cats/a.txt", 0), ("cats/d.txt", 0)]
     exec("def f():\n" + texts._FILES_OF_FOLDER + "    return files\n", script)

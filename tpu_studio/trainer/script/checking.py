@@ -6,6 +6,7 @@ its model is built, Keras is there.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping
 from importlib.machinery import SourceFileLoader
@@ -27,6 +28,7 @@ MEMORY = 2 << 30  # bytes of data; `refusing.MOST_BYTES` is below it
 PIXEL = 0.5  # of 255, in the mean: pictures of many million pixels are shrunk in two steps
 NUMBER = 1e-5  # of what is standardised; tokens and classes are whole
 AT_ONCE = 256
+CELL_OF_PYTHON = 131_072  # letters of a cell that the csv module reads where it is told of no other number
 
 
 def module_of(script: Path) -> ModuleType:
@@ -54,6 +56,7 @@ def check_data(module: ModuleType, plan: Plan, card: Mapping[str, Any], result: 
     for name, value in json.loads(json.dumps(opened.description)).items():
         if name in card["data"] and card["data"][name] != value:
             raise _differs(f"{name}: {card['data'][name]!r:.100} and {value!r:.100}")
+    csv.field_size_limit(CELL_OF_PYTHON)  # of this process: what a script needs beyond that it says itself
     train, unseen = module.load_data()
     sides = {"x": _all(opened.validation)["x"], "y": _all(opened.validation)["y"]}
     if tasks.by_id(plan.task).has_tokens:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.data.digits import FILE, SIDE
 from tpu_studio.data.folders import Listing, list_images
 from tpu_studio.data.imagecost import MOST_PIXELS
 from tpu_studio.data.imaging import FORMATS, SUFFIXES
+from tpu_studio.data.links import links_below
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.watching import Watch
@@ -50,6 +52,7 @@ def folder(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
         Constant("FOLDERS", folders, "each folder of pictures and the number of its class"),
         *([Constant("KEPT_FOLDER", kept, "its pictures are never trained on")] if kept else splitting.constants(plan)),
         Constant("ENDINGS", sorted(SUFFIXES)),
+        links_of(path),
         Constant("SIDE", int(data["image_size"]), "pixels"),
         Constant("CHANNELS", int(data["channels"]), "red, green and blue, or gray alone"),
         Constant("FORMATS", list(FORMATS), "what Pillow may open: none of these starts another program"),
@@ -59,6 +62,10 @@ def folder(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
     split = "" if kept else splitting.NAMES + splitting.KEPT
     mask = _MASK_BY_FOLDER if kept else _MASK_BY_NAME
     return Part(constants, split + FILES + _READ + _LOAD.replace(_MASK_BY_NAME, mask), frozenset(imports))
+
+
+def links_of(path: Path) -> Constant:
+    return Constant("LINKS", [str(one.relative_to(path)) for one in links_below(path)], "to files that are data, too")
 
 
 def folders_of(listing: Listing) -> tuple[dict[str, int], str]:
@@ -87,22 +94,22 @@ _DIGITS_RESIZED = _DIGITS.replace(
     kept = """,
 )
 
-FILES = '''
+FILES = (
+    splitting.BELOW
+    + '''
 def files():
     """Below DATA the files of each class, sorted by name: [(name, number of the class)]."""
     found = []
     for top, number in FOLDERS.items():
-        for folder, inner, names in os.walk(os.path.join(DATA, top)):
-            inner[:] = [name for name in inner if not name.startswith((".", "__MACOSX"))]
-            for name in names:
-                path = os.path.join(folder, name)
-                usual = not name.startswith((".", "__MACOSX")) and os.path.splitext(name)[1].lower() in ENDINGS
-                inside = os.path.realpath(path).startswith(os.path.join(os.path.realpath(DATA), ""))
-                if usual and inside and os.path.isfile(path):
-                    found.append((os.path.relpath(path, DATA).replace(os.sep, "/"), number))
+        for path in below(os.path.join(DATA, top)):
+            name = os.path.relpath(path, DATA).replace(os.sep, "/")
+            hidden = any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+            if not hidden and os.path.splitext(name)[1].lower() in ENDINGS:
+                found.append((name, number))
     return sorted(found)
 
 '''
+)
 
 _READ = '''
 # What a camera notes of how it was held (EXIF, 1 to 8), and how such a picture is turned upright.

@@ -21,6 +21,24 @@ def row_keys(count):
 
 '''
 
+BELOW = '''
+def below(folder):
+    """The files in *folder* at any depth. Of links those in LINKS alone are looked through: they stay in DATA."""
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            inside = list(entries)
+    except PermissionError:
+        return found
+    for entry in inside:
+        if entry.is_dir(follow_symlinks=False):
+            found += below(entry.path)
+        elif entry.is_file(follow_symlinks=os.path.relpath(entry.path, DATA) in LINKS):
+            found.append(entry.path)
+    return found
+
+'''
+
 NAMES = '''
 def name_keys(names):
     """For each name a number that looks random and never changes: a hash of it."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import cells, csvfile, encodings
+from tpu_studio.data import cells, csvfile, csvlines, encodings
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.textlayout import RECORDS
@@ -60,6 +60,7 @@ def _constants_of_csv(path: str, dialect: csvfile.Dialect) -> tuple[Constant, ..
         Constant("DELIMITER", dialect.delimiter),
         Constant("QUOTE", dialect.quote),
         Constant("WIDTH_OF_ROW", len(dialect.names), "cells"),
+        Constant("LONGEST_CELL", csvlines.LONGEST_CELL, "letters"),
         Constant("HEADER", dialect.header, "the first row names the columns"),
     )
 
@@ -101,9 +102,17 @@ def class_of(*, by_value: bool) -> str:
 
 _ROWS_OF_CSV = '''
 def read_rows():
-    """The rows of DATA; what has another number of cells, a comment or a broken row, is left out."""
+    """The rows of DATA; what has another number of cells or a longer one, a comment or a broken row, is left out."""
+    csv.field_size_limit(LONGEST_CELL)
+    rows, ended = [], False
     with open(DATA, encoding=ENCODING, errors="replace", newline="") as file:
-        rows = [row for row in csv.reader(file, delimiter=DELIMITER, quotechar=QUOTE) if len(row) >= WIDTH_OF_ROW]
+        reader = csv.reader(file, delimiter=DELIMITER, quotechar=QUOTE)
+        while not ended:
+            try:
+                rows.extend(row for row in reader if len(row) >= WIDTH_OF_ROW)
+                ended = True
+            except csv.Error:
+                continue  # behind the longer cell
     rows = [row[:WIDTH_OF_ROW] for row in rows if not any(cell.strip() for cell in row[WIDTH_OF_ROW:])]
     return rows[1:] if HEADER else rows
 

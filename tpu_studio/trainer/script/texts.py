@@ -15,7 +15,7 @@ from tpu_studio.data.texts import SUFFIXES
 from tpu_studio.data.watching import Watch
 from tpu_studio.trainer.script import splitting, tables
 from tpu_studio.trainer.script.parts import Constant, Part
-from tpu_studio.trainer.script.pictures import FILES, folders_of
+from tpu_studio.trainer.script.pictures import FILES, folders_of, links_of
 from tpu_studio.trainer.script.refusing import MOST_BYTES, refusal
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.starters import TOKENIZER
@@ -36,13 +36,14 @@ def one_text(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) -> P
     constants = (
         Constant("DATA", str(path)),
         Constant("ENCODING", *found),
-        *([Constant("ENDINGS", sorted(SUFFIXES))] if path.is_dir() else []),
+        *([Constant("ENDINGS", sorted(SUFFIXES)), links_of(path)] if path.is_dir() else []),
         Constant("LENGTH", int(card["data"]["sequence_length"]), "tokens that the model sees at once"),
         Constant("VOCABULARY", int(card["output"]["shape"][-1]), f"different tokens: {are}"),
         *splitting.constants(plan),
     )
-    read = _FILES_OF_FOLDER if path.is_dir() else _ONE_FILE
-    code, imports = _ONE_TEXT.replace(_ONE_FILE, read), {"from pathlib import Path"}
+    code, imports = _ONE_TEXT, {"from pathlib import Path"}
+    if path.is_dir():
+        code = splitting.BELOW + code.replace(_ONE_FILE, _FILES_OF_FOLDER)
     if pieces:
         constants += (_tokenizer(result),)
         code, imports = _CUT_UP + code.replace(_AS_BYTES, _AS_PIECES), imports | {"from tokenizers import Tokenizer"}
@@ -62,6 +63,7 @@ def many_texts(plan: Plan, card: Mapping[str, Any], look: Look, result: Path) ->
             Constant("DATA", str(path), "one folder a class"),
             Constant("FOLDERS", folders, "each folder of texts and the number of its class"),
             Constant("ENDINGS", sorted(PLAIN)),
+            links_of(path),
         )
         constants += (Constant("KEPT_FOLDER", kept),) if kept else splitting.constants(plan)
         split = _MASK_BY_FOLDER if kept else _MASK_BY_NAME
@@ -108,10 +110,7 @@ def _is_number(name: object) -> bool:
 
 
 _ONE_FILE = "    files = [Path(DATA)]\n"
-_FILES_OF_FOLDER = (
-    '    files = sorted(one for one in Path(DATA).rglob("*") if one.suffix.lower() in ENDINGS and one.is_file())\n'
-    "    files = [one for one in files if one.resolve().is_relative_to(Path(DATA).resolve())]\n"
-)
+_FILES_OF_FOLDER = "    files = sorted(one for one in map(Path, below(DATA)) if one.suffix.lower() in ENDINGS)\n"
 
 _AS_BYTES = "    train, kept = text[:cut], text[cut:]\n"
 _AS_PIECES = """    while text[cut] & 0xC0 == 0x80:

@@ -23,8 +23,10 @@ from tpu_studio.trainer.script.networks import network
 from tpu_studio.trainer.script.parts import Constant, Part, assigned, literal
 from tpu_studio.trainer.script.refusing import refusal
 from tpu_studio.trainer.stages import unfreeze_at
-from tpu_studio.wire import bases, controls, kinds, tasks
+from tpu_studio.wire import bases, controls, kinds, sums, tasks
+from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.secrets import short
 
 _TOP = '''\
 """A training of TPU Studio as plain Keras code: the same data, kept aside alike, the same model layer by layer, trained
@@ -48,9 +50,18 @@ def written(run: Path, result: Path, plan: Plan, card: Mapping[str, Any]) -> str
     """The script of *run*, whose result is that folder.
 
     Raises:
-        RunError: ``export-no-script`` (`refusing`).
+        RunError: ``export-no-script`` (`refusing`); ``result-unreadable``: plan and card, which anybody may have
+            written, do not say what those of a run do.
         DataError: The data is not there, or not what it was.
     """
+    try:
+        return _text(run, result, plan, card)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, SyntaxError, TypeError, ValueError) as error:
+        told = short(f"{type(error).__name__}: {error}", 300)
+        raise RunError("result-unreadable", path=str(result / sums.CARD), raw=told) from error
+
+
+def _text(run: Path, result: Path, plan: Plan, card: Mapping[str, Any]) -> str:
     if is_mixed(plan) and len(card["input"]["shape"]) == 4:
         raise refusal("mixed-pictures")
     if tasks.by_id(plan.task).has_chats:
