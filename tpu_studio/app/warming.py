@@ -33,7 +33,6 @@ PLAN = tuple(
         "kit.rows",
         "kit.choose",
         "kit.fields",
-        "kit.dialog",
         "plan.preview",
         "plan.data_section",
         "plan.estimate",

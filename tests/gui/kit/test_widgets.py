@@ -12,7 +12,6 @@ from tpu_studio.gui.kit import fonts, theme
 from tpu_studio.gui.kit.bars import MemoryBar, MemoryPart, ProgressBar, QuotaBar
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import PageHeader, Scroll
-from tpu_studio.gui.kit.dialog import Answer, Consequence, Dialog
 from tpu_studio.gui.kit.events import EventLine, EventList
 from tpu_studio.gui.kit.explainer import Explainer, Help
 from tpu_studio.gui.kit.nav import NavItem, Sidebar
@@ -240,51 +239,6 @@ def test_a_cell_is_spoken_with_its_column(qtbot):
     table = table_of(qtbot, [("a", [Cell("one", "Vision Transformer"), "$1.00"])])
     spoken = table.model().index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken == "Run: one, Vision Transformer"
-
-
-ANSWERS = [
-    Answer("delete", "Delete without keeping", "quiet", left=True),
-    Answer("go", "Keep training", safe=True),
-    Answer("stop", "Stop & keep model", "primary"),
-]
-
-
-def test_in_a_dialog_the_safe_answer_has_the_focus_and_escape_means_it(qtbot):
-    happens = [Consequence("You pay about $1.86", "info", "accent"), "The model is saved"]
-    dialog = Dialog("Stop and keep the model?", "", happens, ANSWERS)
-    qtbot.addWidget(dialog)
-    dialog.open()
-    qtbot.waitExposed(dialog)
-    dialog.activateWindow()
-    qtbot.waitUntil(lambda: dialog.focusWidget() is dialog.buttons["go"])
-    with qtbot.waitSignal(dialog.answered, check_params_cb=lambda key: key == "go"):
-        qtbot.keyClick(dialog, Key.Key_Escape)
-
-
-def test_enter_in_a_dialog_presses_the_answer_that_has_the_focus(qtbot):
-    dialog = Dialog("Stop and keep the model?", "", [], ANSWERS)
-    qtbot.addWidget(dialog)
-    dialog.open()
-    qtbot.waitExposed(dialog)
-    dialog.activateWindow()
-    qtbot.waitUntil(lambda: dialog.focusWidget() is dialog.buttons["go"])
-    qtbot.keyClick(dialog.buttons["go"], Key.Key_Tab)
-    assert dialog.focusWidget() is dialog.buttons["stop"]
-    with qtbot.waitSignal(dialog.answered, check_params_cb=lambda key: key == "stop"):
-        qtbot.keyClick(dialog.buttons["stop"], Key.Key_Return)
-
-
-def test_a_dialog_answers_with_the_key_of_the_button(qtbot):
-    dialog = Dialog("Stop and keep the model?", "", [], ANSWERS)
-    qtbot.addWidget(dialog)
-    dialog.open()
-    with qtbot.waitSignal(dialog.answered, check_params_cb=lambda key: key == "stop"):
-        dialog.buttons["stop"].click()
-
-
-def test_a_dialog_without_a_safe_answer_is_a_mistake(qtbot):
-    with pytest.raises(ValueError):
-        Dialog("Delete?", answers=[Answer("yes", "Delete it")])
 
 
 def test_a_notice_goes_after_its_time_and_undo_reaches_its_owner(qtbot):

@@ -14,7 +14,7 @@ from tests.fakes.planning import World
 from tests.fakes.tasks import LaterTasks
 from tests.gui.plan.pages import as_wide_as
 from tpu_studio.data.looked import Finding
-from tpu_studio.gui.plan.consent import AGREE, DECLINE, ConsentDialog
+from tpu_studio.gui.plan.consent import ConsentSheet
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
 from tpu_studio.viewmodels.engine import Bar, EngineView
@@ -75,16 +75,16 @@ def test_an_own_model_is_shown_before_it_runs_and_no_is_the_safe_answer(
     world.model.choose_data("digits", None)
     world.model.choose_file(file)
     world.model.start()
-    dialog = page.window().findChild(ConsentDialog)
-    assert dialog is not None
-    assert "build_model" in dialog.code.toPlainText()
-    assert dialog.code.lineWrapMode() != QPlainTextEdit.LineWrapMode.NoWrap  # none of it stands far out to the right
-    assert dialog.buttons[DECLINE].isDefault()
-    qtbot.mouseClick(dialog.buttons[DECLINE], Qt.MouseButton.LeftButton)
+    sheet = page.window().findChild(ConsentSheet)
+    assert sheet is not None
+    assert "build_model" in sheet.code.toPlainText()
+    assert sheet.code.lineWrapMode() != QPlainTextEdit.LineWrapMode.NoWrap  # none of it stands far out to the right
+    assert page.window().focusWidget() is sheet.no
+    qtbot.keyClick(sheet.no, Qt.Key.Key_Escape)
     assert not world.launched
     world.model.start()
-    dialog = next(found for found in page.window().findChildren(ConsentDialog) if found.isVisible())
-    qtbot.mouseClick(dialog.buttons[AGREE], Qt.MouseButton.LeftButton)
+    sheet = next(found for found in page.window().findChildren(ConsentSheet) if found.isVisible())
+    qtbot.mouseClick(sheet.yes, Qt.MouseButton.LeftButton)
     assert world.launched
 
 
@@ -156,9 +156,9 @@ def test_before_a_model_file_runs_on_a_rented_machine_it_is_said_what_it_reaches
     qtbot.addWidget(window)
     told = {}
     for place in ("computer", "cloud"):
-        dialog = ConsentDialog(ownfile.read(file, None), place, window)
-        told[place] = " ".join(text.text() for text in dialog.findChildren(QLabel))
-        shown = dialog.code.toPlainText()
+        sheet = ConsentSheet(ownfile.read(file, None), place, window, lambda: None, lambda: None)
+        told[place] = " ".join(text.text() for text in sheet.findChildren(QLabel))
+        shown = sheet.code.toPlainText()
         assert all(f"\\u{{{number}}}" in shown for number in ("202e", "2066", "200b", "7", "d"))
         assert shown.isprintable() or shown.replace("\n", "").isprintable()
     assert "it shares that machine's Google account" in told["cloud"] and "delete TPUs" in told["cloud"]

@@ -86,8 +86,6 @@ Places, questions and notices
                 DropZone(title, text, *, action, icon): dropped([Path]), browse
     notice      Notices(window).show(title, text="", kind="accent"|"ok"|"warn"|"bad", *, action=""): acted, gone
                 announce(widget, words)   to a screen reader
-    dialog      Dialog(question, text="", [Consequence|str], [Answer(key, text, kind, icon, safe, left)], *,
-                    content=None, width=560, parent): answered(key); call open(), never exec()
     explainer   Explainer(term, text, [Help(text, action="", key="")], *, badge=None): acted(key);
                 open_at(widget, keeps=None)
     spark       SparkLine(values, words, *, tone="accent"): set_values;  draw_spark(painter, box, values, tone)

@@ -8,7 +8,6 @@ from tpu_studio.gui.kit.bars import MemoryBar, MemoryPart, ProgressBar, QuotaBar
 from tpu_studio.gui.kit.button import Button, IconButton
 from tpu_studio.gui.kit.card import Card, Divider, FactRow, PageHeader, Strip, Surface
 from tpu_studio.gui.kit.choose import CheckBox, ChoiceCard, ChoiceGroup, Segmented, SwitchRow
-from tpu_studio.gui.kit.dialog import Answer, Dialog
 from tpu_studio.gui.kit.events import EventLine, EventList
 from tpu_studio.gui.kit.explainer import Explainer, Help
 from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit
@@ -283,20 +282,6 @@ def states() -> QWidget:
     drop.body.addWidget(notice)
     drop.body.addStretch(1)
     grid.addWidget(drop, 1, 0)
-    happens = [
-        "The model so far (84%) is saved on this computer",
-        "The TPU is given back and checked to be gone",
-        "You pay about $1.86 in total",
-    ]
-    answers = [
-        Answer("delete", "Delete without keeping", "quiet", left=True),
-        Answer("go", "Keep training", safe=True),
-        Answer("stop", "Stop & keep model", "primary", icon="square"),
-    ]
-    question = Dialog(
-        "Stop flowers-vit-3 and keep the model?", "Training stops after this step. What happens next:", happens, answers
-    )
-    grid.addWidget(_inside(question), 1, 1, 1, 2)
     told = "The TPU finishes each step and then waits for the next pictures. A third of what you pay for is waiting."
     explainer = Explainer(
         "Input-bound",
@@ -307,7 +292,7 @@ def states() -> QWidget:
         ],
         badge=("34%", "warn"),
     )
-    grid.addWidget(_inside(explainer), 2, 0)
+    grid.addWidget(_inside(explainer), 1, 1, 1, 2)
     said = EventList()
     said.set_lines(
         [

@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from tpu_studio.domain.sentences.consent import reach, where
 from tpu_studio.gui.kit import fonts
-from tpu_studio.gui.kit.dialog import Answer, Consequence, Dialog
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import ink
-from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.workflow.ownfile import OwnFile
 
-AGREE, DECLINE = "agree", "decline"
 _LINES = 15
 
 
-class ConsentDialog(Dialog):
-    """`answered` carries AGREE or DECLINE; the safe answer, and Esc, is not to run it."""
+class ConsentSheet(Sheet):
+    """*agree* or *decline* is called once; the safe answer, and Esc, is not to run it."""
 
-    def __init__(self, own: OwnFile, place: str, parent: QWidget) -> None:
-        content = QWidget()
+    def __init__(
+        self, own: OwnFile, place: str, over: QWidget, agree: Callable[[], None], decline: Callable[[], None]
+    ) -> None:
+        title = f"Let {own.path.name} run {where(place)}?"
+        super().__init__(over, title, "It is a program. Agree only if you wrote it or trust who did.", width=640)
+        self.facts(reach(place), "triangle-alert", "warn")
+        self.facts(["After any change to the file you are asked again."], "info", "text_2")
         self.code = _shown(own.text)
         self.code.setAccessibleName(f"Contents of {own.path.name}")
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, Space.m, 0, 0)
-        column.addWidget(self.code)
-        column.addWidget(Text(f"{own.path}\nsha256 {own.sha256[:16]}…", "caption", "text_3"))
-        super().__init__(
-            f"Let {own.path.name} run {where(place)}?",
-            "It is a program. Agree only if you wrote it or trust who did.",
-            [
-                *(Consequence(words, "triangle-alert", "warn") for words in reach(place)),
-                Consequence("After any change to the file you are asked again.", "info", "text_2"),
-            ],
-            [
-                Answer(DECLINE, "Do not run it", safe=True),
-                Answer(AGREE, "I agree, run it", "primary", "play"),
-            ],
-            content=content,
-            width=640,
-            parent=parent,
-        )
+        lines = int(QFontMetricsF(self.code.font()).lineSpacing() * _LINES)
+        self.body.addWidget(Tall(self.code, lambda width: lines), 1)
+        self.body.addWidget(Text(f"{own.path}\nsha256 {own.sha256[:16]}…", "caption", "text_3"))
+        self.no = self.answer("Do not run it", decline, safe=True)
+        self.yes = self.answer("I agree, run it", agree, kind="primary")
 
 
 def _shown(text: str) -> QPlainTextEdit:
@@ -55,5 +46,4 @@ def _shown(text: str) -> QPlainTextEdit:
     palette.setColor(palette.ColorRole.Base, ink("neutral_tint"))
     palette.setColor(palette.ColorRole.Text, ink("text"))
     code.setPalette(palette)
-    code.setMinimumHeight(int(QFontMetricsF(code.font()).lineSpacing() * _LINES))
     return code

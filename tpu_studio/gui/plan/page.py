@@ -28,7 +28,7 @@ from tpu_studio.gui.kit.theme import controller, soft_px
 from tpu_studio.gui.kit.tokens import FOLD_ESTIMATE_BELOW, FOLD_SIDEBAR_BELOW, Space
 from tpu_studio.gui.plan.colab_sheet import ColabSheet
 from tpu_studio.gui.plan.compiler_box import ask_for_compiler
-from tpu_studio.gui.plan.consent import AGREE, ConsentDialog
+from tpu_studio.gui.plan.consent import ConsentSheet
 from tpu_studio.gui.plan.data_section import DataSection
 from tpu_studio.gui.plan.estimate import EstimateBar, EstimateCard
 from tpu_studio.gui.plan.model_section import ModelSection
@@ -62,7 +62,7 @@ class PlanPage(QWidget):
         super().__init__(parent)
         self._model = model
         self._attention = 0
-        self._dialog: ConsentDialog | None = None
+        self._consent: ConsentSheet | None = None
         self.review: ReviewSheet | None = None
         self.compiler_sheet: Sheet | None = None
         self.notebook: ColabSheet | None = None
@@ -296,10 +296,10 @@ class PlanPage(QWidget):
         self._tabs.follow()
 
     def _ask(self, view: PlanView) -> None:
-        if view.asking_consent and self._dialog is None and view.own is not None:
-            self._dialog = ConsentDialog(view.own, view.job.where.place, self.window())
-            self._dialog.answered.connect(self._answered)
-            self._dialog.open()
+        if view.asking_consent and self._consent is None and view.own is not None:
+            agree, decline = (partial(self._answered, act) for act in (self._model.agree, self._model.decline))
+            self._consent = ConsentSheet(view.own, view.job.where.place, self, agree, decline)
+            self._consent.open()
 
         if view.check.status == "asking" and self.compiler_sheet is None:
             self.compiler_sheet = ask_for_compiler(self, self._model)
@@ -342,12 +342,9 @@ class PlanPage(QWidget):
         if self.review is not None:
             self.review.show_newer(view.newer)
 
-    def _answered(self, answer: str) -> None:
-        self._dialog = None
-        if answer == AGREE:
-            self._model.agree()
-        else:
-            self._model.decline()
+    def _answered(self, act: Callable[[], None]) -> None:
+        self._consent = None
+        act()
 
     # --------------------------------------------------------------------------------------------------------- layout
 
