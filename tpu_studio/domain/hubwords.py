@@ -18,7 +18,7 @@ def split_words(split: Split) -> str:
     """`train: 25,000 rows, 21.0 MB`."""
     rows = f"{split.rows:,} rows, " if split.rows is not None and not split.partial else ""
     files = f" in {len(split.parts):,} files" if len(split.parts) > 1 else ""
-    part = ", of which the first 5 GB were converted" if split.partial else ""
+    part = ", a first part only: the Hub converts 5 GB" if split.partial else ""
     return f"{split.name}: {rows}{figures.size(split.size)}{files}{part}"
 
 

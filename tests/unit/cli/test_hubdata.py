@@ -63,7 +63,7 @@ def test_words_say_rows_sizes_columns_and_what_was_converted_in_part(
     said = capsys.readouterr().out
     assert "licence mit (https://huggingface.co/datasets/owner/reviews)" in said
     assert "columns text, label" in said and "train: 160 rows, " in said and " in 2 files" in said
-    assert "of which the first 5 GB were converted" in said and "--subset NAME --download" in said
+    assert "a first part only: the Hub converts 5 GB" in said and "--subset NAME --download" in said
     assert main(["data"]) == 0 and "plain_text" in capsys.readouterr().out
 
 
