@@ -202,9 +202,9 @@ class DataFetch(Fetch[DataView]):
 
 def _kind(path: Path) -> str:
     """By its columns, which are read here already: the look that follows finds its rows written."""
-    from tpu_studio.data.guess import guess
+    from tpu_studio.data.guess import guess_kind
 
     try:
-        return str(guess(path)["data.kind"])
+        return guess_kind(path)
     except StudioError:
         return ""

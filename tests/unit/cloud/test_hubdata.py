@@ -9,6 +9,7 @@ import pytest
 
 from tests.fakes import hub as fakes
 from tests.fakes import hubdata as samples
+from tpu_studio.cloud import hubsplits
 from tpu_studio.cloud.hubdata import DataHub, delete
 from tpu_studio.cloud.session import Patience
 from tpu_studio.data import columnar
@@ -16,6 +17,7 @@ from tpu_studio.data.guess import guess
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import hubdata
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.hub import Listed
 
 NAME = "hf:owner/reviews"
 AT_ONCE = Patience(tries=3, sleep=lambda seconds: None, first_s=0.0, most_s=0.0)
@@ -276,3 +278,24 @@ def test_deleted_it_is_gone(fake: fakes.Fake) -> None:
 def test_what_is_fetched_unless_splits_are_named(names: list[str], learned: list[str]) -> None:
     splits = tuple(hubdata.Split(name, ()) for name in names)
     assert list(hubdata.Subset("x", splits).learned) == learned
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "../train/0000.parquet",
+        "a/../0000.parquet",
+        "../../0000.parquet",
+        "a/tra in/0000.parquet",
+        "/x/train/0000.parquet",
+    ],
+)
+def test_no_name_of_the_hub_leads_out_of_its_folder(file: str) -> None:
+    files = {file: Listed(5, "0" * 64), "C:\\x/train/0000.parquet": Listed(5, "0" * 64)}
+    for subsets in (hubsplits.converted(files, hubsplits.Card()), hubsplits.own(files, hubsplits.Card())):
+        found = hubdata.Dataset("owner/x", "a" * 40, True, "", False, 0.0, subsets)
+        for subset in found.subsets:
+            inside = found.folder(subset)
+            assert inside.resolve().parent == hubdata.folder("hf:owner/x").resolve() and "\\" not in inside.name
+            names = [part.name for split in subset.splits for part in split.parts]
+            assert names and all(Path(name).name == name and name.startswith(("train-", "a-")) for name in names)
