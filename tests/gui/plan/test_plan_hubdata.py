@@ -49,7 +49,9 @@ def opened(page: PlanPage, model: DataFetch) -> HubDataSheet:
 
 
 def press(qtbot: QtBot, button: Button | CheckBox) -> None:
-    qtbot.waitUntil(lambda: button.isVisible() and button.isEnabled())
+    """Once it lies where it is shown: new ones are laid out later."""
+    qtbot.waitUntil(lambda: button.isVisible() and button.isEnabled() and not button.visibleRegion().isEmpty())
+    qtbot.waitUntil(lambda: button.visibleRegion().contains(button.rect().center()))
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton, pos=button.rect().center())
 
 
