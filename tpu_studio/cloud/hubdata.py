@@ -122,8 +122,8 @@ class DataHub(Client):
                 raise
             return None
         files = told.get("siblings")
-        some = isinstance(files, list) and any(str(one.get("rfilename")).endswith(hubdata.TABULAR) for one in files)
-        return told if some else None
+        names = [one.get("rfilename") for one in files if isinstance(one, dict)] if isinstance(files, list) else []
+        return told if any(str(one).endswith(hubdata.TABULAR) for one in names) else None
 
 
 def subset_of(found: Dataset, subset: str) -> Subset:

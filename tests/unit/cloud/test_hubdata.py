@@ -215,6 +215,22 @@ def test_a_token_goes_to_the_hub_alone(fake: fakes.Fake, tmp_path: Path) -> None
     assert all(b"hf_right" not in one.read_bytes() for one in (tmp_path / "home").rglob("*") if one.is_file())
 
 
+@pytest.mark.parametrize(
+    ("faults", "id"),
+    [(["cut"] * 9, "hub-unreachable"), (["status 429"] * 9, "hub-too-often"), (["page"], "hub-refused")],
+)
+@pytest.mark.parametrize("branch", ["main", fakes.CONVERTED])
+def test_what_the_network_answers(fake: fakes.Fake, faults: list[str], id: str, branch: str) -> None:
+    fake.faults[f"/revision/{branch}"] = list(faults)
+    assert refused(fake).id == id
+
+
+def test_a_listing_without_sums_is_refused(fake: fakes.Fake) -> None:
+    own(fake)
+    fake.faults["/revision/main"] = ["", "odd"]
+    assert refused(fake).id == "hub-refused"
+
+
 @pytest.mark.parametrize("name", ["hf:a/b/c", "hf:../x", "hf:a--b/c", "imdb", "hf:", "hf:a/", "hf:a b", "hf:x.git"])
 def test_what_is_no_name_is_not_asked_for(fake: fakes.Fake, name: str) -> None:
     assert refused(fake, name).id == "hub-data-name" and not fake.asked
