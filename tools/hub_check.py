@@ -15,6 +15,17 @@ from pathlib import Path
 from tests.fakes import hub, presets
 
 
+def files(folder: Path, *names: str) -> Path:
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(f"{name} ".encode() * (hub.LARGE if number % 2 else 1))
+    return folder
+
+
+def paths(folder: Path) -> list[str]:
+    return [one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()]
+
+
 def main() -> int:
     with hub.running() as fake, tempfile.TemporaryDirectory() as folder:
         os.environ |= {"HF_ENDPOINT": fake.address, "HF_HOME": f"{folder}/cache", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -52,6 +63,35 @@ def main() -> int:
             else:
                 raise AssertionError(f"{name} was given")
         huggingface_hub.hf_hub_download("owner/gated", "tokenizer.json", token="hf_right", local_dir=f"{folder}/y")
+        data = files(
+            Path(folder) / "conversion", "sub/train/0000.parquet", "sub/train/0001.parquet", "sub/test/0000.parquet"
+        )
+        own = files(Path(folder) / "own", "README.md", "data/train.csv")
+        fake.datasets = {"owner/data": hub.Repository(own, converted=data), "single": hub.Repository(own)}
+        fake.moved = {"old-name": "owner/data"}
+        api = huggingface_hub.HfApi()
+        for name, revision, source in (
+            ("owner/data", hub.CONVERTED, data),
+            ("owner/data", None, own),
+            ("single", None, own),
+        ):
+            to = Path(
+                huggingface_hub.snapshot_download(
+                    name, repo_type="dataset", revision=revision, local_dir=f"{folder}/{name}/{bool(revision)}"
+                )
+            )
+            assert all((to / one).read_bytes() == (source / one).read_bytes() for one in paths(source)), "other bytes"
+            told = api.dataset_info(name, revision=revision, files_metadata=True)
+            assert {one.rfilename: one.size for one in told.siblings or []} == {
+                one: (source / one).stat().st_size for one in paths(source)
+            }
+        assert api.dataset_info("old-name").id == "owner/data"
+        try:
+            api.dataset_info("single", revision=hub.CONVERTED)
+        except errors.RevisionNotFoundError:
+            pass
+        else:
+            raise AssertionError("a branch was given that is not there")
         led = [headers for path, headers in fake.asked if path.startswith("storage:")]
         assert led and not any("Authorization" in headers for headers in led), "its token went elsewhere"
     print(f"huggingface_hub {huggingface_hub.__version__} and the rehearsal agree")

@@ -1,5 +1,6 @@
-"""The Hugging Face Hub on this computer, as its own client meets it (huggingface_hub 2.4: `hf_api.model_info`,
-`file_download.get_hf_file_metadata` and `http_get`, `utils._http.hf_raise_for_status`), over folders of a test.
+"""The Hugging Face Hub on this computer, as its own client meets it (huggingface_hub 2.4: `hf_api.model_info` and
+`dataset_info`, `file_download.get_hf_file_metadata` and `http_get`, `utils._http.hf_raise_for_status`), over folders of
+a test. Of a data set the Hub's conversion to Parquet is a folder of its own.
 
 `tools/hub_check.py` fetches from it with that client. `Fake.faults` has what goes wrong, by the path's end.
 """
@@ -21,29 +22,43 @@ from urllib.parse import unquote, urlsplit
 LARGE = 5_000  # bytes from which a file is in LFS here; in the Hub, whatever its owner's .gitattributes say
 
 
+CONVERTED = "refs/convert/parquet"
+
+
 @dataclass
 class Repository:
-    """*token*: who has it may read; "": everybody. *private*: nobody else hears of it."""
+    """*token*: who has it may read; "": everybody. *private*: nobody else hears of it. *converted*: what lies on the
+    branch of the Hub's conversion. *card*: what its card says beside the licence."""
 
     folder: Path
     licence: str = "apache-2.0"
     token: str = ""
     private: bool = False
     revision: str = "a" * 40
+    converted: Path | None = None
+    converted_revision: str = "c" * 40
+    card: dict[str, Any] = field(default_factory=dict)
 
-    def siblings(self) -> list[dict[str, Any]]:
-        return [self._sibling(one) for one in sorted(self.folder.iterdir()) if one.is_file()]
+    def at(self, revision: str) -> tuple[Path, str] | None:
+        """The folder and commit of a branch or commit; None where there is none."""
+        if revision in ("", "main", self.revision):
+            return self.folder, self.revision
+        if self.converted is not None and revision in (CONVERTED, self.converted_revision):
+            return self.converted, self.converted_revision
+        return None
 
-    def entries(self) -> list[dict[str, Any]]:
-        return [_entry(one) for one in self.siblings()]
 
-    def _sibling(self, path: Path) -> dict[str, Any]:
-        data = path.read_bytes()
-        blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-        found: dict[str, Any] = {"rfilename": path.name, "size": len(data), "blobId": blob}
-        if len(data) >= LARGE:
-            found["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
-        return found
+def siblings(folder: Path) -> list[dict[str, Any]]:
+    return [sibling(folder, one) for one in sorted(folder.rglob("*")) if one.is_file()]
+
+
+def sibling(folder: Path, path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    found: dict[str, Any] = {"rfilename": path.relative_to(folder).as_posix(), "size": len(data), "blobId": blob}
+    if len(data) >= LARGE:
+        found["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
+    return found
 
 
 def _entry(one: dict[str, Any]) -> dict[str, Any]:
@@ -54,11 +69,15 @@ def _entry(one: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class Fake:
-    """*asked*: path and headers of each request, the other host's with its name before it."""
+    """*asked*: path and headers of each request, the other host's with its name before it. *moved*: old names of data
+    sets, and the ones that they have now."""
 
     address: str
     elsewhere: str
     repositories: dict[str, Repository] = field(default_factory=dict)
+    datasets: dict[str, Repository] = field(default_factory=dict)
+    moved: dict[str, str] = field(default_factory=dict)
+    blobs: dict[str, Path] = field(default_factory=dict)
     faults: dict[str, list[str]] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
@@ -120,15 +139,22 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, b"<html>Welcome to this hotel</html>", {"Content-Type": "text/html"})
         elif is_storage:
             self._blob(path, fault)
-        elif path.startswith("/api/models/"):
-            self._info(path.removeprefix("/api/models/"), fault)
+        elif path.startswith(("/api/models/", "/api/datasets/")):
+            kind, _, rest = path.removeprefix("/api/").partition("/")
+            self._info(kind, rest, fault)
+        elif path.startswith("/datasets/"):
+            self._resolve("datasets", path.removeprefix("/datasets/"), fault)
         else:
-            self._resolve(path[1:], fault)
+            self._resolve("models", path[1:], fault)
 
     do_HEAD = do_GET
 
-    def _readable(self, name: str) -> Repository | None:
-        repository = self.fake.repositories.get(name)
+    def _readable(self, kind: str, name: str) -> Repository | None:
+        if kind == "datasets" and name in self.fake.moved:
+            now = self.path.replace(f"/datasets/{name}", f"/datasets/{self.fake.moved[name]}", 1)
+            self._answer(307, b"", {"Location": now})
+            return None
+        repository = (self.fake.datasets if kind == "datasets" else self.fake.repositories).get(name)
         given = self.headers.get("Authorization", "").removeprefix("Bearer ")
         if given and given.startswith("bad"):
             self._refuse(401, "", "Invalid credentials in Authorization header")
@@ -138,57 +164,67 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return repository
 
-    def _info(self, rest: str, fault: str) -> None:
+    def _info(self, kind: str, rest: str, fault: str) -> None:
         name, tree_of, revision = rest.partition("/tree/")
         if not tree_of:
             name, _, revision = rest.partition("/revision/")
-        if (repository := self._readable(name)) is None:
+        if (repository := self._readable(kind, name)) is None:
             return
-        if tree_of:  # what its own client lists by
-            self._answer(200, json.dumps(repository.entries()).encode(), {"Content-Type": "application/json"})
-            return
-        if revision not in ("", "main", repository.revision):
+        if (found := repository.at(revision)) is None:
             self._refuse(404, "RevisionNotFound", "Invalid rev id")
             return
+        if tree_of:  # what its own client lists by
+            entries = [_entry(one) for one in siblings(found[0])]
+            self._answer(200, json.dumps(entries).encode(), {"Content-Type": "application/json"})
+            return
+        licence = {"license": repository.licence} if repository.licence else {}
         tree = {
             "id": name,
-            "modelId": name,
-            "sha": repository.revision,
+            "sha": found[1],
             "gated": "manual" if repository.token and not repository.private else False,
             "private": repository.private,
             "disabled": False,
             "tags": [],
-            "cardData": {"license": repository.licence} if repository.licence else {},
-            "siblings": repository.siblings(),
+            "cardData": licence | repository.card,
+            "siblings": self._siblings(found[0]),
         }
+        if kind == "models":
+            tree["modelId"] = name
         if fault == "odd":
             tree["siblings"] = [{"rfilename": "config.json"}]
         self._answer(200, json.dumps(tree).encode(), {"Content-Type": "application/json"})
 
-    def _resolve(self, rest: str, fault: str) -> None:
+    def _siblings(self, folder: Path) -> list[dict[str, Any]]:
+        sums = "blobs=" in urlsplit(self.path).query
+        return [one if sums else {"rfilename": one["rfilename"]} for one in siblings(folder)]
+
+    def _resolve(self, kind: str, rest: str, fault: str) -> None:
         name, _, at = rest.partition("/resolve/")
-        revision, _, file = at.partition("/")
-        if (repository := self._readable(name)) is None:
+        revision, _, file = (
+            (CONVERTED, "", at.removeprefix(f"{CONVERTED}/")) if at.startswith(CONVERTED) else at.partition("/")
+        )
+        if (repository := self._readable(kind, name)) is None:
             return
         given = self.headers.get("Authorization", "").removeprefix("Bearer ")
         if repository.token and given != repository.token:
-            self._refuse(403 if given else 401, "GatedRepo", f"Access to model {name} is restricted.")
+            self._refuse(403 if given else 401, "GatedRepo", f"Access to {name} is restricted.")
             return
-        path = repository.folder / file
-        if revision not in ("main", repository.revision) or not path.is_file():
-            self._refuse(404, "EntryNotFound", "Entry not found")
+        found = repository.at(revision)
+        if found is None or not (found[0] / file).is_file():
+            self._refuse(404, "EntryNotFound" if found else "RevisionNotFound", "It is not there")
             return
-        (listed,) = [one for one in repository.siblings() if one["rfilename"] == file]
-        headers = {"X-Repo-Commit": repository.revision}
+        path, listed = found[0] / file, sibling(found[0], found[0] / file)
+        headers = {"X-Repo-Commit": found[1]}
         if "lfs" in listed:
-            headers |= {"X-Linked-Size": str(listed["size"]), "X-Linked-Etag": f'"{listed["lfs"]["sha256"]}"'}
-            self._answer(302, b"", headers | {"Location": f"{self.fake.elsewhere}/{name}/{file}?Signature=s"})
+            sha256 = listed["lfs"]["sha256"]
+            self.fake.blobs[sha256] = path
+            headers |= {"X-Linked-Size": str(listed["size"]), "X-Linked-Etag": f'"{sha256}"'}
+            self._answer(302, b"", headers | {"Location": f"{self.fake.elsewhere}/{sha256}/{path.name}?Signature=s"})
         else:
             self._send(path.read_bytes(), headers | {"ETag": f'"{listed["blobId"]}"'}, fault)
 
     def _blob(self, path: str, fault: str) -> None:
-        owner, name, file = path[1:].split("/")
-        self._send((self.fake.repositories[f"{owner}/{name}"].folder / file).read_bytes(), {}, fault)
+        self._send(self.fake.blobs[path.split("/")[1]].read_bytes(), {}, fault)
 
     def _send(self, data: bytes, headers: dict[str, str], fault: str) -> None:
         begin = 0

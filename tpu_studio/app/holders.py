@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tpu_studio.app.compose import Services
+    from tpu_studio.app.datasets import Datasets
     from tpu_studio.app.studio import Studio
     from tpu_studio.viewmodels.hubfetch import HubFetch, HubView
     from tpu_studio.viewmodels.run import RunViewModel
@@ -259,6 +260,7 @@ class PlanHolder(Holder):
         self._kept_for = ""  # the place whose account the plan waits for
         self._lesson = ""  # the step of Learn that it was planned for
         self._hub: HubFetch | None = None
+        self._datasets: Datasets | None = None
         self.model.state.subscribe(lambda view: studio.with_lessons(lambda one: one.planned(self._lesson, view)))
         for end in (
             studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
@@ -312,6 +314,7 @@ class PlanHolder(Holder):
         self.model.reported = reported
         self.model.open_weights = lambda then: ask_for_weights(studio, services, then)
         self.model.open_hub = self._show_hub
+        self.model.open_datasets = self._show_datasets
         self.model.open_gallery = lambda: studio.shell.go("models")
         self.model.write_pdf = planpdf.write
         page = PlanPage(self.model)
@@ -334,6 +337,14 @@ class PlanHolder(Holder):
             self.destroyed.connect(lambda _=None, model=self._hub: model.stop())
         self._hub.show(preset)
         HubSheet(self._studio.window, self._hub).open()
+
+    def _show_datasets(self) -> None:
+        from tpu_studio.app.datasets import Datasets
+
+        if self._datasets is None:
+            self._datasets = Datasets(self._studio, self.model)
+            self.destroyed.connect(lambda _=None, datasets=self._datasets: datasets.stop())
+        self._datasets.show()
 
     def _came_from_hub(self, view: HubView) -> None:
         self.model.plan_again()

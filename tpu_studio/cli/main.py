@@ -43,6 +43,7 @@ VERBS = {
     "explain": "explaining",
     "compare": "comparing",
     "models": "models",
+    "data": "hubdata",
     "engine": "engine",
     "predict": "predicting",
     "doctor": "doctor",

@@ -310,6 +310,20 @@ def parser() -> argparse.ArgumentParser:
     )
     of_hub.add_argument("--delete", metavar="hf:OWNER/NAME", help="delete what was fetched of it")
 
+    data = verb(
+        "data",
+        "Data sets of the Hugging Face Hub: subsets, splits, sizes and licence of one; with --download, its files.",
+        "tpu-studio data hf:stanfordnlp/imdb --download",
+    )
+    data.add_argument("name", nargs="?", metavar="hf:OWNER/NAME", help="without one: those that were looked up here")
+    data.add_argument("--subset", default="", metavar="NAME", help="which of its subsets, where it has several")
+    data.add_argument(
+        "--split", nargs="+", default=[], metavar="NAME", help="which splits, instead of that to learn from"
+    )
+    then = data.add_mutually_exclusive_group()
+    then.add_argument("--download", action="store_true", help="fetch them as Parquet, and name the folder for a job")
+    then.add_argument("--delete", action="store_true", help="delete all that was fetched of it")
+
     engine = verb(
         "engine",
         "The training engine (TensorFlow, JAX, Keras): what state it is in, install, repair or remove it.",

@@ -126,8 +126,9 @@ def _shards(path: Path) -> tuple[list[Path], tuple[str, ...]]:
 
 
 def _split(shard: Path) -> str:
-    """``data/train-00000-of-00003.parquet`` and ``train/data-00000-of-00003.arrow`` are of the split ``train``."""
-    words = [shard.stem.lower().split("-")[0], *(part.lower() for part in reversed(shard.parts[:-1]))]
+    """``data/train-00000-of-00003.parquet``, ``train/data-00000-of-00003.arrow`` and ``train_sft.parquet`` are of the
+    split ``train``."""
+    words = [re.split(r"[-_.]", shard.stem.lower())[0], *(part.lower() for part in reversed(shard.parts[:-1]))]
     return next((word for word in words if word in (*_TRAIN, *_OTHERS)), "")
 
 

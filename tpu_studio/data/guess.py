@@ -53,6 +53,11 @@ def guess(path: Path) -> dict[str, Any]:
         return _is(kinds.first(lambda kind: kind.has_text), path)
 
 
+def guess_kind(path: Path) -> str:
+    """`data.kind` of *path*. Raises as `guess`."""
+    return str(guess(path)["data.kind"])
+
+
 def guess_job(path: Path, *, name: str | None = None) -> Job:
     """A job of the data at *path* with the kind's first model and everything else by default. Raises as `guess`."""
     values = guess(path)

@@ -1,53 +1,39 @@
-"""A model of the Hugging Face Hub: looked up, then its weights downloaded, while the window stays as it is.
-
-One at a time. It goes on while its sheet is closed; `tick` takes over how far it is.
-"""
+"""A model of the Hugging Face Hub: looked up, then its weights downloaded. What it shares with data: `fetching`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.observable import Observable
-from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.viewmodels.fetching import SITE, Cancelled, Doing, Fetch, FetchView, Progress
 from tpu_studio.wire import hub
 from tpu_studio.wire.hub import Entry
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Tasks
 
-CARD = "https://huggingface.co"
-WANTS_TOKEN = frozenset({"hub-gated", "hub-token-refused", "hub-not-found"})
-
 
 class Remote(Protocol):
     """`cloud.hub.Hub`."""
 
-    def look_up(self, preset: str, progress: Callable[[int, int], object], cancelled: Callable[[], bool]) -> Entry: ...
+    def look_up(self, preset: str, progress: Progress, cancelled: Cancelled) -> Entry: ...
 
-    def download(self, preset: str, progress: Callable[[int, int], object], cancelled: Callable[[], bool]) -> None: ...
+    def download(self, preset: str, progress: Progress, cancelled: Cancelled) -> None: ...
 
 
 @dataclass(frozen=True)
-class HubView:
+class HubView(FetchView):
     """Attributes:
     preset: `hf:owner/name`; "": none was asked for.
-    doing: What is under way.
-    done, total: Bytes of it; 0 of 0 until the first arrive.
     entry: What the Hub said.
     whole: Its weights are here.
-    problem: Why the last step ended.
     """
 
     preset: str = ""
-    doing: Literal["", "look-up", "download"] = ""
-    done: int = 0
-    total: int = 0
     entry: Entry | None = None
     whole: bool = False
-    problem: Problem | None = None
 
     @property
     def name(self) -> str:
@@ -56,12 +42,12 @@ class HubView:
     @property
     def card(self) -> str:
         """Where a person reads of it, and accepts its terms."""
-        return f"{CARD}/{self.name}"
+        return f"{SITE}/{self.name}"
 
     @property
     def wants_token(self) -> bool:
         gated = self.entry is not None and self.entry.gated and not self.whole
-        return gated or (self.problem is not None and self.problem.id in WANTS_TOKEN)
+        return gated or self.asks_for_token
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -69,7 +55,7 @@ class HubView:
         if self.entry is None:
             return (
                 "First its description and its tokenizer, a few MB: with them the plan is exact.",
-                f"They come from {CARD.removeprefix('https://')}, which hears the model's name and no more of you.",
+                f"They come from {SITE.removeprefix('https://')}, which hears the model's name and no more of you.",
             )
         size = figures.size(self.entry.weights_bytes)
         licence = (
@@ -84,77 +70,41 @@ class HubView:
             f"Version {self.entry.revision[:8]}: each file is held to the sum that Hugging Face lists.",
         )
 
-    @property
-    def words(self) -> str:
-        """How far it is."""
-        if not self.doing:
-            return ""
-        what = "Looking it up" if self.doing == "look-up" else "Downloading"
-        return f"{what}: {figures.size(self.done)} of {figures.size(self.total)}" if self.total else f"{what}…"
 
-    @property
-    def share(self) -> float:
-        return self.done / self.total if self.total else 0.0
-
-
-class HubFetch:
+class HubFetch(Fetch[HubView]):
     """Args:
     remote: Of a token, "" for none; made in the thread that asks.
     there: Called when a description or weights have come: plans are to be made anew.
     """
 
     def __init__(self, tasks: Tasks, remote: Callable[[str], Remote], there: Callable[[HubView], None]) -> None:
-        self.state = Observable(HubView())
-        self._tasks, self._remote, self._there = tasks, remote, there
-        self._cancelled = False
-        self._at = (0, 0)
+        super().__init__(tasks, HubView())
+        self._remote, self._there = remote, there
 
     def show(self, preset: str) -> None:
         """Begin with *preset*; what is under way goes on, and is shown instead."""
         if not self.state.value.doing:
             entry = hub.entry(hub.folder(preset))
             whole = entry is not None and entry.is_whole(hub.folder(preset))
-            self.state.set(HubView(preset, entry=entry, whole=whole))
+            self.state.set(HubView(preset=preset, entry=entry, whole=whole))
 
     def look_up(self, token: str = "") -> None:
-        self._begin("look-up", token)
+        self._ask("look-up", token)
 
     def download(self, token: str = "") -> None:
-        self._begin("download", token)
+        self._ask("download", token)
 
-    def stop(self) -> None:
-        """What has arrived is kept."""
-        self._cancelled = True
+    def _ask(self, doing: Doing, token: str) -> None:
+        preset = self.state.value.preset
 
-    def tick(self) -> None:
-        done, total = self._at
-        if self.state.value.doing:
-            self.state.set(replace(self.state.value, done=done, total=total))
-
-    def _begin(self, doing: Literal["look-up", "download"], token: str) -> None:
-        view = self.state.value
-        if view.doing:
-            return
-        self._cancelled, self._at = False, (0, 0)
-        self.state.set(replace(view, doing=doing, done=0, total=0, problem=None))
-
-        def heard(done: int, total: int) -> None:
-            self._at = done, total
-
-        def work() -> None:
+        def work(heard: Progress, cancelled: Cancelled) -> None:
             remote = self._remote(token)
-            ask = remote.look_up if doing == "look-up" else remote.download
-            ask(view.preset, heard, lambda: self._cancelled)
+            (remote.look_up if doing == "look-up" else remote.download)(preset, heard, cancelled)
 
-        self._tasks.submit(work, done=lambda _: self._came(), failed=self._failed)
+        self._begin(doing, work, lambda _: self._came())
 
     def _came(self) -> None:
         preset = self.state.value.preset
         self.state.set(HubView())
         self.show(preset)
         self._there(self.state.value)
-
-    def _failed(self, error: BaseException) -> None:
-        problem = problem_of(error)
-        view = replace(self.state.value, doing="", done=0, total=0)
-        self.state.set(replace(view, problem=None if problem.id == "hub-cancelled" else problem))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tpu_studio.data import textlayout
 from tpu_studio.data.chatlayout import QUESTIONS
 from tpu_studio.viewmodels import draft, planwhere
+from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.viewmodels.planbase import PlanBase
 from tpu_studio.viewmodels.planform import is_number, option_value
 from tpu_studio.viewmodels.planstate import PlanView
@@ -160,8 +161,19 @@ class Editing(PlanBase):
         self.close_section("model")
         self.apply({"model.file": str(path)})
 
-    def choose_data(self, kind: str, path: Path | None) -> None:
-        """Data of *kind*; settings that belonged to other data go, and the model becomes a fitting one if it must."""
+    def choose_path(self, path: Path, known: str = "", name: str = "") -> None:
+        """What was dropped, or has come as *name* from elsewhere. Its path tells the kind unless it is *known*; where
+        it does not, the chosen kind holds, as it does among those that the same file can be."""
+        now, told = self.state.value.job.data.kind, what_is(path)
+        kind = known or (told.data_kind if told.kind == "data" and told.data_kind else now)
+        chosen = kinds.find(now)
+        if not known and chosen and chosen.source == "file" and (path.is_file() or textlayout.has_shards(path)):
+            kind = chosen.id
+        self.choose_data(kind or kinds.IDS[0], path, name)
+
+    def choose_data(self, kind: str, path: Path | None, called: str = "") -> None:
+        """Data of *kind*; settings that belonged to other data go, and the model becomes a fitting one if it must.
+        *called*: what the run is named after, instead of the path."""
         view = self.state.value
         job = view.job
         changes: dict[str, object] = {
@@ -176,7 +188,7 @@ class Editing(PlanBase):
             changes["model.name"] = draft.first_model(kind, task)
         if "name" not in job.given or job.name in self._own_names:
             name = kind if path is None else path.stem if kinds.by_id(kind).suffixes else path.name
-            changes["name"] = name.strip() or kind
+            changes["name"] = called or name.strip() or kind
             self._own_names.add(str(changes["name"]))
         self.state.set(replace(view, opened=view.opened | {"data"}, problems={}, typed={}))
         self.apply(changes)

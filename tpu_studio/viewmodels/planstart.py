@@ -39,6 +39,7 @@ class Starting(PlanBase):
         self.open_weights: Callable[[Callable[[], None]], None] = lambda then: None
         self.open_gallery: Callable[[], None] = lambda: None
         self.open_hub: Callable[[str], None] = lambda preset: None
+        self.open_datasets: Callable[[], None] = lambda: None  # of the Hugging Face Hub
         self.reported: Callable[[Path], None] = lambda path: None  # a report lies there
         self.write_pdf: Callable[[Plan, Path], None]  # blocks; raises BadInput
         self.leave_queue: Callable[[Leaving, str], Left] = lambda one, started: "left"  # blocks (`leaving.leave`)

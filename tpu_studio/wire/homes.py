@@ -37,6 +37,11 @@ def hub() -> Path:
     return home_folder() / "hub"
 
 
+def datasets() -> Path:
+    """The folder of data sets of the Hugging Face Hub (``wire.hubdata``); need not exist."""
+    return home_folder() / "datasets"
+
+
 def make_engine_root(root: Path) -> None:
     """For its owner alone, as the home; where `TPU_STUDIO_ENGINE` names it, as the umask says: it may be meant for
     several people. Raises OSError."""

@@ -95,6 +95,10 @@ def name_of(folder: Path) -> str:
     return found if marks and folder.parent == homes.hub() and is_name(found) else ""
 
 
+def is_commit(value: str) -> bool:
+    return bool(_SHA1.fullmatch(value))
+
+
 def is_of_weights(name: str) -> bool:
     return name.endswith(".safetensors")
 
@@ -122,15 +126,16 @@ def entries() -> list[Entry]:
 def _entry(tree: Any) -> Entry:
     if tree["format"] != FORMAT or len(tree["files"]) > _MOST_FILES:
         raise ValueError("It is of another version.")
-    files = {name: _listed(name, told) for name, told in tree["files"].items()}
+    files = {name: listed(name, told) for name, told in tree["files"].items()}
     name, revision, licence = (tree[key] for key in ("name", "revision", "licence"))
     texts = all(isinstance(one, str) and len(one) < 200 for one in (name, revision, licence))
-    if not texts or not _SHA1.fullmatch(revision):
+    if not texts or not is_commit(revision):
         raise ValueError("It does not say what it is of.")
     return Entry(name, revision, licence, tree["gated"] is True, float(tree["looked_up"]), files)
 
 
-def _listed(name: str, told: Any) -> Listed:
+def listed(name: str, told: Any) -> Listed:
+    """As a record of ours has it. Raises ValueError, TypeError, KeyError."""
     size, sha256, sha1 = told["size"], told["sha256"], told["sha1"]
     if Path(name).name != name or type(size) is not int or not 0 <= size <= _MOST_BYTES:
         raise ValueError("It names another kind of file.")

@@ -233,6 +233,14 @@ def test_cells_are_what_csv_would_hold(tmp_path: Path) -> None:
     }
 
 
+def test_a_split_may_be_called_more_than_its_first_word(tmp_path: Path) -> None:
+    """As chats of the Hub are: what is to be tested with is not learned from."""
+    for name in ("train_sft", "test_sft"):
+        as_parquet(tmp_path / "set" / f"{name}-00000-of-00001.parquet", flats(9))
+    found = columnar.rows_of(tmp_path / "set", Watch())
+    assert found.left_out == ("test",) and len(found.file.read_text().splitlines()) == 10
+
+
 def test_nested_columns_and_pictures_are_left_out_and_named(tmp_path: Path) -> None:
     count = 60
     offsets = np.arange(count + 1, dtype=np.int32)

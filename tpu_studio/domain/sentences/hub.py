@@ -1,4 +1,4 @@
-"""Words for models of the Hugging Face Hub, by their names."""
+"""Words for models of the Hugging Face Hub by their names, and for whatever goes wrong in asking the Hub."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, 
 
 _KEPT = f"What has arrived is kept for the next try. {NOTHING_CHARGED}"
 _BY_HAND = "Or download the folder by a browser, and name it under Pretrained weights (model.preset)."
+_DATA_BY_HAND = "Or download its files by a browser, and choose their folder."
 
 CHECKS: dict[str, Entry] = {
     "preset-too-large": lambda f: Sentence(
@@ -38,12 +39,12 @@ ERRORS: dict[str, Entry] = {
         f"First: tpu-studio models --look-up {_preset(f)}.",
     ),
     "hub-not-found": lambda f: Sentence(
-        f"Hugging Face has no model {_name(f)}, or shows it to nobody without a token",
+        f"Hugging Face has no {_kind(f)} {_name(f)}, or shows it to nobody without a token",
         f"{'Your token does not show it either. ' if f.raw('token') else ''}{NOTHING_CHARGED}",
-        "Look for a typing error. If it is a private model of yours, give an access token that may read it.",
+        f"Look for a typing error. If it is a private {_kind(f)} of yours, give an access token that may read it.",
     ),
     "hub-gated": lambda f: Sentence(
-        f"The model {_name(f)} wants to be asked before it is given",
+        f"The {_kind(f)} {_name(f)} wants to be asked before it is given",
         f"{_asked(f)} {NOTHING_CHARGED}",
         f"Sign in on {f.text('page', 'its page')}, read and accept its terms there, make an access token that may read "
         "(Settings, Access Tokens) and give it here; with the command line, in the environment variable HF_TOKEN.",
@@ -51,7 +52,7 @@ ERRORS: dict[str, Entry] = {
     "hub-token-refused": lambda f: Sentence(
         "Hugging Face does not take this access token",
         f"It may have ended, or may not read {_name(f)}. {NOTHING_CHARGED}",
-        "Make a new one that may read (huggingface.co, Settings, Access Tokens). Public models want none.",
+        f"Make a new one that may read (huggingface.co, Settings, Access Tokens). A public {_kind(f)} wants none.",
     ),
     "hub-no-model": lambda f: Sentence(
         f"The model {_name(f)} has no {f.text('lacking', 'weights that are read')}",
@@ -61,12 +62,12 @@ ERRORS: dict[str, Entry] = {
     "hub-unreachable": lambda f: Sentence(
         "Hugging Face does not answer",
         f"{f.text('host', 'huggingface.co')} was not reached, or broke off. {_KEPT}",
-        f"Look at the network, and try again. {_BY_HAND}",
+        f"Look at the network, and try again. {_by_hand(f)}",
     ),
     "hub-refused": lambda f: Sentence(
         f"Hugging Face answers otherwise than it should about {_name(f)}",
         f"{f.text('raw', 'It did not say why.')} {_KEPT}",
-        f"Try again later. {_BY_HAND}",
+        f"Try again later. {_by_hand(f)}",
     ),
     "hub-too-often": lambda f: Sentence(
         "Hugging Face was asked too often from here",
@@ -84,12 +85,12 @@ ERRORS: dict[str, Entry] = {
         "Leave HF_ENDPOINT out, or name an address that begins with https://.",
     ),
     "hub-no-disk": lambda f: Sentence(
-        "There is not enough room on the disk for these weights",
+        "There is not enough room on the disk for what is to be fetched",
         f"They need {f.bytes('needed_bytes')}, and {f.bytes('free_bytes', 'less')} are free. {_KEPT}",
-        "Free some space, or choose a smaller model.",
+        "Free some space, or choose something smaller.",
     ),
     "hub-folder": lambda f: Sentence(
-        f"The folder {f.text('folder', 'of downloaded models')} cannot be written",
+        f"The folder {f.text('folder', 'of what was fetched')} cannot be written",
         " ".join(one for one in (f.text("raw"), _KEPT) if one),
         "Let this folder be yours to write, and try again.",
     ),
@@ -102,6 +103,14 @@ ERRORS: dict[str, Entry] = {
         "Fetching from Hugging Face was stopped", _KEPT, "Start it again when you like."
     ),
 }
+
+
+def _kind(f: Facts) -> str:
+    return "data set" if f.raw("data") else "model"
+
+
+def _by_hand(f: Facts) -> str:
+    return _DATA_BY_HAND if f.raw("data") else _BY_HAND
 
 
 def _name(f: Facts) -> str:

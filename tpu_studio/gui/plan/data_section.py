@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.data import textlayout
@@ -24,7 +22,6 @@ from tpu_studio.gui.plan.preview import Preview
 from tpu_studio.gui.plan.sections import FoldingSection
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.examples import shipped
-from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.wire import kinds
@@ -43,10 +40,14 @@ class DataSection(FoldingSection):
         self.kinds = ChoiceGroup(cards, name="Kind of data", columns=3)
         self.kinds.changed.connect(self._choose_kind)
         self.zone = DropZone()
-        self.zone.chosen.connect(self._choose_path)
+        self.zone.chosen.connect(model.choose_path)
         self.samples: dict[str, Button] = {}
         self._samples = QWidget()
         samples = FlowLayout(self._samples)
+        hover = "A data set of the Hugging Face Hub, by its name. Nothing is asked before you look one up."
+        self.hub = Button("From Hugging Face…", "quiet", size="small", icon="download", hover=hover)
+        self.hub.clicked.connect(lambda: model.open_datasets())
+        samples.addWidget(self.hub)
         samples.addWidget(Line("Or a sample:", "secondary", "text_2", fit=True))
         for example in shipped():
             button = Button(example.title, "quiet", size="small", icon=example.icon, hover=example.text)
@@ -156,15 +157,6 @@ class DataSection(FoldingSection):
         job = self._model.state.value.job
         if kind != job.data.kind:
             self._model.choose_data(kind, draft.absolute(job, "data.path") if _both_read(job, kind) else None)
-
-    def _choose_path(self, path: Path) -> None:
-        """A path tells its kind; where it does not, the chosen kind holds."""
-        told = what_is(path)
-        kind = told.data_kind if told.kind == "data" and told.data_kind else self.zone.kind
-        chosen = kinds.find(self.zone.kind)
-        if chosen and chosen.source == "file" and (path.is_file() or textlayout.has_shards(path)):
-            kind = chosen.id
-        self._model.choose_data(kind or kinds.IDS[0], path)
 
 
 def _both_read(job: Job, kind: str) -> bool:
