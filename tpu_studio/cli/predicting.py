@@ -78,7 +78,7 @@ def _readable(item: str) -> str:
     if not os.path.exists(path):  # a table row as JSON, of any length, is no path
         return item
     check_ordinary(path)
-    return str(columnar.rows_of(path, Watch()).file) if columnar.is_columnar(path) else item
+    return str(columnar.rows_of(path, Watch()).file) if columnar.is_written_out(path) else item
 
 
 def _as_given(item: str, given: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpu_studio.data import csvlines, encodings, stretches
+from tpu_studio.data import csvlines, encodings, jsonlist, stretches
 from tpu_studio.wire.errors import DataError
 
 _WHOLE = ("messages", "conversations", "conversation")
@@ -54,8 +54,11 @@ class Layout:
 def are_in(path: Path, *, lines: bool) -> bool:
     """Whether the table at *path* has columns of them, by its first line alone. *lines*: of JSON."""
     try:
-        with open(path, encoding=encodings.detect(path), errors="replace") as file:
-            head = stretches.first_line(file, _HEAD)
+        if lines and jsonlist.is_one(path):
+            head = jsonlist.first(path)
+        else:
+            with open(path, encoding=encodings.detect(path), errors="replace") as file:
+                head = stretches.first_line(file, _HEAD)
     except (OSError, DataError):
         return False  # whoever opens it says why it cannot be read
     return bool(layout_of(_names(head, lines=lines)).target)

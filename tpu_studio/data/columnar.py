@@ -1,4 +1,5 @@
-"""Parquet and Arrow files, and folders of them, as Hugging Face data sets are: written out once as rows, then read.
+"""Parquet and Arrow files, and folders of them, as Hugging Face data sets are: written out once as rows, then read;
+so are lists of JSON (`jsonlist`).
 
 Only the app has the library that reads them (`columnarchild`, a process of its own: a damaged file may end it). The
 rows go to ``tables/`` in the home as JSON lines, lists below a list of names; look, trainer and machine read those.
@@ -20,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.data import links
+from tpu_studio.data import jsonlist, links
 from tpu_studio.data.paths import path_error
-from tpu_studio.data.textlayout import COLUMNAR, has_shards
+from tpu_studio.data.textlayout import COLUMNAR, RECORDS, has_shards
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.errors import DataError
@@ -51,12 +52,18 @@ def is_columnar(path: Path) -> bool:
     return path.suffix.lower() in COLUMNAR or (os.path.isdir(path) and has_shards(path))
 
 
+def is_written_out(path: Path) -> bool:
+    """Whether its rows are read from what `rows_of` writes."""
+    return is_columnar(path) or (path.suffix.lower() in RECORDS and jsonlist.is_one(path))
+
+
 def rows_of(path: Path, watch: Watch) -> Rows:
     """The table at *path* as a file of rows, written if it is not there yet.
 
     Raises:
         DataError: data-parquet (this program has nothing to read it with), data-parquet-damaged, data-shards-differ,
-            data-link-outside, data-missing, data-unreadable, data-disk-full, data-unpacks-large.
+            data-link-outside, data-missing, data-unreadable, data-disk-full, data-unpacks-large,
+            data-json-list-broken.
         Cancelled
     """
     shards, left_out = _shards(path)
@@ -150,6 +157,17 @@ def _write(path: Path, shards: Sequence[Path], file: Path, watch: Watch) -> None
     """Raises DataError, Cancelled; OSError."""
     make_private(file.parent)
     part = beside(file, PART[1:])
+    try:
+        if not is_columnar(path):
+            jsonlist.write(path, part, watch)
+        else:
+            _write_in_a_process(path, shards, part, watch)
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write_in_a_process(path: Path, shards: Sequence[Path], part: Path, watch: Watch) -> None:
     command = [*ownpython.program(), DOOR, str(part), *(str(one.absolute()) for one in shards)]
     process = subprocess.Popen(
         command,
@@ -159,17 +177,13 @@ def _write(path: Path, shards: Sequence[Path], file: Path, watch: Watch) -> None
         cwd=ownpython.NEUTRAL_FOLDER,
         env=ownpython.environment(),
     )
-    try:
-        with process:
-            said, _ = _waited(process, watch)
-        told = _told(said)
-        if told.get("error"):
-            raise DataError(str(told["error"]), **{"path": str(path), **dict(told.get("facts") or {})})
-        if process.returncode or "rows" not in told:
-            raise DataError("data-parquet-damaged", path=str(path), raw=f"ended with {process.returncode}")
-        os.replace(part, file)
-    finally:
-        part.unlink(missing_ok=True)
+    with process:
+        said, _ = _waited(process, watch)
+    told = _told(said)
+    if told.get("error"):
+        raise DataError(str(told["error"]), **{"path": str(path), **dict(told.get("facts") or {})})
+    if process.returncode or "rows" not in told:
+        raise DataError("data-parquet-damaged", path=str(path), raw=f"ended with {process.returncode}")
 
 
 def _waited(process: subprocess.Popen[bytes], watch: Watch) -> tuple[bytes, bytes]:

@@ -13,7 +13,7 @@ from tpu_studio.data.watching import Watch
 
 def found(path: Path, watch: Watch) -> Rows:
     """Where the rows of the table at *path* are read from: there, or what `columnar` wrote, whose errors it has."""
-    return columnar.rows_of(path, watch) if columnar.is_columnar(path) else Rows(path)
+    return columnar.rows_of(path, watch) if columnar.is_written_out(path) else Rows(path)
 
 
 def opened(path: Path, watch: Watch, first: int | None = None) -> TableFile:

@@ -34,6 +34,12 @@ ERRORS: dict[str, Entry] = {
         f"Each line must be an object of its own, in braces, whose names are the columns. {_first(f)}{DATA_UNTOUCHED}",
         f"Save it as JSON lines: {JSON_LINES}.",
     ),
+    "data-json-list-broken": lambda f: Sentence(
+        f"The list of JSON in {_path(f)} breaks off at line {f.text('line', 'one')}",
+        f"{f.count('rows', 'object', 'objects')} before it can be read; what comes there is no JSON, is longer than four million letters, or the "
+        f"file was cut. {DATA_UNTOUCHED}",
+        "Fetch the file again, or mend that line.",
+    ),
     "data-too-many-names": lambda f: Sentence(
         f"The lines of {_path(f)} have more than {f.text('allowed', '10000')} different names",
         f"Each would be a column: line {f.text('line', 'one')} is where they get too many. Perhaps the names are data "
