@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,16 @@ def test_it_is_small_and_the_same_bytes_each_time(tmp_path: Path) -> None:
     one, two = build(tmp_path / "one.pyz"), build(tmp_path / "two.pyz")
     assert one.stat().st_size < LIMIT_BYTES
     assert one.read_bytes() == two.read_bytes()
+
+
+def test_it_has_all_that_its_modules_import_and_nothing_that_none_does(tmp_path: Path) -> None:
+    archive = build(tmp_path / "guardian.pyz")
+    with zipfile.ZipFile(archive) as opened:
+        modules = [one.removesuffix(".py").replace("/", ".") for one in opened.namelist() if one != "__main__.py"]
+    names = [one.removesuffix(".__init__") for one in modules if not one.endswith(".__main__")]
+    code = f"import sys; sys.path.insert(0, {str(archive)!r}); [__import__(one) for one in {names}]"
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, cwd=tmp_path)
+    assert "tpu_studio.wire.presets" in names and "tpu_studio.wire.hdf5" not in names
 
 
 @pytest.mark.parametrize("which", ["this Python", "Python 3.10"])

@@ -1,4 +1,5 @@
-"""What a VM is started with: ``guardian.pyz``, wire and guardian in one file for any Python ≥ 3.10, and its script.
+"""What a VM is started with: ``guardian.pyz``, the guardian and what it imports in one file for any Python ≥ 3.10, and
+its script.
 
 The same sources give the same bytes (times fixed, names sorted), so the sha256 can be told beforehand. Made from the
 files of this program, from source, installed or frozen; used by ``cloud`` at launch and by ``tools/build_guardian.py``.
@@ -6,9 +7,11 @@ files of this program, from source, installed or frozen; used by ``cloud`` at la
 
 from __future__ import annotations
 
+import ast
 import io
 import sys
 import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tpu_studio.wire.resources import resource_path
@@ -26,13 +29,7 @@ def guardian_pyz() -> bytes:
         FileNotFoundError: The installation is incomplete.
     """
     root = _sources()
-    package = root / "tpu_studio"
-    files = [
-        package / "__init__.py",
-        package / "trainer" / "__init__.py",
-        *sorted((package / "wire").glob("*.py")),
-        *sorted((package / "trainer" / "guardian").rglob("*.py")),
-    ]
+    files = sorted(_with_imports(root, (root / "tpu_studio" / "trainer" / "guardian").rglob("*.py")))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         archive.writestr(_entry("__main__.py"), _MAIN)
@@ -42,6 +39,29 @@ def guardian_pyz() -> bytes:
     if len(data) > LIMIT_BYTES:
         raise ValueError(f"guardian.pyz has {len(data)} bytes, more than {LIMIT_BYTES}")
     return data
+
+
+def _with_imports(root: Path, files: Iterable[Path]) -> set[Path]:
+    """*files*, and what they import of ours, wherever in them, with the packages that it is in."""
+    found: set[Path] = set()
+    left = list(files)
+    while left:
+        path = left.pop()
+        if path not in found:
+            found.add(path)
+            left += _imported(root, path)
+            left += [
+                init for folder in path.relative_to(root).parents if (init := root / folder / "__init__.py").exists()
+            ]
+    return found
+
+
+def _imported(root: Path, path: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "tpu_studio":
+            module = root.joinpath(*node.module.split("."))
+            for one in (module, *(module / name.name for name in node.names)):
+                yield from (file for file in (one.with_suffix(".py"), one / "__init__.py") if file.exists())
 
 
 def startup_script() -> str:
