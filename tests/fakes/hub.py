@@ -7,6 +7,7 @@ a test. Of a data set the Hub's conversion to Parquet is a folder of its own.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import socket
@@ -80,6 +81,7 @@ class Fake:
     blobs: dict[str, Path] = field(default_factory=dict)
     faults: dict[str, list[str]] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    sent: int = 0
 
     def fault(self, path: str) -> str:
         for end, left in self.faults.items():
@@ -135,6 +137,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if fault.startswith("status "):
             self._refuse(int(fault.split()[1]), "", "")
+        elif fault.startswith("endless "):
+            self._endless(int(fault.split()[1]))
+        elif fault.startswith("to "):
+            self._answer(302, b"", {"Location": fault.removeprefix("to ")})
+        elif fault.startswith("said "):
+            self._answer(200, fault.removeprefix("said ").encode(), {"Content-Type": "application/json"})
         elif fault == "page":
             self._answer(200, b"<html>Welcome to this hotel</html>", {"Content-Type": "text/html"})
         elif is_storage:
@@ -241,6 +249,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self._answer(206 if begin else 200, body, headers)
+
+    def _endless(self, status: int) -> None:
+        """A body of 400 MB: what reads it all is seen. `Fake.sent` has what was taken of it."""
+        self.send_response(status)
+        self.send_header("Location", f"{self.fake.address}/elsewhere")
+        self.send_header("Content-Length", str(400 << 20))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            for _ in range(400):
+                self.wfile.write(bytes(1 << 20))
+                self.fake.sent += 1 << 20
 
     def _refuse(self, status: int, code: str, message: str) -> None:
         headers = {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {})

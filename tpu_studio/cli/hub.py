@@ -52,7 +52,7 @@ def _fetch(preset: str, output: Output, *, whole: bool) -> int:
         entry = hub.entry(hub.folder(preset)) if whole and hub.is_name(preset) else None
         if entry is None:
             output.say(f"Asking {remote.endpoint} for {preset}.")
-            entry = remote.look_up(preset, cancelled=cancelled)
+            entry = remote.look_up(preset, lambda done, total: _tell(output, done, total), cancelled)
         if whole and not entry.is_whole(hub.folder(preset)):
             output.say(f"{figures.size(entry.weights_bytes)} of weights. {licence_words(entry)}")
             remote.download(preset, lambda done, total: _tell(output, done, total), cancelled)

@@ -9,30 +9,40 @@ How the Hub is asked: `hubclient`.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
-from tpu_studio.cloud.hubclient import Client, Progress, Wanted, listed, sum_of
+from tpu_studio.cloud.hubclient import Client, Progress, Wanted, commit, listed, sum_of
 from tpu_studio.cloud.hubfolder import LOCK, alone, check_room, size_of, writing
 from tpu_studio.wire import hub
 from tpu_studio.wire.errors import BadInput, NotReady, words_of
+from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.hub import PREFIX, Entry, Listed
 from tpu_studio.wire.presets import SAFETENSORS, SAFETENSORS_INDEX
 from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.wire.visible import one_line
 
 _WANTED = ("config.json", "tokenizer.json")
 _DESCRIPTIONS = (
     *(*_WANTED, "tokenizer_config.json", "chat_template.jinja", "generation_config.json", "special_tokens_map.json"),
     SAFETENSORS_INDEX,
 )
-_LICENCES = re.compile(r"(?i)(license|licence|notice|use_policy)(\.(txt|md))?")
+_LICENCES = tuple(
+    f"{name}{ending}"
+    for name in ("LICENSE", "LICENCE", "license", "NOTICE", "USE_POLICY")
+    for ending in ("", ".txt", ".md")
+)
 _SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".gguf")
 _MOST_DESCRIPTION = 64_000_000  # bytes: Gemma 3's tokenizer has 33 million
+_MOST_LICENCE = 1_000_000
+_MOST_DESCRIPTIONS = 100_000_000  # all of a model
+_NEW = "new"  # of its folder: what a look-up has fetched, until all of it has come
 
 
 class Hub(Client):
@@ -52,17 +62,18 @@ class Hub(Client):
             StudioError: hub-cancelled.
         """
         name = _name(preset)
-        entry = _entry(name, self.told(name))
+        entry = _entry(name, self.told(name, cancelled=cancelled))
         small = {one: sums for one, sums in entry.files.items() if not hub.is_of_weights(one)}
         folder, total = hub.folder(preset), sum(one.size for one in small.values())
+        beside = folder / _NEW
         with alone(folder):
-            before = hub.entry(folder)
-            if before is None or before.files != entry.files:
-                _delete(folder, keep=_same(before, entry))
             missing = {one: sums for one, sums in small.items() if not _is_there(folder / one, sums)}
-            self._fetch_all(entry, missing, total, progress, cancelled)
+            check_room(folder, sum(one.size for one in missing.values()))
             with writing(folder):
-                write_atomically(folder / hub.FILE, entry.dumps())
+                make_private(beside)
+            self._fetch_all(entry, missing, beside, total, progress, cancelled)
+            with writing(folder):
+                _take(folder, beside, entry, _same(hub.entry(folder), entry))
         return entry
 
     def download(
@@ -82,12 +93,17 @@ class Hub(Client):
             missing = {one: sums for one, sums in weights.items() if not _is_there(folder / one, sums)}
             begun = sum(size_of(folder / f"{one}.part") for one in missing)
             check_room(folder, sum(one.size for one in missing.values()) - begun)
-            self._fetch_all(entry, missing, entry.weights_bytes, progress, cancelled)
+            self._fetch_all(entry, missing, folder, entry.weights_bytes, progress, cancelled)
 
     def _fetch_all(
-        self, entry: Entry, missing: Mapping[str, Listed], total: int, progress: Progress, cancelled: Callable[[], bool]
+        self,
+        entry: Entry,
+        missing: Mapping[str, Listed],
+        folder: Path,
+        total: int,
+        progress: Progress,
+        cancelled: Callable[[], bool],
     ) -> None:
-        folder = hub.folder(PREFIX + entry.name)
         wanted = [Wanted(one, folder / one, sums) for one, sums in missing.items()]
         self.fetch(entry.name, entry.revision, wanted, total, progress, cancelled)
 
@@ -102,10 +118,15 @@ def _entry(name: str, told: Mapping[str, Any]) -> Entry:
     """Raises BadInput ``hub-no-model``; NotReady ``hub-refused``."""
     try:
         files = {str(one["rfilename"]): _listed(one) for one in told["siblings"] if _is_wanted(str(one["rfilename"]))}
-        revision, every = str(told["sha"]), [str(one["rfilename"]) for one in told["siblings"]]
+        revision, every = commit(told), [str(one["rfilename"]) for one in told["siblings"]]
     except (KeyError, TypeError, ValueError) as error:
         raise NotReady("hub-refused", name=name, raw=f"Its answer lacks {words_of(error)}") from error
     weights = [one for one in files if hub.is_of_weights(one)]
+    described = sum(sums.size for one, sums in files.items() if not hub.is_of_weights(one))
+    if described > _MOST_DESCRIPTIONS or len(files) > hub.MOST_FILES:
+        raise NotReady(
+            "hub-refused", name=name, raw=f"It lists {len(files):,} files, of {described:,} bytes beside weights."
+        )
     lacking = [one for one in _WANTED if one not in files]
     if lacking or not weights:
         pickled = not weights and any(one.endswith(_PICKLES) for one in every)
@@ -114,19 +135,18 @@ def _entry(name: str, told: Mapping[str, Any]) -> Entry:
         files = {one: sums for one, sums in files.items() if not _SHARD.fullmatch(one) and one != SAFETENSORS_INDEX}
     card = told.get("cardData")
     licence = card.get("license") if isinstance(card, dict) else ""
-    return Entry(
-        name, revision, licence[:80] if isinstance(licence, str) else "", bool(told.get("gated")), time.time(), files
-    )
+    return Entry(name, revision, one_line(str(licence or ""))[:80], bool(told.get("gated")), time.time(), files)
 
 
 def _is_wanted(file: str) -> bool:
-    known = file in _DESCRIPTIONS or bool(_LICENCES.fullmatch(file))
+    known = file in _DESCRIPTIONS or file in _LICENCES
     return PurePath(file).name == file and (known or file == SAFETENSORS or bool(_SHARD.fullmatch(file)))
 
 
 def _listed(one: Mapping[str, Any]) -> Listed:
-    found = listed(one)
-    if not hub.is_of_weights(str(one["rfilename"])) and found.size > _MOST_DESCRIPTION:
+    found, name = listed(one), str(one["rfilename"])
+    most = _MOST_LICENCE if name in _LICENCES else _MOST_DESCRIPTION
+    if not hub.is_of_weights(name) and found.size > most:
         raise ValueError(f"a description of fewer than {found.size:,} bytes")
     return found
 
@@ -143,12 +163,20 @@ def _same(before: Entry | None, entry: Entry) -> set[str]:
     return {one for one, sums in entry.files.items() if before and before.files.get(one) == sums}
 
 
-def _delete(folder: Path, keep: Iterable[str]) -> None:
-    """What is there of another revision; its listing first, so that no crash leaves it beside other files."""
-    (folder / hub.FILE).unlink(missing_ok=True)
+def _take(folder: Path, beside: Path, entry: Entry, same: set[str]) -> None:
+    """What came *beside* into *folder*, in the place of what was there of another revision; the listing goes first and
+    comes last, so that no crash leaves it beside other files."""
+    if len(same) < len(entry.files):
+        (folder / hub.FILE).unlink(missing_ok=True)
     for one in folder.iterdir():
-        if one.name not in (*keep, *(f"{name}.part" for name in keep), LOCK) and one.is_file():
+        if (
+            one.name not in (*same, *(f"{name}.part" for name in same), *entry.files, LOCK, hub.FILE) and one.is_file()
+        ) or (one.name in entry.files and one.name not in same and hub.is_of_weights(one.name)):
             one.unlink()
+    for one in beside.iterdir():
+        os.replace(one, folder / one.name)
+    beside.rmdir()
+    write_atomically(folder / hub.FILE, entry.dumps())
 
 
 def delete(preset: str) -> int:

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from tpu_studio.cloud import session
 from tpu_studio.cloud.hubfolder import size_of, writing
 from tpu_studio.cloud.secrecy import without_secrets
+from tpu_studio.wire import hub
 from tpu_studio.wire.errors import BadInput, NotReady, StudioError, words_of
 from tpu_studio.wire.hub import Listed
 from tpu_studio.wire.jsonfile import parse_json
@@ -34,6 +37,9 @@ T = TypeVar("T")
 
 _BLOCK = 1 << 20
 _PIECE = 1 << 14  # of what arrives: a cut loses no more
+_TOKEN = re.compile(r"[!-~]{1,500}")  # as a header may have it
+_LED = 5  # times that a question is led elsewhere
+_REDIRECTS = (301, 302, 303, 307, 308)
 _TRIES = 5  # in a row in which nothing arrives, as its own client has it
 
 
@@ -64,8 +70,10 @@ class Client:
         self.endpoint = (endpoint or os.environ.get("HF_ENDPOINT", "") or ENDPOINT).rstrip("/")
         if urlsplit(self.endpoint).scheme != "https" and not session.is_loopback(self.endpoint):
             raise BadInput("hub-not-https", address=self.endpoint)
-        self._token, self._patience = token, patience
-        self._http = session.plain_session()
+        self._token, self._patience = token.strip(), patience
+        if self._token and not _TOKEN.fullmatch(self._token):
+            raise BadInput("hub-token-refused", name="", data=self.IS_DATA)
+        self._http = session.plain_session(led=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.endpoint!r})"
@@ -74,7 +82,9 @@ class Client:
         """Where a person reads of it."""
         return f"{self.endpoint}/{self.PREFIX}{name}"
 
-    def told(self, name: str, revision: str = "main", *, sums: bool = True) -> Mapping[str, Any]:
+    def told(
+        self, name: str, revision: str = "main", *, sums: bool = True, cancelled: Callable[[], bool] = bool
+    ) -> Mapping[str, Any]:
         """`GET /api/{kind}/{name}/revision/{revision}`: of each file its name, with *sums* its size and sum too.
 
         Raises: as `hub.Hub.look_up`.
@@ -83,9 +93,9 @@ class Client:
 
         def ask() -> bytes:
             with self._asked(url, name, params={"blobs": "true"} if sums else None) as reply:
-                return b"".join(_at_most(reply, self.MOST_SAID, name))
+                return b"".join(_at_most(reply, self.MOST_SAID, name, cancelled))
 
-        said = self._patiently(ask, name)
+        said = self._patiently(ask, cancelled)
         try:
             tree = parse_json(said, "the Hub's answer")
         except ValueError as error:
@@ -157,9 +167,7 @@ class Client:
             if here and not (reply.headers.get("Content-Range") or "").startswith(f"bytes {here}-"):
                 here = 0
                 to.truncate(0)
-            for block in _at_most(reply, size - here, name):
-                if cancelled():
-                    raise StudioError("hub-cancelled", name=name)
+            for block in _at_most(reply, size - here, name, cancelled):
                 to.write(block)
                 here += len(block)
                 progress(here)
@@ -175,12 +183,33 @@ class Client:
         if self._token:
             sent["Authorization"] = f"Bearer {self._token}"
         try:
-            with self._http.get(url, headers=sent, params=params, stream=True) as reply:
+            with self._led(url, name, sent, params) as reply:
                 if not reply.ok:
                     raise self._refusal(reply, name)
                 yield reply
-        except (requests.RequestException, TimeoutError, ConnectionError) as error:
+        except (requests.RequestException, HTTPError, TimeoutError, ConnectionError) as error:
             raise self._unreachable(error, name) from None
+
+    def _led(self, url: str, name: str, sent: Mapping[str, str], params: Any) -> requests.Response:
+        """The reply behind its redirects: each by https, the token for the Hub's own address alone, no body read."""
+        for _ in range(_LED):
+            reply = self._http.get(url, headers=sent, params=params, stream=True, allow_redirects=False)
+            if reply.status_code not in _REDIRECTS or "Location" not in reply.headers:
+                return reply
+            with reply:
+                to = _joined(url, reply.headers["Location"])
+            if not self._may_ask(to):
+                raise NotReady("hub-refused", name=name, raw="It leads to an address that is not asked.")
+            if _origin(to) != _origin(url):
+                sent = {key: value for key, value in sent.items() if key != "Authorization"}
+            url, params = to, None
+        raise NotReady("hub-refused", name=name, raw="It leads from one address to the next without end.")
+
+    def _may_ask(self, url: str) -> bool:
+        """By https; while the Hub is one of this computer, others of it, too."""
+        here = session.is_loopback(self.endpoint)
+        scheme, host = _origin(url)
+        return bool(host) and (scheme == "https" or (scheme == "http" and here and session.is_loopback(url)))
 
     def _unreachable(self, error: BaseException, name: str) -> StudioError:
         host = urlsplit(self.endpoint).netloc
@@ -208,14 +237,16 @@ class Client:
             return BadInput("hub-token-refused", **facts)
         return NotReady("hub-unreachable" if status >= 500 else "hub-refused", **facts)
 
-    def _patiently(self, ask: Callable[[], T], name: str) -> T:
+    def _patiently(self, ask: Callable[[], T], cancelled: Callable[[], bool]) -> T:
         for tried in range(1, self._patience.tries + 1):
             try:
                 return ask()
             except NotReady as error:
                 if tried == self._patience.tries or error.id not in ("hub-unreachable", "hub-too-often"):
                     raise
-                self._wait(bool, tried)
+                self._wait(cancelled, tried)
+                if cancelled():
+                    raise StudioError("hub-cancelled") from None
         raise AssertionError("unreachable")
 
     def _wait(self, cancelled: Callable[[], bool], tried: int) -> None:
@@ -226,13 +257,40 @@ class Client:
 
 def listed(sibling: Mapping[str, Any]) -> Listed:
     """A file as the Hub lists it with its sum. Raises KeyError, TypeError, ValueError."""
-    large, size = sibling.get("lfs"), int(sibling["size"])
-    return Listed(size, str(large["sha256"])) if large else Listed(size, "", str(sibling["blobId"]))
+    large = sibling.get("lfs")
+    sums = {"sha256": large["sha256"], "sha1": ""} if large else {"sha256": "", "sha1": sibling["blobId"]}
+    return hub.listed("file", {"size": sibling["size"], **sums})
 
 
-def _at_most(reply: requests.Response, most: int, name: str) -> Iterator[bytes]:
+def commit(told: Mapping[str, Any]) -> str:
+    """What was told of. Raises KeyError, ValueError."""
+    if not hub.is_commit(found := str(told["sha"])):
+        raise ValueError("the commit that it is of")
+    return found
+
+
+def _joined(url: str, to: str) -> str:
+    """Where *to* leads from *url*; "" where that is no address."""
+    try:
+        return urljoin(url, to)
+    except ValueError:
+        return ""
+
+
+def _origin(url: str) -> tuple[str, str]:
+    """Scheme and host with its port."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.netloc
+    except ValueError:
+        return "", ""
+
+
+def _at_most(reply: requests.Response, most: int, name: str, cancelled: Callable[[], bool]) -> Iterator[bytes]:
     here = 0
     for block in reply.iter_content(_PIECE):
+        if cancelled():
+            raise StudioError("hub-cancelled", name=name)
         here += len(block)
         if here > most:
             raise NotReady("hub-refused", name=name, raw=f"It sends more than the {most:,} bytes that it should.")

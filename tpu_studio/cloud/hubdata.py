@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.cloud import hubsplits
-from tpu_studio.cloud.hubclient import Client, Progress, Wanted, listed
+from tpu_studio.cloud.hubclient import Client, Progress, Wanted, commit, listed
 from tpu_studio.cloud.hubfolder import alone, check_room, size_of, writing
 from tpu_studio.wire import hubdata
 from tpu_studio.wire.errors import BadInput, NotReady, words_of
@@ -48,11 +48,11 @@ class DataHub(Client):
             NotReady: hub-unreachable, hub-refused, hub-too-often, hub-no-disk, hub-folder, hub-busy.
         """
         asked = _name(name)
-        main = self.told(asked, sums=False)
+        main = self.told(asked, sums=False, cancelled=cancelled)
         now = str(main.get("id") or asked)
         if not hubdata.is_name(PREFIX + now):
             raise NotReady("hub-refused", name=asked, raw="It answers of something that is called otherwise.")
-        found = self._dataset(now, main)
+        found = self._dataset(now, main, cancelled)
         folder = hubdata.folder(PREFIX + now)
         with alone(folder), writing(folder):
             before = hubdata.entry(PREFIX + now)
@@ -96,12 +96,12 @@ class DataHub(Client):
             self.fetch(found.name, found.revision, wanted, total, progress, cancelled, _came)
         return found.path(one, splits)
 
-    def _dataset(self, name: str, main: Mapping[str, Any]) -> Dataset:
-        converted = self._converted(name)
-        told = converted or self.told(name)
+    def _dataset(self, name: str, main: Mapping[str, Any], cancelled: Callable[[], bool]) -> Dataset:
+        converted = self._converted(name, cancelled)
+        told = converted or self.told(name, cancelled=cancelled)
         try:
             files = {str(one["rfilename"]): listed(one) for one in told["siblings"]}
-            revision = str(told["sha"])
+            revision = commit(told)
             card = hubsplits.card(main.get("cardData"))
         except (KeyError, TypeError, ValueError) as error:
             raise NotReady("hub-refused", name=name, raw=f"Its answer lacks {words_of(error)}") from error
@@ -113,10 +113,10 @@ class DataHub(Client):
         gated = bool(main.get("gated"))
         return Dataset(name, revision, bool(converted), card.licence, gated, time.time(), subsets)
 
-    def _converted(self, name: str) -> Mapping[str, Any] | None:
+    def _converted(self, name: str, cancelled: Callable[[], bool]) -> Mapping[str, Any] | None:
         """What lies on the branch of the Hub's conversion; None where there is none."""
         try:
-            told = self.told(name, CONVERTED)
+            told = self.told(name, CONVERTED, cancelled=cancelled)
         except BadInput as error:
             if error.id != "hub-changed":  # there is no such revision
                 raise

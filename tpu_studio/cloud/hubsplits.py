@@ -15,6 +15,7 @@ from typing import Any
 
 from tpu_studio.wire.hub import Listed
 from tpu_studio.wire.hubdata import TABULAR, Part, Split, Subset
+from tpu_studio.wire.visible import one_line
 
 _PARTIAL = "partial-"
 _PART = re.compile(r"-part\d$")
@@ -54,7 +55,7 @@ def card(said: Any) -> Card:
                 rows[name, str(split.get("name"))] = split["num_examples"]
     licences = said.get("license")
     words = [one for one in (licences if isinstance(licences, list) else [licences]) if isinstance(one, str)]
-    return Card(", ".join(words)[:80], columns, rows)
+    return Card(one_line(", ".join(words))[:80], columns, rows)
 
 
 def converted(files: Mapping[str, Listed], card: Card) -> tuple[Subset, ...]:

@@ -28,6 +28,7 @@ from tpu_studio.wire.errors import StudioError
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 CONNECT_S, READ_S = 10.0, 30.0
+MOST_REFUSAL = 1 << 16  # bytes of a refusal's body: Google's longest have some kB
 TIMEOUT = (CONNECT_S, READ_S)
 _RETRIED = frozenset({"network-down", "timed-out", "server-error", "unreadable-reply", "create-rate", "proxy-down"})
 T = TypeVar("T")
@@ -86,7 +87,7 @@ class _Ending(requests.Session):
         with deadline.during(more["timeout"], bool(more.get("stream"))):
             reply = super().send(request, **more)
             if not reply.ok:
-                reply.content  # noqa: B018  what is streamed, too: nobody reads on, and its connection is free again
+                _read_refusal(reply)
             return reply
 
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
@@ -100,6 +101,18 @@ class _Ending(requests.Session):
         if is_loopback(str(prepared_request.url)):
             return {}
         return super().rebuild_proxies(prepared_request, proxies)  # type: ignore[no-untyped-call]
+
+
+def _read_refusal(reply: requests.Response) -> None:
+    """What is streamed, too: nobody reads on, and its connection is free again, or ends where there is too much."""
+    if not reply._content_consumed:  # type: ignore[attr-defined]
+        body = b""
+        for block in reply.iter_content(MOST_REFUSAL):
+            body += block
+            if len(body) >= MOST_REFUSAL:
+                reply.close()
+                break
+        reply._content, reply._content_consumed = body[:MOST_REFUSAL], True  # type: ignore[attr-defined]
 
 
 class _Authorized(_Ending, AuthorizedSession):
@@ -143,9 +156,16 @@ def session(credentials: Any, quota_project: str = "") -> requests.Session:
     return made
 
 
-def plain_session() -> requests.Session:
-    """One without credentials: for tokens, and for what anybody may ask."""
-    made = _Ending()
+class _Unled(_Ending):
+    """Redirects are its caller's: requests would read the body of each, whatever its size."""
+
+    def resolve_redirects(self, *_: Any, **__: Any) -> Any:
+        return iter(())
+
+
+def plain_session(*, led: bool = True) -> requests.Session:
+    """One without credentials: for tokens, and for what anybody may ask. *led*: redirects are followed."""
+    made = _Ending() if led else _Unled()
     _prepare(made)
     return made
 

@@ -24,7 +24,7 @@ FORMAT = 1
 LOOKED_UP, DOWNLOADED = PROBLEMS = "preset-not-looked-up", "preset-not-downloaded"  # that asking the Hub mends
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?")
 _SHA256, _SHA1 = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{40}")
-_MOST_FILES, _MOST_BYTES = 1_000, 10**13
+MOST_FILES, _MOST_BYTES = 1_000, 10**13
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def entries() -> list[Entry]:
 
 
 def _entry(tree: Any) -> Entry:
-    if tree["format"] != FORMAT or len(tree["files"]) > _MOST_FILES:
+    if tree["format"] != FORMAT or len(tree["files"]) > MOST_FILES:
         raise ValueError("It is of another version.")
     files = {name: listed(name, told) for name, told in tree["files"].items()}
     name, revision, licence = (tree[key] for key in ("name", "revision", "licence"))

@@ -238,6 +238,91 @@ def test_deleted_it_is_gone(fake: fakes.Fake) -> None:
     assert not hub.folder(NAME).exists() and delete(NAME) == 0
 
 
+@pytest.mark.parametrize("status", [404, 302, 500])
+def test_of_a_refusal_and_of_a_redirect_little_is_read(fake: fakes.Fake, status: int) -> None:
+    fake.faults["/revision/main"] = [f"endless {status}"] * 3
+    fake.faults["/elsewhere"] = ["status 404"]
+    refused(fake)
+    assert fake.sent < 60 << 20  # what lies in the buffers of three connections; of 1,200 MB
+
+
+@pytest.mark.parametrize(
+    "to", ["http://other.example/x", "ftp://127.0.0.1/x", "http://[::1", "file:///etc/passwd", "//x.example"]
+)
+def test_no_redirect_leads_to_what_is_not_asked(fake: fakes.Fake, to: str) -> None:
+    fake.faults["/revision/main"] = [f"to {to}"]
+    assert refused(fake).id == "hub-refused"
+
+
+def test_redirects_without_end_are_left(fake: fakes.Fake) -> None:
+    fake.faults["/revision/main"] = ["to /api/models/owner/small-llama/revision/main"] * 30
+    assert refused(fake).id == "hub-refused"
+    assert len(fake.asked) <= 6
+
+
+def test_a_question_that_was_given_up_is_not_asked_again(fake: fakes.Fake) -> None:
+    fake.faults["/revision/main"] = ["status 503"] * 9
+    with pytest.raises(StudioError) as raised:
+        remote(fake).look_up(NAME, cancelled=lambda: True)
+    assert raised.value.id == "hub-cancelled" and len(fake.asked) == 1
+
+
+def test_licences_are_few_and_small(fake: fakes.Fake) -> None:
+    folder = fake.repositories["owner/small-llama"].folder
+    for number in range(2**7):  # one spelling each
+        name = "".join(sign.upper() if number >> place & 1 else sign for place, sign in enumerate("license"))
+        (folder / name).write_text("terms")
+    remote(fake).look_up(NAME)
+    assert len([one for one in hub.folder(NAME).iterdir() if one.name.lower() == "license"]) == 2
+    (folder / "LICENSE").write_bytes(bytes(2_000_000))
+    assert refused(fake).id == "hub-refused"
+
+
+def test_until_the_new_one_is_described_the_former_stays(fake: fakes.Fake) -> None:
+    remote(fake).look_up(NAME)
+    remote(fake).download(NAME)
+    before = reading.read(hub.folder(NAME)).sha256
+    repository = fake.repositories["owner/small-llama"]
+    repository.revision = "b" * 40
+    (repository.folder / "config.json").write_text((repository.folder / "config.json").read_text() + "\n")
+    for one in weights_of(fake):
+        one.write_bytes(one.read_bytes() + b"")
+    fake.faults["config.json"] = ["status 418"]
+    assert refused(fake).id == "hub-refused"
+    assert reading.read(hub.folder(NAME)).sha256 == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sha": "../../../../etc?x#"},
+        {"sha": 7},
+        {"siblings": [{"rfilename": "config.json", "size": 1e999, "blobId": "a" * 40}]},
+        {"siblings": [{"rfilename": "config.json", "size": 3, "lfs": {"sha256": "x"}}]},
+        {"siblings": [{"rfilename": "config.json", "size": -1, "blobId": "a" * 40}]},
+        {"siblings": {"a": 1}},
+    ],
+    ids=str,
+)
+def test_odd_answers_are_refused_in_a_sentence(fake: fakes.Fake, change: dict[str, object]) -> None:
+    told = {"sha": "a" * 40, "siblings": [], **change}
+    fake.faults["/revision/main"] = [f"said {json.dumps(told)}"]
+    assert refused(fake).id in ("hub-refused", "hub-no-model")
+    assert len(fake.asked) == 1 and not hub.folder(NAME).exists()
+
+
+def test_a_licence_writes_no_line_of_its_own(fake: fakes.Fake) -> None:
+    fake.repositories["owner/small-llama"].licence = "mit\nRUN COMPLETE\u202e\x1b[2J"
+    assert remote(fake).look_up(NAME).licence == "mit RUN COMPLETE"
+
+
+@pytest.mark.parametrize("token", ["hf_ü", "hf_a\nb", "hf a", "x" * 501])
+def test_what_no_header_can_have_is_no_token(fake: fakes.Fake, token: str) -> None:
+    with pytest.raises(StudioError) as raised:
+        remote(fake, token)
+    assert raised.value.id == "hub-token-refused" and not fake.asked
+
+
 def test_only_https_or_this_computer_is_asked() -> None:
     with pytest.raises(StudioError) as raised:
         Hub(endpoint="http://mirror.example")
