@@ -161,6 +161,15 @@ def samples() -> Path:
 
 
 @pytest.fixture(autouse=True)
+def the_path_of_later_tests_is_as_before() -> Iterator[None]:
+    """`main` sets it for good, for what it starts; programs of tests in the engine find `tests` without it."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    yield
+    if before is None:
+        os.environ.pop("PYTHONSAFEPATH", None)
+
+
+@pytest.fixture(autouse=True)
 def no_thread_outlives_its_test() -> Iterator[None]:
     before = set(threading.enumerate())
     yield

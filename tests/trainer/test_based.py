@@ -131,7 +131,6 @@ def test_a_result_that_changed_since_the_plan_trains_nothing(home: Path) -> None
     assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "base-changed")
 
 
-@pytest.mark.thorough
 def test_a_network_with_features_stays_as_it_is_at_first(home: Path) -> None:
     """Of narrow blocks (`light_engine`), that begin from nothing: their result needs no starter weights either."""
     short = {"LIGHT_ENGINE_STARTER": "short", "TPU_STUDIO_ENGINE": str(home / "no engine")}

@@ -246,8 +246,8 @@ def test_nan_is_an_empty_cell_and_infinity_no_number_as_in_csv(tmp_path: Path) -
 
 
 UNREADABLE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a list of objects": (lambda at: at.write_text(json.dumps(flats())), "data-not-json-lines"),
-    "a list over many lines": (lambda at: at.write_text(json.dumps(flats(), indent=1)), "data-not-json-lines"),
+    "a list of objects, cut": (lambda at: at.write_text(json.dumps(flats())[:-9]), "data-json-list-broken"),
+    "a list of lists": (lambda at: at.write_text(json.dumps([[[1]], [[2]]])), "data-not-json-lines"),
     "one object": (lambda at: at.write_text(json.dumps({"data": flats()}, indent=1)), "data-not-json-lines"),
     "prose": (lambda at: at.write_text("Once upon a time.\nTwice.\n" * 30), "data-not-json-lines"),
     "nothing": (lambda at: at.write_text(""), "data-empty"),
@@ -270,7 +270,7 @@ def test_what_is_no_json_lines_is_refused_in_a_sentence(what: str, tmp_path: Pat
 
 
 def test_a_list_of_json_is_told_how_to_be_saved(tmp_path: Path) -> None:
-    (tmp_path / "t.json").write_text(json.dumps(flats()))
+    (tmp_path / "t.json").write_text(json.dumps([[one] for one in flats()]))
     with pytest.raises(DataError) as caught:
         guess(tmp_path / "t.json")
     said = say(caught.value)
