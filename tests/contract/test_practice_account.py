@@ -16,8 +16,9 @@ from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S, eventually
 from tpu_studio.cloud.places import rented_places
+from tpu_studio.cloud.signin.accounts import Account, Accounts
 from tpu_studio.places.accounts import folder_of
-from tpu_studio.places.reaching import PRACTICE_OWNER, practice_for_runs
+from tpu_studio.places.reaching import PRACTICE_OWNER, practice_for_runs, reach
 from tpu_studio.practice import daemon
 from tpu_studio.practice.quota_limits import QUOTAS, limit
 from tpu_studio.practice.settings import Settings
@@ -85,6 +86,23 @@ def test_a_run_goes_where_a_new_account_was_set_up_and_nowhere_before(served: Pa
     side = place.connect(plan)
     assert (side.project, side.mailbox.bucket) == ("mine-123456", "my-bucket")
     assert practice_for_runs(served) == line | {"project": "mine-123456", "bucket": "my-bucket"}
+
+
+@posix
+def test_the_sweep_looks_where_runs_go_whoever_is_signed_in(served: Path, monkeypatch: pytest.MonkeyPatch):
+    """A person who signed in and made a project was rehearsed for in another one, which no sweep looked at."""
+    _practice("--detached")
+    kept, person = ChoicesFile(folder_of("practice", served)), Account("ada", "oauth", "ada@example.com")
+    (served / "practice" / "account").mkdir(parents=True, exist_ok=True)
+    for signed, choices in ((False, None), (True, None), (False, Choices("made", "us-west4", "made-bucket"))):
+        monkeypatch.setattr(Accounts, "active", lambda self, signed=signed: person if signed else None)
+        if choices is not None:
+            kept.keep(PRACTICE_OWNER, choices)
+        assert reach("practice", served).project == practice_for_runs(served)["project"]
+    kept.keep(person.id, Choices("mine", "us-west4", "my-bucket"))
+    monkeypatch.setattr(Accounts, "active", lambda self: person)
+    monkeypatch.setattr(Accounts, "credentials", lambda self, account: None)
+    assert reach("practice", served).project == practice_for_runs(served)["project"] == "mine"
 
 
 def test_a_new_account_has_no_project_and_one_open_billing_account(start_practice: Start):

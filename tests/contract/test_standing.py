@@ -89,7 +89,7 @@ def test_a_look_at_one_area_leaves_what_was_read_of_the_others(practice: Practic
 
 @pytest.mark.parametrize(
     ("signed", "default", "wanted"),
-    [(False, None, "made"), (False, "its-own", "made"), (True, None, "mine"), (True, "its-own", None)],
+    [(False, None, "made"), (False, "its-own", "made"), (True, None, "mine"), (True, "its-own", "mine")],
 )
 def test_a_run_goes_to_the_project_that_was_made_at_the_practice_cloud(
     home: Path, monkeypatch: pytest.MonkeyPatch, signed: bool, default: str | None, wanted: str | None

@@ -47,12 +47,12 @@ def reach(place: str, home: Path) -> Reached:
 
     side = side_of(place, home)
     active = side.signing.active()
-    if active is None and places.by_id(place).rehearses:
+    kept = side.choices.of(PRACTICE_OWNER if active is None else active.id)
+    if places.by_id(place).rehearses and (active is None or not kept.project):
         from tpu_studio.practice import daemon
 
         found = daemon.start_or_join(home)
         owner = bearer(found["token"], lambda: str(daemon.start_or_join(home)["token"]))
-        kept = side.choices.of(PRACTICE_OWNER)
         if kept.project:  # somebody has chosen or made another one
             runner = kept.runner or runner_account(kept.project)
             return Reached(place, owner, kept.project, kept.region, kept.bucket, runner, kept.stopper, side.endpoints)
@@ -69,17 +69,16 @@ def reach(place: str, home: Path) -> Reached:
         )
     if active is None:
         raise SignedOut("signed-out")
-    choices = side.choices.of(active.id)
-    if not choices.project:
+    if not kept.project:
         raise NotReady("cloud-not-ready", raw="No project is chosen")
     return Reached(
         place,
         side.signing.credentials(active),
-        choices.project,
-        choices.region,
-        choices.bucket,
-        choices.runner or runner_account(choices.project),
-        choices.stopper,
+        kept.project,
+        kept.region,
+        kept.bucket,
+        kept.runner or runner_account(kept.project),
+        kept.stopper,
         side.endpoints,
     )
 
@@ -100,7 +99,7 @@ def practice_for_runs(home: Path) -> Mapping[str, object]:
             daemon.lend_engine(found, Path(root).expanduser())
     active = Accounts(folder, Endpoints(), lambda: secrets.choose(folder)).active()
     kept = ChoicesFile(folder).of(active.id if active is not None else PRACTICE_OWNER)
-    if kept.project and (active is None or not found["project"]):
+    if kept.project:  # as `reach`: what is rented there is found by the sweep, and told on the receipt
         return {**found, "project": kept.project, "bucket": kept.bucket}
     return found
 
