@@ -116,7 +116,8 @@ def _litert(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked
 
     from tpu_studio.trainer.result import savedmodel
 
-    model, saved = load(), to.parent / files.SAVED_MODEL
+    saved = to.parent / files.SAVED_MODEL
+    model = in_float32(load())  # which is all that its kernels know: on a chip models compute in bfloat16
     savedmodel.export(model, saved, card)
     with _unsupported("litert"):
         content = tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert()
@@ -146,6 +147,24 @@ def _onnx(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked:
         session = onnxruntime.InferenceSession(str(to), providers=["CPUExecutionProvider"])
     (given,), (got,) = session.get_inputs(), session.get_outputs()
     return _compared("onnx", model, lambda x: session.run([got.name], {given.name: x})[0], card, run)
+
+
+def in_float32(model: Any) -> Any:
+    """*model*, or one with its weights that computes in float32, where it does not."""
+    if all(layer.compute_dtype == "float32" for layer in model._flatten_layers()):
+        return model
+    wide = type(model).from_config(_wide(model.get_config()))
+    wide.set_weights(model.get_weights())
+    return wide
+
+
+def _wide(value: Any) -> Any:
+    """A description of a model, with float32 in the place of bfloat16."""
+    if isinstance(value, dict):
+        return {name: _wide(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_wide, value))
+    return "float32" if value in ("bfloat16", "mixed_bfloat16") else value
 
 
 @contextmanager
