@@ -91,7 +91,9 @@ class Starting(PlanBase):
         if view.starting or view.engine.doing:
             return
         section, words = view.missing
-        if words:
+        if words and view.waits_for_hub:
+            self.open_hub(str(view.job.model.preset))
+        elif words:
             self.state.set(replace(view, opened=view.opened | {section}, attention=(section, view.attention[1] + 1)))
         elif view.needs_consent:
             self._consented_to = self.start

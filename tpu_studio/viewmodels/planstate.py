@@ -23,7 +23,7 @@ from tpu_studio.viewmodels.planverdict import Verdict
 from tpu_studio.viewmodels.planwhere import PLACE_WORDS, SliceChoice, WhereView
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.viewmodels.thumbnails import Thumbnail
-from tpu_studio.wire import places
+from tpu_studio.wire import hub, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Check, Plan
 from tpu_studio.workflow.ownfile import OwnFile
@@ -364,6 +364,12 @@ class PlanView:
         return "Runs on this computer. Nothing is charged."
 
     # --------------------------------------------------------------------------------------------------------- start
+
+    @property
+    def waits_for_hub(self) -> bool:
+        """Whether nothing keeps the run from starting but what is to be fetched from the Hugging Face Hub."""
+        blocking = self.plan.blocking if self.plan is not None and not self.stale else ()
+        return bool(blocking) and all(one.id in hub.PROBLEMS for one in blocking)
 
     @property
     def missing(self) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences.bases import begins_from
-from tpu_studio.wire import frameworks, kinds, places, tasks
+from tpu_studio.wire import frameworks, hub, kinds, places, tasks
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan, Range
@@ -84,6 +84,8 @@ def hours(value: float) -> str:
 def model_title(job: Job) -> str:
     if job.model.file is not None:
         return os.path.basename(str(job.model.file))
+    if hub.is_name(str(job.model.preset)):
+        return str(job.model.preset).removeprefix(hub.PREFIX)
     model = BY_NAME.get(str(job.model.name))
     return model.title if model else (job.model.name or "")
 
@@ -93,7 +95,8 @@ def model_note(job: Job, plan: Plan | None) -> str:
     parts = []
     params = plan.memory.params if plan else 0
     if params and (job.model.file is None or plan is not None):
-        parts.append(f"{weights(int(params))} weights")
+        learn = " learn (LoRA)" if plan is not None and plan.job.model.rank else ""
+        parts.append(f"{weights(int(params))} weights{learn}")
     if job.model.file is not None:
         parts = ["your own Keras file"]
     if base := begins_from(job.model.starts_from):

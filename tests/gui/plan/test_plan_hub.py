@@ -19,6 +19,7 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.plan.hub_sheet import HubSheet
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.hubfetch import HubFetch
 from tpu_studio.wire import hub
 
@@ -86,6 +87,11 @@ def test_a_known_model_is_planned_with_before_anything_is_asked(page: PlanPage, 
     plan = world.view.plan
     assert plan is not None and [one.id for one in plan.blocking] == [hub.LOOKED_UP] and not plan.faults
     assert plan.memory.device_bytes and plan.preset_bytes == 988_065_536
+    assert planwords.model_title(world.view.job) == "Qwen/Qwen2.5-0.5B"
+    opened: list[str] = []
+    world.model.open_hub = opened.append
+    page.card.start.button.click()
+    assert opened == [KNOWN] and not world.launched
     assert plan.verdict is not None and "cannot start" not in plan.verdict.why
     assert not fake.asked
 

@@ -110,7 +110,7 @@ class PlanPage(QWidget):
 
         self.card, self.bar = EstimateCard(model), EstimateBar(model)
         self.bar.toggled.connect(lambda: self._draw(model.state.value))
-        self.practice = Note(PRACTICE, "Prices say what it would cost.", "accent", icon="flask-conical")
+        self.practice = Note(PRACTICE, "Time and cost are of this rehearsal.", "accent", icon="flask-conical")
         self.leaving = Note("", "", "warn", action="Leave the queue now", icon="hourglass")
         self.leaving.acted.connect(lambda: model.give_up_queue())
         row = QHBoxLayout()
