@@ -6,10 +6,10 @@ what it meant. The card that says so may be a stranger's.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tpu_studio.data import cells
 from tpu_studio.data.arrays import Doubles
 from tpu_studio.data.columns import Column, Judged
 from tpu_studio.data.table_encoding import MOST_CATEGORIES, PARTS, fit_target
@@ -152,6 +152,6 @@ def _scale(told: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= cells.LARGEST:
         raise ValueError(f"{value!r:.20} is no number")
     return float(value)

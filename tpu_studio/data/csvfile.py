@@ -13,18 +13,25 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TextIO
 
 from tpu_studio.data import cells, csvlines, encodings, stretches
 from tpu_studio.data.paths import path_error
 from tpu_studio.data.rows import RowTally, Sample, TableFile, unique_names
+from tpu_studio.data.stretches import Stretch
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")
 SMALL = 8 * 2**20  # files up to this size are read as a whole in a look
+WHOLE = 64 * 2**20  # those that are where a sample has something broken: about a second and a half
+_KEPT = stretches.COUNT * stretches.SIZE  # letters of the rows that are then judged
+_COUNTED = 1_000_000  # broken rows, from which on a sample is enough to tell how many
+_EACH = 2**32
+_GOLDEN = 2_654_435_769  # that, divided by the golden ratio: multiples lie evenly, whatever recurs in a file
+_END = "\x04"  # a row of these stands behind a stretch that the file goes on after
 _LONGEST_LINE = 4 * csvlines.LONGEST_ROW  # bytes that are looked at of one; no letter has more than four
 _SWALLOWED = 20  # lines in one row from which on a quotation mark must be missing
 
@@ -52,12 +59,11 @@ def opened(path: Path, first: int | None = None) -> TableFile:
         return read_rows(path, dialect, tally, watch)
 
     def sample(watch: Watch) -> Sample:
-        tally = RowTally()
         if first is None:
-            return Sample(*sample_rows(path, dialect, tally, watch), tally)
-        _, begin = next(_stretches(path, dialect, tally, watch, 1))
-        rows = list(islice(begin, first))
-        return Sample(rows, len(rows), True, tally)
+            return sample_rows(path, dialect, watch)
+        begin = _of_stretches(path, dialect, watch, 1)
+        rows = begin.rows[:first]
+        return Sample(rows, len(rows), True, begin.tally)
 
     return TableFile(dialect.names, dialect.header, read, sample, above=int(dialect.header))
 
@@ -109,46 +115,165 @@ def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> It
         raise path_error(path, error) from error
 
 
-def sample_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> tuple[list[list[str]], int, bool]:
-    """Rows to judge columns by, how many rows the file has (about, when sampled), and whether it was sampled.
-
-    Files up to `SMALL` are read as a whole. Of larger ones some stretches are read (`stretches`), and the rest is
-    counted from their bytes a row.
+def sample_rows(path: Path, dialect: Dialect, watch: Watch) -> Sample:
+    """Rows to judge columns by. Files up to `SMALL` are read as a whole; of larger ones some stretches (`stretches`),
+    and the rest is counted from their bytes a row. Where anything in these is broken, or they hold no whole row, a file
+    up to `WHOLE` is read once more from its begin to its end: what is told of it is then so.
     """
     size = os.stat(path).st_size
     if size <= SMALL:
+        tally = RowTally()
         rows = list(read_rows(path, dialect, tally, watch))
-        return rows, len(rows), False
-    rows, seen = [], 0
-    for taken, some in _stretches(path, dialect, tally, watch, stretches.COUNT):
-        seen += taken
-        rows += some
-    return rows, round(len(rows) * size / max(1, seen)), True
+        return Sample(rows, len(rows), False, tally)
+    sample = _of_stretches(path, dialect, watch)
+    if size > WHOLE or (sample.rows and not sample.tally.broken_count):
+        return sample
+    try:
+        return _of_all(path, dialect, watch)
+    except _TooMany:
+        return sample
 
 
-def _stretches(
-    path: Path, dialect: Dialect, tally: RowTally, watch: Watch, count: int
-) -> Iterator[tuple[int, Iterator[list[str]]]]:
-    """The bytes of each stretch, and its good rows."""
-    quiet = Watch(cancelled=watch.cancelled)
+class _TooMany(Exception):
+    """More rows are broken than somebody waits for."""
+
+
+class _Counted(RowTally):
+    def breaks(self, line: int, why: str, count: int = 1) -> None:
+        super().breaks(line, why, count)
+        if self.broken_count > _COUNTED:
+            raise _TooMany
+
+
+def _of_all(path: Path, dialect: Dialect, watch: Watch) -> Sample:
+    """Every row, or of all of it those that have about `_KEPT` letters. Raises _TooMany."""
+    tally, kept, letters, share = _Counted(), list[tuple[int, list[str]]](), 0, _EACH
+    for number, row in enumerate(read_rows(path, dialect, tally, watch)):
+        place = number * _GOLDEN % _EACH
+        if place < share:
+            kept.append((place, row))
+            letters += _letters(row)
+        if letters > _KEPT:
+            share //= 2
+            kept = [one for one in kept if one[0] < share]
+            letters = sum(_letters(row) for _, row in kept)
+    return Sample([row for _, row in kept], tally.rows, share < _EACH, tally)
+
+
+def _of_stretches(path: Path, dialect: Dialect, watch: Watch, count: int = stretches.COUNT) -> Sample:
+    """*count*: 1 is the begin alone."""
+    tally, quiet = RowTally(), Watch(cancelled=watch.cancelled)
+    rows, seen, cut = list[list[str]](), 0, 0
     try:
         size = os.stat(path).st_size
         for stretch in stretches.read(path, dialect.encoding, size, _LONGEST_LINE, watch, count):
+            reading = _best_reading(stretch, size, dialect, quiet)
             tally.origin = stretch.at
-            text = io.TextIOWrapper(io.BytesIO(stretch.data), encoding=stretch.encoding, errors="replace", newline="")
-            header = dialect.header and stretch.at == 0
-            yield len(stretch.data), _good_rows(text, dialect, tally, quiet, 0, header)
+            tally.rows += len(reading.rows)
+            tally.comments += reading.comments
+            for line, why, lines in reading.met:
+                tally.breaks(line, why, lines)
+            rows += reading.rows
+            seen += len(stretch.data)
+            cut += reading.cut
     except OSError as error:
         raise path_error(path, error) from error
+    about = (len(rows) + cut / 2) * size / max(1, seen)  # of a row that is cut about a half is there
+    return Sample(rows, round(about), True, tally)
+
+
+class _Met(RowTally):
+    """Each that is broken: its line, why, and how many lines it counts for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[tuple[int, str, int]] = []
+
+    def breaks(self, line: int, why: str, count: int = 1) -> None:
+        self.all.append((line, why, count))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Of one stretch. *met*: as of `_Met`; *cut*: rows at its edges of which a part is there; these do not count."""
+
+    rows: list[list[str]]
+    met: list[tuple[int, str, int]]
+    comments: int
+    cut: int
+
+    @property
+    def lost(self) -> int:
+        return sum(lines for _, _, lines in self.met)
+
+    @property
+    def letters(self) -> int:
+        return sum(map(_letters, self.rows))
+
+
+def _best_reading(stretch: Stretch, size: int, dialect: Dialect, watch: Watch) -> _Reading:
+    """A stretch begins at any line, also at one within a quoted cell: where something is broken it is read as if a
+    quotation mark stood before it as well, and that counts if less is broken then, and it does not swallow the rest."""
+    plain = _reading(stretch, size, dialect, watch, "")
+    if not stretch.at or not (plain.met or plain.cut):
+        return plain
+    within = _reading(stretch, size, dialect, watch, dialect.quote)
+    better = within.rows and within.lost < plain.lost and 2 * within.letters >= plain.letters
+    return within if better else plain
+
+
+def _reading(stretch: Stretch, size: int, dialect: Dialect, watch: Watch, before: str) -> _Reading:
+    """*before*: a quotation mark, which is read as if it stood there."""
+    text = io.TextIOWrapper(io.BytesIO(stretch.data), encoding=stretch.encoding, errors="replace", newline="")
+    ends = stretch.at + len(stretch.data) >= size
+    last = [] if ends else [_END] * len(dialect.names)
+    tally, header = _Met(), dialect.header and stretch.at == 0
+    found = _good_rows(text, dialect, tally, watch, 0, header, before, dialect.delimiter.join(last))
+    rows, cut = list(islice(found, 1)), 0
+    if stretch.at and tally.line == 1 and (before or "".join(rows[0]).count(dialect.quote) % 2):
+        rows, cut = [], 1  # the end of a quoted cell, and what stands behind it
+    rows += found
+    met = tally.all
+    if stretch.at and met and met[0][0] == 1:
+        met, cut = met[1:], 1
+    if rows and rows[-1] == last:
+        rows.pop()
+    elif last:  # it lies within a cell that is not closed
+        cut += 1
+        if rows and _END in rows[-1][-1]:
+            rows.pop()
+        else:
+            met = met[:-1]
+    return _Reading(rows, met, tally.comments, cut)
+
+
+def _letters(row: list[str]) -> int:
+    """With what stands between its cells."""
+    return sum(map(len, row)) + len(row)
 
 
 def _good_rows(
-    file: TextIO, dialect: Dialect, tally: RowTally, watch: Watch, size: int, header_due: bool
+    file: TextIO,
+    dialect: Dialect,
+    tally: RowTally,
+    watch: Watch,
+    size: int,
+    header_due: bool,
+    before: str = "",
+    last: str = "",
 ) -> Iterator[list[str]]:
-    """*size*: bytes of which the watch is told; 0: it is not."""
+    """
+    Args:
+        size: Bytes of which the watch is told; 0: it is not.
+        before, last: What is read as if it stood before the first line; as if it were one more.
+    """
     width = len(dialect.names)
     previous = 0  # the line that the last row ended in
     lines_read = csvlines.lines_of(file, lambda: previous, watch, size)
+    if before:
+        lines_read = chain([before + next(lines_read, "")], lines_read)
+    if last:
+        lines_read = chain(lines_read, [last])
     reader = csvlines.reader(lines_read, dialect.delimiter, dialect.quote)
     while True:
         try:

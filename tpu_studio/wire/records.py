@@ -84,7 +84,9 @@ def number_of(name: str, value: object) -> float:
 
 
 def number(value: object, otherwise: float = 0.0) -> float:
-    """As JSON says it, whole ones too; *otherwise* where it is none, or 0."""
+    """As JSON says it, whole ones too; *otherwise* where it is none, or 0, or of more digits than are counted with."""
+    if isinstance(value, int) and value.bit_length() > 63:
+        return otherwise
     return value if isinstance(value, (int, float)) and value else otherwise
 
 

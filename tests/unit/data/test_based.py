@@ -25,8 +25,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def diamonds(home: Path, *columns: dict[str, Any], lines: str = "", header: str = "carat,cut,price") -> Job:
-    scale = {"log": False, "mean": 100.0, "std": 10.0}
+def diamonds(
+    home: Path,
+    *columns: dict[str, Any],
+    lines: str = "",
+    header: str = "carat,cut,price",
+    scale: dict[str, Any] | None = None,
+) -> Job:
+    scale = scale or {"log": False, "mean": 100.0, "std": 10.0}
     data = {"kind": "table", "task": "regression", "target": "price", "input_shape": [4], "target_transform": scale}
     run(home, card("mlp", data | {"columns": list(columns) or [CARAT, CUT]}))
     rows = lines or "".join(f"{0.5 + number / 10},good,{90 + number}\n" for number in range(20))
@@ -56,6 +62,12 @@ def test_how_this_file_writes_decimals_is_its_own(home: Path) -> None:
     assert opened.description["columns"][0]["decimal"] == ","
 
 
+@pytest.mark.parametrize("name", ["mean", "std"])
+def test_a_scale_of_hundreds_of_digits_is_none_for_what_is_predicted(home: Path, name: str) -> None:
+    scale = {"log": False, "mean": 100.0, "std": 10.0, name: 10**400}
+    assert 0 < open_data(diamonds(home, scale=scale)).description["target_transform"]["std"] < 10
+
+
 def test_a_column_that_is_not_there_is_named(home: Path) -> None:
     with pytest.raises(ModelError) as refused:
         open_data(diamonds(home, header="carat,polish,price"))
@@ -68,6 +80,8 @@ def test_a_column_that_is_not_there_is_named(home: Path) -> None:
         CARAT | {"std": 0},
         CARAT | {"mean": "1"},
         CARAT | {"median": float("1e999")},
+        *(CARAT | {name: 10**400} for name in ("median", "mean", "std")),
+        *(CARAT | {name: -(10**400)} for name in ("median", "mean", "std")),
         CARAT | {"kind": "picture"},
         CUT | {"categories": ["a"] * 3},
         CUT | {"categories": [str(number) for number in range(1000)]},

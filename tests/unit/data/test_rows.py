@@ -61,7 +61,7 @@ def test_of_a_line_without_end_a_look_takes_a_part_and_can_be_cancelled(
 
     dialect = csvfile.sniff(path)
     with pytest.raises(Cancelled):
-        csvfile.sample_rows(path, dialect, csvfile.RowTally(), Watch(cancelled=cancelled))
+        csvfile.sample_rows(path, dialect, Watch(cancelled=cancelled))
 
 
 class Text(io.StringIO):

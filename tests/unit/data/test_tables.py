@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from tpu_studio.data import csvfile, stretches
 from tpu_studio.data.look import ColumnLook, Look, look
 from tpu_studio.data.sources import open_data, untransform
+from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
 
 ROWS = 60
@@ -304,3 +307,86 @@ def test_diamonds_give_a_price_to_predict_from_nine_columns(job_of, samples):
 
     assert (seen.target, seen.task, seen.examples) == ("price", "regression", 53940)
     assert seen.input_shape == (6 + (5 + 1) + (7 + 1) + (8 + 1),)
+
+
+def reviews(most_lines: int, count: int, end: str = "\r\n") -> str:
+    """A table with texts of up to so many lines, in quotation marks: with commas at their ends, and quotations."""
+    words = ["the film", "was, indeed,", '"great"', "and so on;", 'I said: "no"', "ok."]
+    file, chance = io.StringIO(newline=""), random.Random(1)
+    writer = csv.writer(file, lineterminator=end)
+    writer.writerow(["number", "review", "label"])
+    for number in range(count):
+        lines = [" ".join(chance.choices(words, k=4)) for _ in range(chance.randint(1, most_lines))]
+        writer.writerow([number % 97, "\n".join(lines), ("bad", "good")[number % 2]])
+    return file.getvalue()
+
+
+@pytest.fixture
+def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csvfile, "SMALL", 10_000)
+    monkeypatch.setattr(stretches, "SIZE", 20_000)
+    monkeypatch.setattr(csvfile, "_KEPT", 160_000)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize(("most_lines", "end"), [(3, "\n"), (20, "\r\n"), (60, "\n"), (60, "\r\n")])
+@pytest.mark.usefixtures("small_stretches")
+def test_a_stretch_that_begins_within_a_quoted_cell_breaks_no_row(
+    job_of, tmp_path, monkeypatch, encoding, most_lines, end
+):
+    """A valid file of 19 MB was refused: 242 of 1,888 rows were said to be broken."""
+    monkeypatch.setattr(csvfile, "WHOLE", 0)  # by its stretches alone, as a larger one
+    path = tmp_path / "t.csv"
+    path.write_bytes(reviews(most_lines, 2000, end).encode(encoding))
+    table = csvfile.opened(path).sample(Watch())
+    assert (table.sampled, table.tally.broken_count) == (True, 0)
+    assert table.about == pytest.approx(2000, rel=0.15)
+    assert {row[2] for row in table.rows} == {"bad", "good"}
+    assert not any(finding.id == "broken" for finding in look(job_of("table", path, target="label")).findings)
+
+
+@pytest.mark.usefixtures("small_stretches")
+def test_rows_that_are_longer_than_a_stretch_are_found_in_the_whole_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(reviews(3000, 100), newline="")
+    sample = csvfile.opened(path).sample(Watch())
+    assert (sample.about, sample.tally.broken_count, {len(row) for row in sample.rows}) == (100, 0, {3})
+    assert {row[2] for row in sample.rows} == {"bad", "good"}
+
+
+@pytest.mark.usefixtures("small_stretches")
+def test_what_a_sample_says_to_be_broken_is_counted_in_the_whole_file(job_of, tmp_path, monkeypatch):
+    path, lines = tmp_path / "t.csv", [f"{n},{n % 13},{'ab'[n % 2]}\n" for n in range(40_000)]
+    path.write_text("a,b,label\n" + "".join(line + "1,2\n" * (n % 40 == 0) for n, line in enumerate(lines)))
+    seen, opened = look(job_of("table", path)), open_data(job_of("table", path))
+    assert seen.broken_count == opened.broken_count == 1000
+    assert seen.examples == len(opened.train) + len(opened.validation) == 40_000
+    sample = csvfile.opened(path).sample(Watch())
+    assert sample.sampled and sum(len("".join(row)) + 3 for row in sample.rows) <= 160_000
+    assert [sum(int(row[0]) // 10_000 == part for row in sample.rows) for part in range(4)] == pytest.approx(
+        [len(sample.rows) / 4] * 4, rel=0.01
+    )
+    assert sum(row[2] == "a" for row in sample.rows) == pytest.approx(len(sample.rows) / 2, rel=0.01)
+    monkeypatch.setattr(csvfile, "WHOLE", 0)
+    assert 100 < look(job_of("table", path)).broken_count < 400
+
+
+@pytest.mark.parametrize("whole", [0, 2**26])
+@pytest.mark.usefixtures("small_stretches")
+def test_a_large_table_that_is_broken_is_refused_however_it_is_looked_at(job_of, tmp_path, monkeypatch, whole):
+    monkeypatch.setattr(csvfile, "WHOLE", whole)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,label\n" + "".join(f"{n},{n % 13},a\n" + "1,2\n" * (n % 4 == 0) for n in range(40_000)))
+    with pytest.raises(DataError, match="data-too-broken"):
+        look(job_of("table", path))
+
+
+@pytest.mark.usefixtures("small_stretches")
+def test_of_more_broken_rows_than_somebody_waits_for_a_sample_tells(job_of, tmp_path, monkeypatch):
+    """Each was counted: 60 MB of lines of one letter held a look for 20 seconds."""
+    monkeypatch.setattr(csvfile, "_COUNTED", 10_000)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,label\n" + "1,2,a\n" * 20_000 + "x\n" * 200_000)
+    with pytest.raises(DataError, match="data-too-broken") as refused:
+        look(job_of("table", path))
+    assert refused.value.facts["count"] > 10_000

@@ -111,6 +111,8 @@ HOSTILE: dict[str, Callable[[Tree, Tree], object]] = {
     "a tensor that hides in a slice": lambda m, d: d.update(inbound_nodes=[hidden()]),
     "a tensor by its name": lambda m, d: d["inbound_nodes"][0]["kwargs"].update(mask=tensor("input")),
     "a border of a million places": lambda m, d: d.update(class_name="ZeroPadding2D", config={"padding": [10**6] * 2}),
+    "a hundred thousand axes": lambda m, d: m["config"]["layers"][0]["config"].update(batch_shape=[None] + [9] * 10**5),
+    "as many of a tensor": lambda m, d: d["inbound_nodes"][0]["args"][0]["config"].update(shape=[9] * 10**5),
     "a million pieces": lambda m, d: d.update(
         module="keras.src.ops.numpy", class_name="Split", config={"indices_or_sections": 10**6, "axis": -1}
     ),

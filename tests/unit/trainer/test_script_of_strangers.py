@@ -14,8 +14,10 @@ from PIL import Image, UnidentifiedImageError
 
 from tests.fakes.plans import plan
 from tests.unit.trainer.test_script import of
+from tests.unit.trainer.test_script import pictures as folder_of_pictures
 from tpu_studio.data.imagecost import MOST_PIXELS
 from tpu_studio.data.imaging import FORMATS
+from tpu_studio.data.looked import Look
 from tpu_studio.trainer.script import checking, pictures, texts
 from tpu_studio.wire.errors import RunError
 
@@ -89,6 +91,16 @@ def test_a_tokenizer_of_a_stranger_is_looked_at_before_a_script_reads_it(tmp_pat
     with pytest.raises(RunError) as caught:
         checking.check_data(module, plan(), {"data": {"tokenizer_sha256": "0" * 64}}, tmp_path)
     assert caught.value.id == "result-unreadable"
+
+
+def test_how_large_pictures_are_is_said_by_their_side_and_by_no_list_of_axes(tmp_path: Path) -> None:
+    """Of a list of a million axes the product took half a minute."""
+    folder = folder_of_pictures(tmp_path / "data", "cats", "dogs")
+    given, card = of(tmp_path, {"model": {"name": "mlp"}, "data": {"kind": "images", "path": str(folder)}})
+    card["data"] |= {"input_shape": [1] * 100_000, "image_size": 16_000}
+    with pytest.raises(RunError) as caught:
+        pictures.folder(given, card, Look.from_json(given.data))
+    assert (caught.value.id, caught.value.facts["why"]) == ("export-no-script", "large-data")
 
 
 def test_what_a_card_says_of_the_data_is_what_the_data_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,17 @@ def test_a_card_that_makes_no_sense_is_refused(home: Path, tree: dict[str, Any],
     with pytest.raises(ModelError) as refused:
         reading.read(result(home / "kept", tree))
     assert refused.value.id == id
+
+
+@pytest.mark.parametrize("shape", [[9] * 100_000, [1] * 100_000, [10**4000] * 3, [2**26 + 1]])
+def test_an_example_of_more_axes_or_numbers_than_any_is_refused_before_they_are_multiplied(
+    home: Path, monkeypatch: pytest.MonkeyPatch, shape: list[int]
+) -> None:
+    """A card of 1.2 MB held every thread of the window for 13 seconds."""
+    monkeypatch.setattr(math, "prod", lambda given: pytest.fail(f"{len(given)} axes were multiplied"))
+    with pytest.raises(ModelError) as refused:
+        reading.read(result(home / "kept", card(input={"shape": [None, *shape]})))
+    assert refused.value.id == "base-damaged"
 
 
 def test_a_file_that_is_not_the_one_that_the_run_wrote_is_refused(home: Path) -> None:

@@ -246,8 +246,9 @@ def test_a_shard_that_is_missing_or_smaller_than_the_index_says(tmp_path: Path) 
     folder = unpacked("sharded", tmp_path)
     edit(folder / "model.weights.json", lambda tree: tree["metadata"].update(total_size=10**9))
     assert refused(folder).facts["file"] == "model.weights.json"
-    edit(folder / "model.weights.json", lambda tree: tree["metadata"].update(total_size=1))
-    reading.read(folder)
+    for odd in (1, 10**400, -(10**400)):
+        edit(folder / "model.weights.json", lambda tree, odd=odd: tree["metadata"].update(total_size=odd))
+        reading.read(folder)
     (folder / "model_00001.weights.h5").unlink()
     error = refused(folder)
     assert (error.id, error.facts["file"]) == ("preset-in-part", "model_00001.weights.h5")

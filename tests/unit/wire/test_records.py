@@ -98,5 +98,6 @@ def test_a_part_of_a_plan_that_is_damaged_makes_it_unreadable_and_is_named(part:
 def test_a_value_of_json_is_read_as_a_number_or_a_list_where_it_is_one():
     assert (number(3), number(2.5), number("2"), number(None, 7.0), number(0, 7.0)) == (3, 2.5, 0.0, 7.0, 7.0)
     assert (whole(3.9), whole(None, 2), whole("3")) == (3, 2, 0)
+    assert (number(10**400, 7.0), whole(10**400, 2), whole(-(10**400)), whole(2**53)) == (7.0, 2, 0, 2**53)
     assert (items([1]), items((1,)), items("ab"), items(None)) == ([1], (1,), (), ())
     assert (inner({"a": 1}), inner(None), rows([{"a": 1}, 2]), rows({})) == ({"a": 1}, {}, [{"a": 1}], [])

@@ -50,6 +50,7 @@ _LATE = 64  # that take what a later one gives: two tables of places, asked in t
 _GIVEN = 100  # arguments of a call
 _AGAIN = 16  # calls of layers that were called before
 _SUMS = 16  # running ones, each of which is a program of its own to compile; language models have one
+_AXES = 100  # of all that a layer takes at once
 _PADDED, _PIECES = 1_000, 64  # places around a picture, and pieces that something is cut into
 
 
@@ -158,6 +159,8 @@ def _check_word(name: str, value: object) -> None:
         raise ValueError(f"a “{name}” of it is larger than any picture's")
     if name == "indices_or_sections" and not _is_cut(value):
         raise ValueError("it is cut into more pieces than any model's")
+    if name.endswith("shape") and len(_flat(value)) > _AXES:
+        raise ValueError(f"a “{name[:60]}” of it has more axes than any layer's")
     if name == "compile_config" and value:
         raise ValueError("a model in it is to be compiled")
     if name.endswith(_NEVER) and value is not None:

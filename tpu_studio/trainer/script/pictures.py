@@ -14,6 +14,7 @@ from tpu_studio.data.imaging import FORMATS, SUFFIXES
 from tpu_studio.data.links import links_below
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path
+from tpu_studio.data.predicting import example_shape
 from tpu_studio.data.watching import Watch
 from tpu_studio.trainer.script import splitting
 from tpu_studio.trainer.script.parts import Constant, Part
@@ -42,7 +43,7 @@ def folder(plan: Plan, card: Mapping[str, Any], look: Look) -> Part:
     data = card["data"]
     if any(mode.startswith(_DEEP) for mode in (look.image_sizes.modes if look.image_sizes else ())):
         raise refusal("deep-pictures")
-    if look.examples * math.prod(data["input_shape"]) > MOST_BYTES:
+    if look.examples * math.prod(example_shape(data)) > MOST_BYTES:
         raise refusal("large-data")
     path = data_path(plan.job)
     folders, kept = folders_of(list_images(path, Watch()))

@@ -21,6 +21,7 @@ from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.presets import INDEX, WEIGHTS
+from tpu_studio.wire.records import inner, number
 
 CONFIG, CONVERTER, PREPROCESSOR, TASK = "config.json", "image_converter.json", "preprocessor.json", "task.json"
 FIRST_SHARD = "model_00000.weights.h5"
@@ -136,14 +137,9 @@ def check_whole(folder: Folder, weights: tuple[str, ...]) -> None:
         why = f"Its weights have {total:,} bytes; {MOST_READ:,} are read at most."
         folder.refuse("preset-unreadable", weights[-1], why)
     if weights[0] == INDEX:
-        named = _number((folder.json(INDEX) or {}).get("metadata"))
+        named = number(inner((folder.json(INDEX) or {}).get("metadata")).get("total_size"))
         if total < named:
             folder.refuse("preset-in-part", INDEX, f"Its files have {total:,} of the {named:,.0f} bytes that it names.")
-
-
-def _number(metadata: object) -> float:
-    value = metadata.get("total_size") if isinstance(metadata, dict) else None
-    return float(value) if isinstance(value, (int, float)) else 0.0
 
 
 def _told_size(folder: Folder, name: str) -> int:

@@ -24,7 +24,7 @@ from tpu_studio.wire.runfolder import is_run_id
 from tpu_studio.wire.sizes import PLAN_BYTES
 from tpu_studio.wire.starters import TOKENIZER
 
-_NUMBERS = 2**26  # of one example
+_AXES, _NUMBERS = 4, 2**26  # of one example
 _TOKENS, _LONGEST = 1_000_000, 8192  # of a model's options, of `data.sequence_length`
 
 
@@ -94,7 +94,8 @@ def _base(card: Mapping[str, Any], model: ModelSpec) -> Base:
     """Raises JobError, KeyError, ValueError, TypeError: it is no card of ours."""
     data, task = brief_fields(inner(card["data"])), tasks.by_id(card["task"])
     shape = tuple(card["input"]["shape"][1:])
-    if not shape or not all(type(one) is int and one > 0 for one in shape) or math.prod(shape) > _NUMBERS:
+    sized = 0 < len(shape) <= _AXES and all(type(one) is int and 0 < one <= _NUMBERS for one in shape)
+    if not sized or math.prod(shape) > _NUMBERS:
         raise ValueError("its examples have no size")
     if whole(data.get("vocabulary")) > _TOKENS:
         raise ValueError("it has more tokens than any text")
