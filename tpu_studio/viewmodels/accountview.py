@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tpu_studio.domain.catalogue import catalogue
@@ -301,6 +301,24 @@ def welcome_of(place: str, bare: bool = False) -> WelcomeWords:
             ),
         ),
     )
+
+
+TERMS: Mapping[str, str] = {
+    "signed-in": "sign-in",
+    "project": "project",
+    "services": "api",
+    "billing": "billing-account",
+    "permissions": "iam",
+    "org-policy": "organisation-policy",
+    "network": "vpc-network",
+    "bucket": "bucket",
+    "runner": "service-account",
+    "outside-stop": "shut-off-timers",
+    "quota": "quota",
+    "alert": "budget-alert",
+    "test-loan": "capacity",
+}
+"""The glossary's term of each row of the checklist: what F1 explains there."""
 
 
 def rows_of(results: dict[str, Result], fixing: str = "", doing: str = "", practice: bool = False) -> tuple[Row, ...]:

@@ -474,3 +474,9 @@ def test_a_new_practice_account_is_not_told_that_practice_could_start_today(qtbo
     signed_in(qtbot, page)
     words = [text.text() for text in page.quota.today.findChildren(QLabel)]
     assert any(one.startswith("This computer costs nothing") for one in words), words
+
+
+def test_f1_explains_what_a_row_is_about(qtbot: QtBot, page: AccountPage):
+    signed_in(qtbot, page)
+    told = {one.property("term") for one in page.findChildren(CheckRow)}
+    assert {"project", "sign-in", "bucket"} <= told and None not in told

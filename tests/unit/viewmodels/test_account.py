@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from tests.fakes.tasks import InlineTasks, LaterTasks
+from tpu_studio.cloud.doctor.doctor import ORDER
+from tpu_studio.domain.learning import glossary
 from tpu_studio.domain.sentences.account import FIXES
 from tpu_studio.viewmodels.account import SETTLING_S, AccountViewModel
-from tpu_studio.viewmodels.accountview import AccountView, rows_of, welcome_of
+from tpu_studio.viewmodels.accountview import TERMS, AccountView, rows_of, welcome_of
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.account.ports import BillingAccount, Choices, ProjectSeen, Result
 
@@ -239,3 +241,8 @@ def test_a_repair_that_google_wants_a_person_for_leaves_a_link_on_its_row():
     model.create_project("Learning TPUs")
     assert model.state.value.problem is not None and "terms of service" in model.state.value.problem.title
     assert [row.page for row in model.state.value.rows] == [page, ""]
+
+
+def test_each_row_of_the_checklist_has_its_term_in_the_glossary() -> None:
+    assert list(TERMS) == list(ORDER)
+    assert all(term in glossary.glossary() for term in TERMS.values())

@@ -29,7 +29,7 @@ from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.account import AccountViewModel
-from tpu_studio.viewmodels.accountview import AccountView, QuotaRow, Row
+from tpu_studio.viewmodels.accountview import TERMS, AccountView, QuotaRow, Row
 from tpu_studio.viewmodels.prices import PricesView, PricesViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.viewmodels.signin import lasts_words
@@ -231,6 +231,7 @@ class AccountPage(QWidget):
                 blocking=row.state == "fail" and row.primary and not row.busy,
                 link="Open Google's page" if row.page and not row.busy and places.by_id(view.place).charges else "",
             )
+            shown.setProperty("term", TERMS[row.id])
             shown.linked.connect(lambda row=row: QDesktopServices.openUrl(QUrl(row.page)))
             if row.action or row.details:
                 shown.setToolTip(plain("\n\n".join(part for part in (row.action, row.details) if part)))
