@@ -161,7 +161,7 @@ def _part_lines(parts: list[dict[str, object]]) -> list[str]:
     from tpu_studio.viewmodels.receipt import part_of_bill
 
     facts = [part_of_bill(one) for one in parts]
-    return [one_line(f"  {fact.label + ':':<24}{fact.value}") for fact in facts]
+    return [one_line(f"  {fact.label + ':':<27} {fact.value}") for fact in facts]
 
 
 def stop(arguments: Arguments, output: Output) -> int:

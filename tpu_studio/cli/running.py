@@ -19,7 +19,7 @@ from tpu_studio.wire.homes import home_folder
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import model_from_before
+from tpu_studio.wire.runfolder import model_from_before, result_folder
 from tpu_studio.wire.visible import one_line
 
 if TYPE_CHECKING:
@@ -429,6 +429,8 @@ def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
     if final:
         output.say(f"  {final}")
     output.say(f"  {folder}")
+    if (result_folder(folder) / "model.json").is_file():
+        output.say(f"  To try it: tpu-studio predict {run_id} --samples 5")
 
 
 def _rented_rate(view: RunView, place: str) -> str:
