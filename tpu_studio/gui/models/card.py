@@ -170,5 +170,5 @@ def weights_words(model: Model, view: GalleryView) -> str:
     state = f"{known.size}, " + ("not fetched yet" if here else "installed") if here is not None else known.size
     counted = outlook.size if (outlook := view.outlooks.get(model.key)) else ""
     begins = f"Begins from {known.learned_from}" if known.learned_from else model.begins_words
-    told = (counted or model.size, begins, state, f"{known.licence}, {known.owner}")
+    told = (counted or ("" if known.learned_from else model.size), begins, state, f"{known.licence}, {known.owner}")
     return " · ".join(part for part in told if part)
