@@ -99,9 +99,9 @@ class Client:
         try:
             tree = parse_json(said, "the Hub's answer")
         except ValueError as error:
-            raise NotReady("hub-refused", name=name, raw=str(error)) from error
+            raise NotReady("hub-refused", name=name, data=self.IS_DATA, raw=str(error)) from error
         if not isinstance(tree, dict):
-            raise NotReady("hub-refused", name=name, raw="Its answer is no description.")
+            raise NotReady("hub-refused", name=name, data=self.IS_DATA, raw="Its answer is no description.")
         return tree
 
     def fetch(

@@ -34,7 +34,7 @@ class DataHub(Client):
     KIND = "datasets"
     IS_DATA = True
     PREFIX = "datasets/"
-    MOST_SAID = 64_000_000
+    MOST_SAID = 16_000_000
 
     def look_up(
         self, name: str, progress: Progress = lambda done, total: None, cancelled: Callable[[], bool] = bool
@@ -100,7 +100,8 @@ class DataHub(Client):
         converted = self._converted(name, cancelled)
         told = converted or self.told(name, cancelled=cancelled)
         try:
-            files = {str(one["rfilename"]): listed(one) for one in told["siblings"]}
+            named = [(str(one["rfilename"]), one) for one in told["siblings"]]
+            files = {file: listed(one) for file, one in named if hubsplits.is_plain(file)}
             revision = commit(told)
             card = hubsplits.card(main.get("cardData"))
         except (KeyError, TypeError, ValueError) as error:
@@ -110,6 +111,8 @@ class DataHub(Client):
         subsets = (hubsplits.converted if converted else hubsplits.own)(files, card)
         if not subsets:
             raise BadInput("hub-no-data", name=name, page=self.page(name), files=len(files))
+        if len(subsets) > hubdata.MOST_SUBSETS or max(len(one.splits) for one in subsets) > hubdata.MOST_SPLITS:
+            raise BadInput("hub-data-large", name=name, page=self.page(name), files=len(files))
         gated = bool(main.get("gated"))
         return Dataset(name, revision, bool(converted), card.licence, gated, time.time(), subsets)
 

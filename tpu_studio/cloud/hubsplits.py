@@ -26,7 +26,8 @@ _WORDS = {
     "validation": ("validation", "valid", "val", "dev"),
     "test": ("test", "testing", "eval", "evaluation"),
 }
-_MOST, _LETTERS = 1_000, 100
+_MOST, _LETTERS, _LONGEST_PATH = 1_000, 100, 300
+_MOST_ROWS = 10**15
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,16 @@ def card(said: Any) -> Card:
         name = str(info.get("config_name") or "default")
         columns[name] = dict(_columns(info.get("features")))
         for split in _records(info.get("splits")):
-            if type(split.get("num_examples")) is int:
+            if type(split.get("num_examples")) is int and 0 <= split["num_examples"] < _MOST_ROWS:
                 rows[name, str(split.get("name"))] = split["num_examples"]
     licences = said.get("license")
     words = [one for one in (licences if isinstance(licences, list) else [licences]) if isinstance(one, str)]
     return Card(one_line(", ".join(words))[:80], columns, rows)
+
+
+def is_plain(file: str) -> bool:
+    """Whether its path can be shown, and is no longer than paths are: what else somebody listed is no data."""
+    return file.isprintable() and len(file) <= _LONGEST_PATH
 
 
 def converted(files: Mapping[str, Listed], card: Card) -> tuple[Subset, ...]:
@@ -139,7 +145,7 @@ def _subset_in(file: str) -> str:
 
 def _columns(features: Any) -> Iterable[tuple[str, str]]:
     for one in _records(features):
-        yield str(one.get("name"))[:_LETTERS], _kind(one)
+        yield one_line(str(one.get("name")))[:_LETTERS], one_line(_kind(one))
 
 
 def _kind(feature: Mapping[str, Any]) -> str:

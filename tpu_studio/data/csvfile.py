@@ -11,7 +11,7 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -26,8 +26,9 @@ from tpu_studio.wire.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")
 SMALL = 8 * 2**20  # files up to this size are read as a whole in a look
-WHOLE = 64 * 2**20  # those that are where a sample has something broken: about a second and a half
+WHOLE = 32 * 2**20  # those that are where a sample has something broken: about a second
 _KEPT = stretches.COUNT * stretches.SIZE  # letters of the rows that are then judged
+_MOST_ROWS = 3_000_000
 _COUNTED = 1_000_000  # broken rows, from which on a sample is enough to tell how many
 _EACH = 2**32
 _GOLDEN = 2_654_435_769  # that, divided by the golden ratio: multiples lie evenly, whatever recurs in a file
@@ -82,7 +83,7 @@ def sniff(path: Path) -> Dialect:
         raise path_error(path, error) from error
     complete = head if len(head) < 256 * 1024 else head[: head.rfind("\n") + 1 or len(head)]
     lines = complete.splitlines(keepends=True)[:2000]
-    text = [line for line in lines if line.strip() and not line.startswith("#")]
+    text = _without_comments(lines)
     if not text:
         raise DataError("data-empty", path=str(path))
     delimiter, quote = _delimiter("".join(text[:500]))
@@ -103,6 +104,18 @@ def sniff(path: Path) -> Dialect:
     if len(first) == width and _is_header(first, rest):
         return Dialect(encoding, delimiter, quote, unique_names(first), True)
     return Dialect(encoding, delimiter, quote, unique_names([""] * width), False)
+
+
+def _without_comments(lines: Sequence[str]) -> list[str]:
+    """Without lines that begin with "#" and empty ones, but for those within a cell in quotation marks."""
+    text, within = list[str](), False
+    for line in lines:
+        if within or (line.strip() and not line.startswith("#")):
+            text.append(line)
+            within ^= line.count('"') % 2 == 1
+    if within:  # they are no quotation marks, or one is missing
+        return [line for line in lines if line.strip() and not line.startswith("#")]
+    return text
 
 
 def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> Iterator[list[str]]:
@@ -135,7 +148,7 @@ def sample_rows(path: Path, dialect: Dialect, watch: Watch) -> Sample:
 
 
 class _TooMany(Exception):
-    """More rows are broken than somebody waits for."""
+    """There are more rows, or more of them are broken, than somebody waits for."""
 
 
 class _Counted(RowTally):
@@ -149,6 +162,8 @@ def _of_all(path: Path, dialect: Dialect, watch: Watch) -> Sample:
     """Every row, or of all of it those that have about `_KEPT` letters. Raises _TooMany."""
     tally, kept, letters, share = _Counted(), list[tuple[int, list[str]]](), 0, _EACH
     for number, row in enumerate(read_rows(path, dialect, tally, watch)):
+        if number > _MOST_ROWS:
+            raise _TooMany
         place = number * _GOLDEN % _EACH
         if place < share:
             kept.append((place, row))

@@ -28,7 +28,9 @@ FORMAT = 1
 TABULAR = ".parquet"
 MOST_FILES, MOST_BYTES = 1_000, 20 * 10**9
 """Of a subset that is fetched."""
-MOST_LISTED = 50_000
+MOST_LISTED = 20_000
+"""Files of all subsets."""
+MOST_SUBSETS, MOST_SPLITS = 1_000, 100
 PICTURES = ("image", "audio", "video", "pdf")  # kinds of columns that no table has cells for
 _LEARNED = ("train", "training")
 _SAFE = re.compile(r"(?a)\w(?:[\w.-]{0,78}\w)?")
@@ -148,7 +150,7 @@ def folder(value: str) -> Path:
 
 def folder_name(subset: str) -> str:
     """Subsets are called as their owner likes; a folder is not."""
-    if _SAFE.fullmatch(subset):
+    if _SAFE.fullmatch(subset) and subset not in (FILE, FETCHED, "lock"):
         return subset
     letters = re.sub(r"(?a)[^\w.-]", "_", subset).strip("._")[:60]
     return f"{letters}-{hashlib.sha256(subset.encode()).hexdigest()[:8]}"

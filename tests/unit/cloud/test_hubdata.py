@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -315,3 +316,42 @@ def test_no_name_of_the_hub_leads_out_of_its_folder(file: str) -> None:
             assert inside.resolve().parent == hubdata.folder("hf:owner/x").resolve() and "\\" not in inside.name
             names = [part.name for split in subset.splits for part in split.parts]
             assert names and all(Path(name).name == name and name.startswith(("train-", "a-")) for name in names)
+
+
+def answered(fake: fakes.Fake, files: list[str]) -> None:
+    """The conversion lists these, of whatever size."""
+    listed = [{"rfilename": one, "size": 3, "blobId": "a" * 40} for one in files]
+    told = json.dumps({"id": "owner/reviews", "sha": "c" * 40, "siblings": listed})
+    fake.faults["/revision/refs/convert/parquet"] = [f"said {told}"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [f"default/s{number}/0000.parquet" for number in range(101)],
+        [f"c{number}/train/0000.parquet" for number in range(1_001)],
+        [f"default/train/{number:05d}.parquet" for number in range(20_001)],
+    ],
+    ids=["splits", "subsets", "files"],
+)
+def test_of_more_splits_subsets_or_files_than_any_none_are_shown(fake: fakes.Fake, files: list[str]) -> None:
+    answered(fake, files)
+    assert refused(fake).id == "hub-data-large"
+
+
+def test_paths_that_cannot_be_shown_or_are_longer_than_any_are_no_data(fake: fakes.Fake) -> None:
+    odd = ["a\nCost 0/train/0000.parquet", "a\ud800/train/0000.parquet", f"{'x' * 300}/train/0000.parquet"]
+    answered(fake, [*odd, "plain/train/0000.parquet"])
+    assert [one.name for one in remote(fake).look_up(NAME).subsets] == ["plain"]
+
+
+@pytest.mark.parametrize("name", [hubdata.FILE, hubdata.FETCHED, "lock"])
+def test_no_subset_takes_the_name_of_a_record(name: str) -> None:
+    assert hubdata.folder_name(name) != name
+
+
+def test_rows_and_columns_of_a_card_stay_in_bounds() -> None:
+    features = [{"name": "a\nRUN COMPLETE", "dtype": "str\x1b[2Jing"}]
+    splits = [{"name": "train", "num_examples": 10**4000}]
+    card = hubsplits.card({"dataset_info": {"features": features, "splits": splits}})
+    assert card.columns == {"default": {"a RUN COMPLETE": "string"}} and not card.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import tracemalloc
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tpu_studio.data import csvfile, csvlines, stretches
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.look import Look, look
-from tpu_studio.data.rows import RowTally
+from tpu_studio.data.rows import RowTally, Sample
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.domain.sentences import say, say_finding
@@ -389,3 +390,30 @@ def test_squares_of_a_chessboard_and_codes_are_words_and_no_numbers_without_digi
 def test_an_empty_sheet_is_said_to_be_empty(table_job, text):
     with pytest.raises(DataError, match="data-empty"):
         look(table_job(text))
+
+
+def test_a_line_within_a_cell_that_begins_as_a_comment_does_is_of_the_cell(tmp_path: Path) -> None:
+    """Hashtags at the end of what somebody says."""
+    path = tmp_path / "said.csv"
+    rows = [(f"Nice day {number}, really\n#sun, #sea", "good" if number % 2 else "bad") for number in range(60)]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
+    dialect = csvfile.sniff(path)
+    assert dialect.names == ("text", "label")
+    tally = RowTally()
+    assert [tuple(row) for row in csvfile.read_rows(path, dialect, tally, Watch())] == rows and not tally.broken_count
+
+
+def test_of_more_rows_than_somebody_waits_for_a_sample_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("a,b\n" + "1,2\n" * 4_000 + "1,2,3,4\n" + "1,2\n" * 4_000)
+    monkeypatch.setattr(csvfile, "SMALL", 1_000)
+    monkeypatch.setattr(csvfile, "_MOST_ROWS", 500)
+    monkeypatch.setattr(csvfile, "_of_stretches", lambda *_, **__: Sample([], 0, True, broken()))
+    assert csvfile.sample_rows(path, csvfile.sniff(path), Watch()).sampled
+
+
+def broken() -> RowTally:
+    tally = RowTally()
+    tally.breaks(1, "fields")
+    return tally
