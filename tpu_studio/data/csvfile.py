@@ -28,6 +28,7 @@ DELIMITERS = (",", ";", "\t", "|")
 SMALL = 8 * 2**20  # files up to this size are read as a whole in a look
 WHOLE = 32 * 2**20  # those that are where a sample has something broken: about a second
 _KEPT = stretches.COUNT * stretches.SIZE  # letters of the rows that are then judged
+_MARKED = 2**30  # bytes of a file whose quotation marks are counted, which a second does
 _MOST_ROWS = 3_000_000
 _COUNTED = 1_000_000  # broken rows, from which on a sample is enough to tell how many
 _EACH = 2**32
@@ -181,8 +182,10 @@ def _of_stretches(path: Path, dialect: Dialect, watch: Watch, count: int = stret
     rows, seen, cut = list[list[str]](), 0, 0
     try:
         size = os.stat(path).st_size
+        marks = stretches.Marks(path, dialect.quote) if size <= _MARKED else None
         for stretch in stretches.read(path, dialect.encoding, size, _LONGEST_LINE, watch, count):
-            reading = _best_reading(stretch, size, dialect, quiet)
+            within = marks.before(stretch, watch) % 2 == 1 if marks and dialect.quote else None
+            reading = _best_reading(stretch, size, dialect, quiet, within)
             tally.origin = stretch.at
             tally.rows += len(reading.rows)
             tally.comments += reading.comments
@@ -226,15 +229,20 @@ class _Reading:
         return sum(map(_letters, self.rows))
 
 
-def _best_reading(stretch: Stretch, size: int, dialect: Dialect, watch: Watch) -> _Reading:
-    """A stretch begins at any line, also at one within a quoted cell: where something is broken it is read as if a
-    quotation mark stood before it as well, and that counts if less is broken then, and it does not swallow the rest."""
+def _best_reading(stretch: Stretch, size: int, dialect: Dialect, watch: Watch, inside: bool | None) -> _Reading:
+    """A stretch begins at any line, also at one within a quoted cell: where the quotation marks before it say so, or
+    where something is broken, it is read as if one stood before it as well. That counts if less is broken then (where
+    the marks say so, no more), and it does not swallow the rest.
+
+    Args:
+        inside: Whether an odd number of quotation marks stand before it; None: not counted.
+    """
     plain = _reading(stretch, size, dialect, watch, "")
-    if not stretch.at or not (plain.met or plain.cut):
+    if not stretch.at or not (inside or plain.met or plain.cut):
         return plain
     within = _reading(stretch, size, dialect, watch, dialect.quote)
-    better = within.rows and within.lost < plain.lost and 2 * within.letters >= plain.letters
-    return within if better else plain
+    less = within.lost <= plain.lost if inside else within.lost < plain.lost
+    return within if within.rows and less and 2 * within.letters >= plain.letters else plain
 
 
 def _reading(stretch: Stretch, size: int, dialect: Dialect, watch: Watch, before: str) -> _Reading:

@@ -13,6 +13,7 @@ from typing import BinaryIO, TextIO
 from tpu_studio.data.watching import Watch
 
 COUNT, SIZE = 8, 2**19  # bytes of each, and what is left of its last line
+_MANY = 2**22
 _PIECE = 2**16  # bytes, or letters, in which the end of a line is looked for
 
 
@@ -44,6 +45,25 @@ def read(path: Path, encoding: str, size: int, longest: int, watch: Watch, count
             end, cut = file.tell(), not data.endswith(line_end)
             yield Stretch(at, data, encoding)
             encoding = _without_mark(data, encoding) if number == 0 else encoding
+
+
+class Marks:
+    """Counts a letter from a file's begin on."""
+
+    def __init__(self, path: Path, letter: str) -> None:
+        self._path, self._letter = path, letter
+        self._at = self._count = 0
+
+    def before(self, stretch: Stretch, watch: Watch) -> int:
+        """How many stand before *stretch*, which lies behind the one that was asked for last. Raises OSError."""
+        mark = self._letter.encode(stretch.encoding)
+        with open(self._path, "rb") as file:
+            file.seek(self._at)
+            while piece := file.read(min(_MANY, stretch.at - self._at)):
+                watch.check()
+                self._count += piece.count(mark)
+                self._at += len(piece)
+        return self._count
 
 
 def whole(path: Path, encoding: str) -> Stretch:

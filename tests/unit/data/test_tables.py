@@ -390,3 +390,18 @@ def test_of_more_broken_rows_than_somebody_waits_for_a_sample_tells(job_of, tmp_
     with pytest.raises(DataError, match="data-too-broken") as refused:
         look(job_of("table", path))
     assert refused.value.facts["count"] > 10_000
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_lines_of_a_quoted_cell_that_look_as_rows_do_are_no_rows(tmp_path: Path, encoding: str) -> None:
+    """Each line of a review has a comma: read from the middle of one, its lines were rows, of classes of their own."""
+    path = tmp_path / "reviews.csv"
+    line = "the food was good, and the people were kind to all of us that evening"
+    with open(path, "w", newline="", encoding=encoding) as file:
+        writer = csv.writer(file)
+        writer.writerow(["label", "text"])
+        for number in range(34_000):
+            writer.writerow([("good", "bad")[number % 2], "\n".join([line] * (1 + number % 6)) + f"\n{number}, it was"])
+    sample = csvfile.sample_rows(path, csvfile.sniff(path), Watch())
+    assert path.stat().st_size > csvfile.SMALL and sample.sampled
+    assert {row[0] for row in sample.rows} == {"good", "bad"} and not sample.tally.broken_count
