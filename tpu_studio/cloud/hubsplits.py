@@ -145,7 +145,12 @@ def _subset_in(file: str) -> str:
 
 def _columns(features: Any) -> Iterable[tuple[str, str]]:
     for one in _records(features):
-        yield one_line(str(one.get("name")))[:_LETTERS], one_line(_kind(one))
+        yield _shown(str(one.get("name"))), _shown(_kind(one))
+
+
+def _shown(text: str) -> str:
+    """In a line, without halves of letters."""
+    return "".join(sign if sign.isprintable() else " " for sign in one_line(text))[:_LETTERS]
 
 
 def _kind(feature: Mapping[str, Any]) -> str:

@@ -206,14 +206,14 @@ def _dataset(tree: Any) -> Dataset:
     texts = all(isinstance(one, str) and len(one) < _LETTERS for one in (name, revision, licence))
     if not texts or not hub.is_commit(revision):
         raise ValueError("It does not say what it is of.")
-    subsets = tuple(_subset(one) for one in tree["subsets"])
+    subsets = tuple(_subset(one) for one in tree["subsets"][:MOST_SUBSETS])
     looked_up = float(tree["looked_up"])
     return Dataset(name, revision, tree["converted"] is True, licence, tree["gated"] is True, looked_up, subsets)
 
 
 def _subset(tree: Any) -> Subset:
     columns = {_text(name): _text(kind) for name, kind in tree["columns"].items()}
-    return Subset(_text(tree["name"]), tuple(_splits(tree["splits"])), columns)
+    return Subset(_text(tree["name"]), tuple(_splits(tree["splits"][:MOST_SPLITS])), columns)
 
 
 def _splits(trees: Any) -> Iterator[Split]:
@@ -226,6 +226,6 @@ def _splits(trees: Any) -> Iterator[Split]:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > _LETTERS * 5:
+    if not isinstance(value, str) or len(value) > _LETTERS * 5 or not value.isprintable():
         raise ValueError("It names another kind of thing.")
     return value

@@ -117,7 +117,9 @@ def _litert(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked
     from tpu_studio.trainer.result import savedmodel
 
     saved = to.parent / files.SAVED_MODEL
-    model = in_float32(load())  # which is all that its kernels know: on a chip models compute in bfloat16
+    model = load()
+    with _unsupported("litert"):
+        model = in_float32(model)  # which is all that its kernels know: on a chip models compute in bfloat16
     savedmodel.export(model, saved, card)
     with _unsupported("litert"):
         content = tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert()
@@ -158,13 +160,14 @@ def in_float32(model: Any) -> Any:
     return wide
 
 
-def _wide(value: Any) -> Any:
-    """A description of a model, with float32 in the place of bfloat16."""
+def _wide(value: Any, *, narrow: bool = False) -> Any:
+    """A description of a model, with float32 in the place of bfloat16; *narrow*: the value says a type of numbers."""
     if isinstance(value, dict):
-        return {name: _wide(one) for name, one in value.items()}
+        policy = value.get("class_name") in ("DTypePolicy", "DTypePolicyMap")
+        return {name: _wide(one, narrow=narrow or policy or name.endswith("dtype")) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(map(_wide, value))
-    return "float32" if value in ("bfloat16", "mixed_bfloat16") else value
+        return type(value)(_wide(one, narrow=narrow) for one in value)
+    return "float32" if narrow and value in ("bfloat16", "mixed_bfloat16") else value
 
 
 @contextmanager
