@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import textwrap
+from collections.abc import Sequence
 
 from tpu_studio.cli.engine import cancelling
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.domain import figures
 from tpu_studio.wire import hub
+from tpu_studio.wire.pretrained.known import Known
 
 
 def of_hub(arguments: Arguments, output: Output) -> int | None:
@@ -31,6 +34,27 @@ def as_json(entry: hub.Entry) -> dict[str, object]:
         "downloaded": entry.is_whole(folder),
         "path": str(folder),
     }
+
+
+def known_as_json(one: Known) -> dict[str, object]:
+    """A model that is planned with before it is asked for. *read*: it is not too large."""
+    return {
+        "preset": one.preset,
+        "parameters": one.parameters,
+        "weights_bytes": one.size_bytes,
+        "licence": one.licence,
+        "gated": one.gated,
+        "instruct": one.instruct,
+        "read": one.is_read,
+        "sources": list(one.sources),
+    }
+
+
+def known_words(known: Sequence[Known]) -> str:
+    names = ", ".join(one.preset for one in known if one.is_read)
+    return "\n    ".join(
+        textwrap.wrap(f"Planned with before a byte is fetched, as model.preset: {names}.", 100, break_on_hyphens=False)
+    )
 
 
 def words(entry: hub.Entry) -> str:

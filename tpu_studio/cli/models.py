@@ -11,15 +11,24 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.wire import hub, presets, starters
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.models import MODELS
+from tpu_studio.wire.pretrained.known import all_known
 
 
 def models(arguments: Arguments, output: Output) -> int:
     if (exit_code := fetching.of_hub(arguments, output)) is not None:
         return exit_code
     chosen = [model for model in MODELS if arguments.kind in (None, *model.takes)]
-    fetched = [] if arguments.kind else hub.entries()
-    answer = {"models": [as_json(model) for model in chosen], "hub": [fetching.as_json(one) for one in fetched]}
-    output.answer(answer, "\n\n".join([*map(_words, chosen), *map(fetching.words, fetched)]))
+    if arguments.kind:
+        output.answer({"models": list(map(as_json, chosen))}, "\n\n".join(map(_words, chosen)))
+        return 0
+    fetched, known = hub.entries(), all_known()
+    answer = {
+        "models": list(map(as_json, chosen)),
+        "hub": list(map(fetching.as_json, fetched)),
+        "known": list(map(fetching.known_as_json, known)),
+    }
+    text = [*map(_words, chosen), fetching.known_words(known), *map(fetching.words, fetched)]
+    output.answer(answer, "\n\n".join(text))
     return 0
 
 

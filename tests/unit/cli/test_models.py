@@ -69,3 +69,12 @@ def test_a_kind_of_data_names_those_that_learn_from_it(ask: Any) -> None:
     text = ask("--kind", "text")
     assert "gpt-124m" in text and "efficientnet" not in text
     assert "engine --install --with starter-weights" in ask("--kind", "images")
+
+
+def test_models_of_the_hub_that_are_planned_with_before_they_are_asked_for_are_listed(ask: Any) -> None:
+    known = {one["preset"]: one for one in json.loads(ask("--json"))["known"]}
+    small, large = known["hf:Qwen/Qwen2.5-0.5B"], known["hf:Qwen/Qwen3-8B"]
+    assert (small["parameters"], small["licence"], small["read"]) == (494_032_768, "apache-2.0", True)
+    assert not large["read"]
+    told = " ".join(ask().split())
+    assert "hf:Qwen/Qwen2.5-0.5B" in told and "hf:Qwen/Qwen3-8B" not in told
