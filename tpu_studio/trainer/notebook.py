@@ -15,6 +15,7 @@ For tests: ``TPU_STUDIO_COLAB_ENGINE`` names a Python that trains, ``TPU_STUDIO_
 from __future__ import annotations
 
 import base64
+import filecmp
 import gzip
 import hashlib
 import importlib
@@ -325,8 +326,8 @@ def _copy_run(source: Path, target: Path) -> None:
     for path in _files(source):
         name = path.relative_to(source)
         there = target / name
-        if name.parts[0] == "checkpoints" or (there.exists() and there.stat().st_size == path.stat().st_size):
-            continue
+        if name.parts[0] == "checkpoints" or (there.is_file() and filecmp.cmp(path, there, shallow=False)):
+            continue  # the library remembers what it has compared
         _put(path, there)
     for step in wanted:
         if step in done:

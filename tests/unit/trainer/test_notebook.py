@@ -59,6 +59,16 @@ def test_what_drive_has_is_brought_back_and_a_half_copied_state_is_not(made: nb.
     ]
 
 
+def test_a_later_model_of_as_many_bytes_takes_the_place_of_the_one_in_drive(made: nb.Notebook) -> None:
+    made.keep(True, 15)
+    assert made.mirror is not None
+    (made.folder / "result").mkdir()
+    for model in ("first", "other"):
+        (made.folder / "result" / "model.keras").write_text(model)
+        made._mirror()
+        assert (made.mirror / "result" / "model.keras").read_text() == model
+
+
 def test_another_plan_in_drive_is_refused(made: nb.Notebook) -> None:
     made.keep(True, 15)
     made._mirror()

@@ -8,6 +8,7 @@ then the listing tells which range the rest is in. Everything that comes down st
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import logging
 import os
@@ -46,7 +47,7 @@ from tpu_studio.wire.sizes import TooLarge, read_at_most
 from tpu_studio.workflow import desk, seals
 from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST, BucketControls
 from tpu_studio.workflow.cloudruns.machine import Guard
-from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox, needs_a_key
+from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox, Stored, needs_a_key
 from tpu_studio.workflow.cloudruns.state import AHEAD_S
 from tpu_studio.workflow.desk import append_whole
 
@@ -323,7 +324,7 @@ class Mirror:
                 self._leave_out("result")
                 continue
             try:
-                if not path.exists() or path.stat().st_size != stored.size:
+                if not _as_stored(path, stored):
                     make_folders(self.folder, path.parent)
                     self._box.download(stored.name, path, at_most=RESULT_AT_MOST - total)
                 total += path.stat().st_size
@@ -466,6 +467,15 @@ def inside(folder: Path, relative: str) -> Path:
     if os.path.commonpath([root, os.path.realpath(path)]) != root:
         raise ValueError(relative)
     return path
+
+
+def _as_stored(path: Path, stored: Stored) -> bool:
+    """Whether the file at *path* is that object. A later model has the names, and often the sizes, of an earlier
+    attempt's; where the bucket tells no sum, it is not."""
+    if not stored.md5 or not path.is_file() or path.stat().st_size != stored.size:
+        return False
+    with open_to_read(path) as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest() == stored.md5
 
 
 def _size(path: Path) -> int:

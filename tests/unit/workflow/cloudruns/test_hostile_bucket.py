@@ -496,3 +496,22 @@ def test_of_attempts_by_the_thousand_the_first_and_the_last_are_asked_for() -> N
     assert attempts(0) == [] and attempts(1) == [1] and attempts(100) == list(range(1, 101))
     assert attempts(120) == [*range(1, 51), *range(71, 121)]
     assert attempts(9000) == [*range(1, 51), *range(8951, 9001)]
+
+
+def test_a_later_model_of_as_many_bytes_takes_the_place_of_the_earlier_one(tmp_path: Path, sky: Sky) -> None:
+    (tmp_path / RUN).mkdir()
+    one = mirror.Mirror(tmp_path / RUN, "aaaaaaaa", sky.side().mailbox)
+    for model in (b"first", b"other"):
+        sky._put(f"{PREFIX}result/model.keras", model)
+        assert one.result() == 1
+        assert (tmp_path / RUN / "result" / "model.keras").read_bytes() == model
+
+
+def test_a_result_that_is_here_is_not_paid_for_again(tmp_path: Path, sky: Sky, monkeypatch: pytest.MonkeyPatch) -> None:
+    sky._put(f"{PREFIX}result/model.keras", b"model")
+    (tmp_path / RUN).mkdir()
+    box = sky.side().mailbox
+    one = mirror.Mirror(tmp_path / RUN, "aaaaaaaa", box)
+    assert one.result() == 1
+    monkeypatch.setattr(type(box), "download", lambda *_a, **_k: pytest.fail("downloaded twice"))
+    assert one.result() == 1
