@@ -73,10 +73,15 @@ def open_page(qtbot: Any, studio: OpenStudio, page: str) -> None:
         qtbot.waitUntil(lambda: holder.model.state.value.plan is not None)
     else:
         shell.go(page)
-        qtbot.waitUntil(lambda: getattr(studio.page, "page", studio.page) is not None)
+        qtbot.waitUntil(lambda: opened_page(studio) is not None)
         qtbot.waitUntil(lambda: page != "account" or studio.page.again.isEnabled())  # looked at
+        qtbot.waitUntil(lambda: page != "help" or bool(opened_page(studio).common.buttons))
     qtbot.waitUntil(lambda: shell.state.value.page == page)
     QApplication.processEvents()
+
+
+def opened_page(studio: OpenStudio) -> Any:
+    return getattr(studio.page, "page", studio.page)
 
 
 @pytest.mark.parametrize("page", PAGES)
