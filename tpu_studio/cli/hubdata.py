@@ -47,7 +47,7 @@ def _subset_as_json(found: Dataset, subset: Subset) -> dict[str, object]:
                 "files": len(one.parts),
                 "rows": one.rows,
                 "partial": one.partial,
-                "downloaded": found.is_here(subset, [one.name]),
+                "downloaded": found.has(one),
             }
             for one in subset.splits
         ],
@@ -59,7 +59,7 @@ def _words(found: Dataset) -> str:
     for subset in found.subsets[:_SHOWN]:
         lines.append(f"  {subset.name}, {figures.size(subset.size)}: {columns_words(subset)}")
         for split in subset.splits:
-            here = ", downloaded" if found.is_here(subset, [split.name]) else ""
+            here = ", downloaded" if found.has(split) else ""
             lines.append(f"    {split_words(split)}{here}")
     if len(found.subsets) > _SHOWN:
         lines.append(f"  and {len(found.subsets) - _SHOWN:,} subsets more: --json names them all")

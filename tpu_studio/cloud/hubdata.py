@@ -11,9 +11,11 @@ Of most data sets the Hub has a conversion to Parquet, on a branch of its own (`
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +76,8 @@ class DataHub(Client):
 
         What is there of another revision is deleted.
 
-        Raises: as `look_up`; BadInput ``hub-data-not-looked-up``, ``hub-no-subset``, ``hub-no-split``, ``hub-changed``;
-            NotReady ``hub-differs``; StudioError ``hub-cancelled``.
+        Raises: as `look_up`; BadInput ``hub-data-not-looked-up``, ``hub-no-subset``, ``hub-no-split``,
+            ``hub-one-split``, ``hub-changed``; NotReady ``hub-differs``; StudioError ``hub-cancelled``.
         """
         _name(name)
         found = hubdata.entry(name)
@@ -85,11 +87,12 @@ class DataHub(Client):
         chosen = splits_of(found, one, splits)
         folder = hubdata.folder(name)
         with alone(folder):
+            base, names = found.folder(one, splits), [split.name for split in chosen]
             with writing(folder):
-                make_private(found.folder(one))
-                _drop_others(found, one)
-            missing = found.missing(one, chosen)
-            wanted = [Wanted(part.file, found.folder(one) / part.name, part.listed) for part in missing]
+                make_private(base)
+                _drop_others(found, one, names)
+                _take(found, one, names)
+            wanted = [Wanted(part.file, base / part.name, part.listed) for part in found.missing(one, names)]
             begun = sum(size_of(part.to.with_name(f"{part.to.name}.part")) for part in wanted)
             check_room(folder, sum(part.listed.size for part in wanted) - begun)
             total = sum(split.size for split in chosen)
@@ -139,11 +142,13 @@ def subset_of(found: Dataset, subset: str) -> Subset:
 
 
 def splits_of(found: Dataset, subset: Subset, splits: Collection[str]) -> Sequence[Split]:
-    """Raises BadInput ``hub-no-split``, ``hub-data-large``."""
+    """Raises BadInput ``hub-no-split``, ``hub-one-split``, ``hub-data-large``."""
     names = [one.name for one in subset.splits]
     if unknown := [one for one in splits if one not in names]:
         raise BadInput("hub-no-split", subset=subset.name, split=unknown[0], splits=names)
     chosen = subset.chosen(splits)
+    if len(chosen) > 1 and not subset.mixes:
+        raise BadInput("hub-one-split", subset=subset.name, splits=[one.name for one in chosen])
     size, files = sum(one.size for one in chosen), sum(len(one.parts) for one in chosen)
     if size > hubdata.MOST_BYTES or files > hubdata.MOST_FILES:
         raise BadInput("hub-data-large", name=found.name, subset=subset.name, size=size, files=files)
@@ -158,19 +163,34 @@ def _name(value: str) -> str:
 
 def _came(one: Wanted) -> None:
     base = one.to.parent.parent
-    sums = hubdata.fetched(base) | {hubdata.sum_key(one.to): one.listed.sha256 or one.listed.sha1}
     with writing(base):
-        write_atomically(base / hubdata.FETCHED, json.dumps(sums).encode())
+        _note(base, one.to, one.listed.sha256 or one.listed.sha1)
 
 
-def _drop_others(found: Dataset, subset: Subset) -> None:
+def _note(base: Path, file: Path, checksum: str) -> None:
+    sums = hubdata.fetched(base) | {hubdata.sum_key(file): checksum}
+    write_atomically(base / hubdata.FETCHED, json.dumps(sums).encode())
+
+
+def _drop_others(found: Dataset, subset: Subset, splits: Collection[str]) -> None:
     """What lies there of another revision, or was begun of one."""
-    base, missing = found.folder(subset), {part.name for part in found.missing(subset, subset.splits)}
-    known = {part.name for split in subset.splits for part in split.parts}
+    base, missing = found.folder(subset, splits), {part.name for part in found.missing(subset, splits)}
+    known = {part.name for split in subset.chosen(splits) for part in split.parts}
     kept = (known - missing) | {f"{name}.part" for name in missing}
     for one in base.iterdir():
         if one.name not in kept and one.is_file():
             one.unlink()
+
+
+def _take(found: Dataset, subset: Subset, splits: Collection[str]) -> None:
+    """What another choice of splits has brought already, without a second copy where the disk can do that."""
+    base = found.folder(subset, splits)
+    for part in found.missing(subset, splits):
+        there = found.copy_of(part)
+        with suppress(OSError):  # a file system without links: it is fetched
+            if there is not None:
+                os.link(there, base / part.name, follow_symlinks=False)
+                _note(base.parent, base / part.name, part.checksum)
 
 
 def delete(name: str) -> int:

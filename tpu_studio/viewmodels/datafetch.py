@@ -165,7 +165,8 @@ class DataFetch(Fetch[DataView]):
         subset = view.chosen
         if subset is None or view.doing:
             return
-        names = [one.name for one in subset.splits if (on if one.name == split else one.name in view.splits)]
+        kept = view.splits if subset.mixes or not on else ()
+        names = [one.name for one in subset.splits if (on if one.name == split else one.name in kept)]
         self._choose(subset, tuple(names))
 
     def _choose(self, subset: Subset, splits: tuple[str, ...]) -> None:

@@ -3,7 +3,9 @@
     datasets/owner--name/hub.json                               what the Hub said of it: subsets, splits, files, sums
     datasets/owner--name/fetched.json                           which files are here, by their sums
     datasets/owner--name/SUBSET/train-00000-of-00001.parquet    the data, which a job names by its folder
+    datasets/owner--name/SUBSET_test-SUM/…                      the same subset's test split, chosen alone
 
+Each choice of splits has a folder of its own: what a folder holds is what is learned, now and when it is read again.
 A job names the folder as any other data: it says nothing of the Hub, and fetches nothing. Only `cloud.hubdata` writes
 there.
 """
@@ -45,6 +47,10 @@ class Part:
     name: str
     listed: Listed
 
+    @property
+    def checksum(self) -> str:
+        return self.listed.sha256 or self.listed.sha1
+
 
 @dataclass(frozen=True)
 class Split:
@@ -76,11 +82,17 @@ class Subset:
     @property
     def learned(self) -> tuple[str, ...]:
         """The splits to learn from, which are fetched where none was chosen: the others would be left aside, or mixed
-        in."""
+        in. Where none is called so all, or the largest of which one alone is read."""
         names = [one.name for one in self.splits]
         exact = [one for one in names if one.lower() in _LEARNED]
         begun = [one for one in names if one.lower().startswith(_LEARNED)]
-        return tuple(exact[:1] or begun[:1] or names)
+        others = names if self.mixes else [one.name for one in sorted(self.splits, key=lambda one: -one.size)[:1]]
+        return tuple(exact[:1] or begun[:1] or others)
+
+    @property
+    def mixes(self) -> bool:
+        """Whether several splits can be one table: those that are Parquet."""
+        return all(part.name.endswith(TABULAR) for split in self.splits for part in split.parts)
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -115,23 +127,35 @@ class Dataset:
     def subset(self, name: str) -> Subset | None:
         return next((one for one in self.subsets if one.name == name), None)
 
-    def folder(self, subset: Subset) -> Path:
-        return folder(PREFIX + self.name) / folder_name(subset.name)
+    def folder(self, subset: Subset, splits: Iterable[str] = ()) -> Path:
+        names = [one.name for one in subset.chosen(splits)]
+        other = "" if tuple(names) == subset.learned else "\n".join(["", *names])  # a line end is in no name
+        return folder(PREFIX + self.name) / folder_name(subset.name + other)
 
     def path(self, subset: Subset, splits: Iterable[str] = ()) -> Path:
         """What a job names: the folder; of data that is no Parquet its file."""
-        parts = [part for split in subset.chosen(splits) for part in split.parts]
-        alone = parts and not parts[0].name.endswith(TABULAR)
-        return self.folder(subset) / parts[0].name if alone else self.folder(subset)
+        base, parts = self.folder(subset, splits), [part for one in subset.chosen(splits) for part in one.parts]
+        return base / parts[0].name if parts and not subset.mixes else base
 
     def is_here(self, subset: Subset, splits: Iterable[str] = ()) -> bool:
-        """Whether all of these splits was fetched, of this revision."""
-        chosen = subset.chosen(splits)
-        return bool(chosen) and not self.missing(subset, chosen)
+        """Whether this choice of splits was fetched, of this revision."""
+        return bool(subset.chosen(splits)) and not self.missing(subset, splits)
 
-    def missing(self, subset: Subset, splits: Iterable[Split]) -> list[Part]:
-        base, came = self.folder(subset), fetched(folder(PREFIX + self.name))
-        return [part for split in splits for part in split.parts if not _is_here(base / part.name, part, came)]
+    def missing(self, subset: Subset, splits: Iterable[str] = ()) -> list[Part]:
+        base, came = self.folder(subset, splits), fetched(folder(PREFIX + self.name))
+        parts = [part for split in subset.chosen(splits) for part in split.parts]
+        return [part for part in parts if not _is_here(base / part.name, part, came)]
+
+    def has(self, split: Split) -> bool:
+        """Whether it was fetched, of this revision, alone or beside others."""
+        return all(self.copy_of(part) is not None for part in split.parts)
+
+    def copy_of(self, part: Part) -> Path | None:
+        """A file with the same bytes that was fetched into any of the data set's folders."""
+        base = folder(PREFIX + self.name)
+        came = fetched(base)
+        places = (base / key for key, value in came.items() if value == part.checksum and is_key(key))
+        return next((path for path in places if _is_here(path, part, came)), None)
 
     def dumps(self) -> bytes:
         return json.dumps({"format": FORMAT, **asdict(self)}).encode()
@@ -159,6 +183,12 @@ def folder_name(subset: str) -> str:
 def sum_key(path: Path) -> str:
     """Of a file in `FETCHED`."""
     return f"{path.parent.name}/{path.name}"
+
+
+def is_key(key: str) -> bool:
+    """Whether *key* names a file in a folder of the data set's, and leads nowhere else."""
+    folder, _, name = key.partition("/")
+    return all(re.fullmatch(r"(?a)\w[\w.-]{0,120}", one) for one in (folder, name))
 
 
 def fetched(folder: Path) -> dict[str, str]:
@@ -196,7 +226,7 @@ def _is_here(path: Path, part: Part, came: Mapping[str, str]) -> bool:
         size = path.lstat().st_size
     except OSError:
         return False
-    return size == part.listed.size and came.get(sum_key(path)) == (part.listed.sha256 or part.listed.sha1)
+    return size == part.listed.size and came.get(sum_key(path)) == part.checksum
 
 
 def _dataset(tree: Any) -> Dataset:

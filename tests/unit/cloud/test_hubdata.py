@@ -119,15 +119,44 @@ def test_what_is_there_is_not_fetched_again(fake: fakes.Fake) -> None:
 
 def test_another_revision_takes_the_place_of_what_was_there(fake: fakes.Fake) -> None:
     remote(fake).look_up(NAME)
-    path = remote(fake).download(NAME, "plain_text", ["train", "test"])
+    both = ["train", "test"]
+    path = remote(fake).download(NAME, "plain_text", both)
     repository = fake.datasets["owner/reviews"]
     repository.converted_revision = "d" * 40
     (converted(fake) / "plain_text" / "train" / "0001.parquet").unlink()
     found = remote(fake).look_up(NAME)
-    assert not found.is_here(found.subsets[0]) and len(files(path)) == 3  # until the new one is asked for
+    assert not found.is_here(found.subsets[0], both) and len(files(path)) == 3  # until the new one is asked for
     fake.asked.clear()
-    remote(fake).download(NAME, "plain_text")
+    remote(fake).download(NAME, "plain_text", both)
     assert files(path) == ["test-00000-of-00001.parquet", "train-00000-of-00001.parquet"]
+
+
+def test_each_choice_of_splits_is_learned_alone_whatever_was_fetched_before(fake: fakes.Fake) -> None:
+    remote(fake).look_up(NAME)
+    train = remote(fake).download(NAME, "plain_text")
+    fake.asked.clear()
+    both = remote(fake).download(NAME, "plain_text", ["train", "test"])
+    test = remote(fake).download(NAME, "plain_text", ["test"])
+    assert sum("/resolve/" in path for path, _ in fake.asked) == 1  # what is here is not fetched again
+    assert [len(files(path)) for path in (train, both, test)] == [2, 3, 1]
+    rows = columnar.rows_of(test, Watch())
+    assert rows.left_out == () and files(test) == ["test-00000-of-00001.parquet"]
+    found = hubdata.entry(NAME)
+    assert found is not None
+    subset = found.subsets[0]
+    assert found.path(subset, ["test"]) == test and found.path(subset, ["train"]) == found.path(subset) == train
+    assert [found.has(one) for one in subset.splits[:2]] == [True, True]
+
+
+def test_a_record_of_what_was_fetched_leads_nowhere_else(fake: fakes.Fake, tmp_path: Path) -> None:
+    remote(fake).look_up(NAME)
+    found = hubdata.entry(NAME)
+    assert found is not None
+    part = found.subsets[0].splits[1].parts[0]
+    (tmp_path / "secret").write_bytes(b"x" * part.listed.size)
+    for key in (f"../../../../{tmp_path.name}/secret", str(tmp_path / "secret"), "../secret", "plain_text/../secret"):
+        (hubdata.folder(NAME) / hubdata.FETCHED).write_text(json.dumps({key: part.checksum}))
+        assert found.copy_of(part) is None
 
 
 def test_what_was_looked_up_and_is_gone_is_looked_up_again(fake: fakes.Fake) -> None:
@@ -183,6 +212,17 @@ def test_without_parquet_a_file_a_split_is_taken_and_named_itself(fake: fakes.Fa
         path == hubdata.folder(NAME) / "default" / "train-00000-of-00001.csv" and found.path(found.subsets[0]) == path
     )
     assert guess(path)["data.kind"] == "table"
+
+
+def test_of_files_without_one_to_learn_from_the_largest_is_and_several_are_refused(fake: fakes.Fake) -> None:
+    own(fake, "validation.csv", "test.csv")
+    (fake.datasets["owner/reviews"].folder / "test.csv").write_text("a,b\n" + "1,2\n" * 50)
+    found = remote(fake).look_up(NAME)
+    subset = found.subsets[0]
+    assert subset.learned == ("test",)
+    path = remote(fake).download(NAME, subset.name)
+    assert path.read_text().count("\n") == 51 and found.path(subset) == path
+    assert download_refused(fake, subset.name, ("test", "validation")).id == "hub-one-split"
 
 
 @pytest.mark.parametrize("names", [("photo.jpg", "script.py"), ("train-1.csv", "train-2.csv"), (".hidden.csv",)])

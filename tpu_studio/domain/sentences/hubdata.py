@@ -39,6 +39,11 @@ ERRORS: dict[str, Entry] = {
         f"It has {f.text('splits', 'others')}. {NOTHING_CHARGED}",
         "Name one or more of these after --split.",
     ),
+    "hub-one-split": lambda f: Sentence(
+        f"Of the subset “{f.text('subset')}” one split at a time is data for a plan",
+        f"Its splits are files of their own: {f.text('splits', 'several were named')}. {NOTHING_CHARGED}",
+        "Name one of them after --split.",
+    ),
     "hub-changed": lambda f: Sentence(
         f"{_name(f)} has changed on Hugging Face since it was looked up",
         f"What was looked up is there no more. {NOTHING_CHARGED}",
