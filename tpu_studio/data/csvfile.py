@@ -40,7 +40,8 @@ _SWALLOWED = 20  # lines in one row from which on a quotation mark must be missi
 
 @dataclass(frozen=True)
 class Dialect:
-    """How to read one file. *names* are the columns', made unique; *header* tells whether they stand in the file."""
+    """How to read one file. *names* are the columns', made unique; *header* tells whether they stand in the file.
+    *texts*: its first column is of texts, of which one may begin as a comment does."""
 
     encoding: str
     delimiter: str
@@ -48,6 +49,7 @@ class Dialect:
     names: tuple[str, ...]
     header: bool
     marked_header: bool = False  # the header line starts with "#"
+    texts: bool = False
 
     def to_json(self) -> dict[str, object]:
         return {**asdict(self), "names": list(self.names)}
@@ -84,10 +86,9 @@ def sniff(path: Path) -> Dialect:
         raise path_error(path, error) from error
     complete = head if len(head) < 256 * 1024 else head[: head.rfind("\n") + 1 or len(head)]
     lines = complete.splitlines(keepends=True)[:2000]
-    text = _without_comments(lines)
+    text, delimiter, quote = _without_comments(lines)
     if not text:
         raise DataError("data-empty", path=str(path))
-    delimiter, quote = _delimiter("".join(text[:500]))
     rows = [row for row in _rows_of("".join(text), delimiter, quote) if any(row)][:500]
     if not rows:  # nothing but delimiters, as an empty sheet is saved
         raise DataError("data-empty", path=str(path))
@@ -95,28 +96,35 @@ def sniff(path: Path) -> Dialect:
     if width < 2:
         raise DataError("data-one-column", path=str(path), first=lines[0].strip()[:80])
     hashed = _marked_header(lines, delimiter, quote, width)
+    texts = sum(len(row[0].split()) > 2 for row in rows if len(row) >= width) * 2 >= len(rows)
     if hashed is not None:
-        return Dialect(encoding, delimiter, quote, unique_names(hashed), True, True)
+        return Dialect(encoding, delimiter, quote, unique_names(hashed), True, True, texts)
     if len(rows[0]) == width - 1 and not any(row[-1].strip() for row in rows if len(row) == width):
         width -= 1  # every row but the header ends in a delimiter
     first, rest = rows[0], [row for row in rows[1:] if len(row) >= width]
     if len(first) == width - 1 and _is_header(first, [row[1:] for row in rest]):
         return Dialect(encoding, delimiter, quote, unique_names(["", *first]), True)  # R writes no name for row names
     if len(first) == width and _is_header(first, rest):
-        return Dialect(encoding, delimiter, quote, unique_names(first), True)
-    return Dialect(encoding, delimiter, quote, unique_names([""] * width), False)
+        return Dialect(encoding, delimiter, quote, unique_names(first), True, texts=texts)
+    return Dialect(encoding, delimiter, quote, unique_names([""] * width), False, texts=texts)
 
 
-def _without_comments(lines: Sequence[str]) -> list[str]:
-    """Without lines that begin with "#" and empty ones, but for those within a cell in quotation marks."""
-    text, within = list[str](), False
+def _without_comments(lines: Sequence[str]) -> tuple[list[str], str, str]:
+    """Without lines that begin with "#" and empty ones, but for those within a cell in quotation marks; the delimiter
+    and the quotation mark of what is left."""
+    text, within, whole = list[str](), False, 0
     for line in lines:
         if within or (line.strip() and not line.startswith("#")):
             text.append(line)
             within ^= line.count('"') % 2 == 1
-    if within:  # they are no quotation marks, or one is missing
-        return [line for line in lines if line.strip() and not line.startswith("#")]
-    return text
+            whole = whole if within else len(text)
+    delimiter, quote, best = _delimiter("".join(text[:whole][:500]))
+    if whole < len(text):  # cut within a cell; or they are no quotation marks, or one is missing
+        plain = [line for line in lines if line.strip() and not line.startswith("#")]
+        other = _delimiter("".join(plain[:500]))
+        if other[2] > best or not whole:
+            return plain, *other[:2]
+    return text[:whole], delimiter, quote
 
 
 def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> Iterator[list[str]]:
@@ -335,7 +343,10 @@ def _odd_row(row: list[str], dialect: Dialect, header_due: bool) -> str:
     if row[0].startswith("#"):
         if header_due and dialect.marked_header and _plain_names(row) == dialect.names:
             return "header"
-        if len(row) != width or row[0] == "#" or row[0].startswith("# "):
+        begins = row[0] == "#" or row[0].startswith("# ")
+        if len(row) != width or (begins and not any(map(str.strip, row[1:]))):
+            return "comment"
+        if row[0].startswith("# ") and not dialect.texts:
             return "comment"
     if header_due and not dialect.marked_header:
         return "header"
@@ -352,8 +363,9 @@ def _rows_of(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
     yield from csvlines.reader(io.StringIO(text, newline=""), delimiter, quote)
 
 
-def _delimiter(text: str) -> tuple[str, str]:
-    """The delimiter (and quote) under which most rows have one and the same number of fields, more than one."""
+def _delimiter(text: str) -> tuple[str, str, float]:
+    """The delimiter (and quote) under which most rows have one and the same number of fields, more than one; and how
+    well they do."""
     best, score = (",", '"'), -1.0
     for quote in ('"', "'"):
         if quote == "'" and not any(f"{mark}'" in text for mark in DELIMITERS):
@@ -370,7 +382,7 @@ def _delimiter(text: str) -> tuple[str, str]:
                 continue
             if value > score:
                 best, score = (delimiter, quote), value
-    return best
+    return *best, score
 
 
 def _marked_header(lines: list[str], delimiter: str, quote: str, width: int) -> list[str] | None:

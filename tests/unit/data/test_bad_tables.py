@@ -417,3 +417,37 @@ def broken() -> RowTally:
     tally = RowTally()
     tally.breaks(1, "fields")
     return tally
+
+
+def _read_back(path: Path, rows: list[tuple[str, str]]) -> bool:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+    tally = RowTally()
+    dialect = csvfile.sniff(path)
+    return [tuple(row) for row in csvfile.read_rows(path, dialect, tally, Watch())] == rows and not tally.broken_count
+
+
+def test_texts_that_begin_as_a_comment_does_are_rows(tmp_path: Path) -> None:
+    """Markdown's headings, Python's own comments; quoted or not."""
+    documents = [(f"# How to do {number}, in short\n\nTake care.", "howto") for number in range(40)]
+    short = [(f"# Title number {number} of many", "title") for number in range(30)]
+    others = [(f"/* the module {number} */\nint main(void) {{}}", "c") for number in range(60)]
+    assert _read_back(tmp_path / "t.csv", [*others, *documents, *short])
+    assert _read_back(tmp_path / "signs.csv", [("#", "hash"), ("@", "at"), ("!", "mark")] * 20)
+
+
+def test_a_comment_that_a_sheet_has_filled_up_with_delimiters_is_one(table_job):
+    seen = both(table_job("# measured by hand,,\nx1,x2,label\n" + GOOD))
+    assert ([item.name for item in seen.columns], seen.examples) == (["x1", "x2", "label"], 100)
+
+
+@pytest.mark.parametrize("count", [300, 1_000, 2_000, 5_000])
+def test_a_head_that_ends_within_a_cell_says_nothing_of_quotation_marks(tmp_path: Path, count: int) -> None:
+    """Captions that end in hashtags: of a long file the first lines are looked at, wherever these end."""
+    rows = [
+        (f"A day {number} at the beach\n#sun #sea {'#long ' * (number % 7)}", "ab"[number % 2])
+        for number in range(count)
+    ]
+    assert _read_back(tmp_path / "t.csv", rows)
+    rows = [(f"Said {number}\n#one\n#two\n#three, or four" * 3, "ab"[number % 2]) for number in range(count)]
+    assert _read_back(tmp_path / "u.csv", rows)
