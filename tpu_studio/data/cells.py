@@ -21,8 +21,8 @@ MISSING = frozenset(
 )
 
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_POINT = re.compile(r"[+-]?((\d{1,3}(,\d{3})+|\d+)(\.\d+)?|\.\d+)([eE][+-]?\d+)?")  # "e4" is a square, no number
-_COMMA = re.compile(r"[+-]?((\d{1,3}([. ']\d{3})+|\d+)(,\d+)?|,\d+)([eE][+-]?\d+)?")
+_POINT = re.compile(r"[+-]?(([1-9]\d{0,2}(,\d{3})+|\d+)(\.\d+)?|\.\d+)([eE][+-]?\d+)?")  # "e4": a square, no number
+_COMMA = re.compile(r"[+-]?(([1-9]\d{0,2}([. ']\d{3})+|\d+)(,\d+)?|,\d+)([eE][+-]?\d+)?")
 _SIGNS = "$€£¥% \u00a0\u202f"
 _TIME = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
 _MONTHS = {
@@ -121,6 +121,12 @@ def decimal_mark(cells: Sequence[str]) -> str | None:
     if not cells or best < 0.95 * len(cells):
         return None
     return "," if scores[","] > scores["."] or (scores[","] == best and _more_commas(cells)) else "."
+
+
+def may_be_either(cells: Sequence[str]) -> bool:
+    """Whether each comma in these numbers may mark thousands or decimals (1,234)."""
+    found = [cell for cell in cells if "," in cell]
+    return bool(found) and all(not math.isnan(_value(cell, mark)) for cell in found for mark in (".", ","))
 
 
 def _more_commas(cells: Sequence[str]) -> bool:

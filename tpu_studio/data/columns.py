@@ -120,17 +120,19 @@ def judge(
     *,
     header: bool = True,
     nested: Mapping[str, int] = NOTHING,
+    commas: bool = False,
 ) -> Judged:
     """Judge all columns on *rows*.
 
     *nested*: those that hold lists or objects, with the first line where one does: left out, unless the job wants them.
+    *commas*: as of `TableFile`.
 
     Raises:
         DataError: data-empty, data-column-unknown, data-column-kind, data-target-missing, data-target-constant,
             data-target-empty, data-target-not-number, data-target-unfit, data-too-many-classes, data-one-class,
             data-no-inputs, data-nested.
     """
-    judged = judge_target(names, rows, job, path, header=header, nested=nested)
+    judged = judge_target(names, rows, job, path, header=header, nested=nested, commas=commas)
     columns, target, task, classes = list(judged.columns), judged.target, judged.task, judged.classes
     lanes = list(zip(*rows, strict=True))
     for column in columns:
@@ -158,13 +160,17 @@ def judge_target(
     *,
     header: bool = True,
     nested: Mapping[str, int] = NOTHING,
+    commas: bool = False,
 ) -> Judged:
     """As `judge`, whatever is left to predict the target from."""
     if not rows:
         raise DataError("data-empty", path=path)
     asked = _asked(names, job, path)
     lanes = list(zip(*rows, strict=True))
-    columns = [_column(name, place, lanes[place], asked.get(name)) for place, name in enumerate(names)]
+    columns = [_column(name, place, lanes[place], asked.get(name), commas) for place, name in enumerate(names)]
+    if not commas and any(column.kind == "number" and column.decimal == "," for column in columns):
+        commas = True  # one column tells how all are written
+        columns = [_column(name, place, lanes[place], asked.get(name), commas) for place, name in enumerate(names)]
     for name, line in nested.items():
         if asked.get(name) not in (None, "ignore"):
             raise DataError("data-nested", path=path, column=name, line=line)
@@ -179,7 +185,8 @@ def judge_target(
     if asked.get(target.name) not in (None, "ignore"):
         target = columns[target.place]
     else:  # what makes a poor input (few values, all different) can still be what to predict
-        target = replace(_column(target.name, target.place, lanes[target.place], None, plain=True), proposed=True)
+        target = _column(target.name, target.place, lanes[target.place], None, commas, plain=True)
+        target = replace(target, proposed=True)
     task, classes = _task(target, lanes[target.place], job, path)
     columns[target.place] = target
     return Judged(tuple(columns), target, task, classes)
@@ -204,7 +211,10 @@ def _asked(names: Sequence[str], job: Job, path: str) -> dict[str, str]:
     return asked
 
 
-def _column(name: str, place: int, lane: Sequence[str], asked: str | None, *, plain: bool = False) -> Column:
+def _column(
+    name: str, place: int, lane: Sequence[str], asked: str | None, commas: bool, *, plain: bool = False
+) -> Column:
+    """*commas*: numbers that may be thousands or decimals ("1,234") are decimals."""
     counts: Counter[str] = Counter()
     missing = 0
     for cell, count in Counter(lane).items():  # a column has far fewer values than rows
@@ -229,6 +239,8 @@ def _column(name: str, place: int, lane: Sequence[str], asked: str | None, *, pl
         return replace(basis, kind="ignore", why="empty")
     probe = list(islice(counts, 5000))
     decimal = cells.decimal_mark(probe)
+    if commas and decimal == "." and cells.may_be_either(probe):
+        decimal = ","
     form = cells.date_form(probe) if decimal is None or asked == "date" else None
     if asked == "number" or (asked is None and decimal is not None):
         column = _number(replace(basis, kind="number", decimal=decimal or "."), counts, lane)

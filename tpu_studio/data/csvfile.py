@@ -69,7 +69,8 @@ def opened(path: Path, first: int | None = None) -> TableFile:
         rows = begin.rows[:first]
         return Sample(rows, len(rows), True, begin.tally)
 
-    return TableFile(dialect.names, dialect.header, read, sample, above=int(dialect.header))
+    commas = dialect.delimiter == ";"
+    return TableFile(dialect.names, dialect.header, read, sample, above=int(dialect.header), commas=commas)
 
 
 def sniff(path: Path) -> Dialect:

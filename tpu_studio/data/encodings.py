@@ -1,6 +1,7 @@
 """Which characters a file's bytes stand for: UTF-8, UTF-16, else Windows-1252 or Latin-1; or that it is no text.
 
-For tables and plain text alike. Files up to `WHOLE` bytes are judged as a whole, larger ones by samples.
+For tables and plain text alike. Files up to `WHOLE` bytes are judged as a whole, larger ones by samples. UTF-8 in which
+a few letters are damaged is UTF-8: letters of several bytes do not come about by chance.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tpu_studio.wire.errors import DataError
 
 WHOLE = 32 * 2**20
 _PIECE = 2**20
+_WHOLE_EACH = 4
 _CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 12, 13, 27)) + b"\x7f"
 _C1 = bytes(range(0x80, 0xA0))
 _NOT_IN_1252 = b"\x81\x8d\x8f\x90\x9d"
@@ -54,7 +56,7 @@ def detect(path: Path) -> str:
     if not head.strip():
         raise DataError("data-empty", path=str(path))
     encoding = of_bytes(head, whole=size <= WHOLE)
-    cut = encoding == "utf-8" and not all(_cut_utf8(piece) for piece in pieces[1:])
+    cut = encoding == "utf-8" and not all(_cut_utf8(piece) or _mostly_utf8(piece) for piece in pieces[1:])
     if cut or encoding == "latin-1":  # the later pieces may tell
         encoding = _western(b"".join(pieces))
     if encoding is None:
@@ -76,9 +78,32 @@ def of_bytes(head: bytes, *, whole: bool = True) -> str | None:
     if sum(sample.count(code) for code in _CONTROLS) > 0.005 * len(sample) + 1:
         return None
     marked = head.startswith(codecs.BOM_UTF8)
-    if _decodes(head, "utf-8", whole):
+    if _decodes(head, "utf-8", whole) or _mostly_utf8(head):
         return "utf-8-sig" if marked else "utf-8"
     return None if marked else _western(head)
+
+
+def damaged(path: Path) -> int:
+    """How many letters of a file in UTF-8 cannot be read, in its first `WHOLE` bytes. Raises DataError as `detect`."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(WHOLE)
+    except OSError as error:
+        raise path_error(path, error) from error
+    return 0 if _decodes(head, "utf-8", False) else _damaged(head)[0]
+
+
+def _mostly_utf8(data: bytes) -> bool:
+    """Whether for each letter that is damaged several of more than one byte are whole."""
+    bad, good = _damaged(data)
+    return good >= _WHOLE_EACH * bad
+
+
+def _damaged(data: bytes) -> tuple[int, int]:
+    """Letters that are no UTF-8, and those of more than one byte that are."""
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, False)
+    bad = text.count("\ufffd") - data.count("\ufffd".encode())
+    return bad, len(text) - len(text.encode("ascii", "ignore")) - bad
 
 
 def _western(data: bytes) -> str:

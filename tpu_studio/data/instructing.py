@@ -25,6 +25,7 @@ from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.published import Published
 from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
+from tpu_studio.data.tables import file_findings
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import presets
 from tpu_studio.wire.brief import SAMPLE_LETTERS
@@ -160,7 +161,7 @@ def look(job: Job, task: str, watch: Watch) -> Look:
         },
         broken=tuple(found.broken[:NAMED_BROKEN]),
         broken_count=found.broken_count,
-        findings=tuple(findings),
+        findings=(*findings, *file_findings(given, rows)),
         preview=_preview(found, job),
         bytes_on_disk=rows.file.stat().st_size,
         input_shape=(length,),

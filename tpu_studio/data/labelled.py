@@ -105,7 +105,7 @@ def has_only_text(path: Path) -> bool:
     try:
         table = tablefile.opened(path, Watch(), first=_PROBED)
         rows = table.sample(Watch()).rows
-        columns.judge(table.names, rows, job, str(path), header=table.header, nested=table.nested)
+        columns.judge(table.names, rows, job, str(path), header=table.header, nested=table.nested, commas=table.commas)
     except DataError as error:
         left_out = error.facts.get("left_out")
         pairs = left_out if error.id == "data-no-inputs" and isinstance(left_out, list) else []

@@ -53,6 +53,7 @@ class TableFile:
     sample: A set of rows that depends on the file alone, so that the same file is judged alike.
     nested: Columns that hold lists or objects, with the first line where one does (0: all of it does).
     above: Lines of the file above its first row.
+    commas: Whether "1,234" is rather one and a bit: semicolons part the cells.
     """
 
     names: tuple[str, ...]
@@ -61,6 +62,7 @@ class TableFile:
     sample: Callable[[Watch], Sample]
     nested: Mapping[str, int] = field(default_factory=dict)
     above: int = 0
+    commas: bool = False
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from tpu_studio.data.opened import ArraySource, Opened
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.shown import to_show
 from tpu_studio.data.split import validation_count
-from tpu_studio.data.tables import split_findings
+from tpu_studio.data.tables import file_findings
 from tpu_studio.data.tokens import ByteTokens, Tokens
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import models, starters
@@ -66,7 +66,7 @@ def look(job: Job, task: str, watch: Watch) -> Look:
         numbers=numbers,
         broken=tuple(found.broken[:NAMED_BROKEN]),
         broken_count=found.broken_count,
-        findings=(*_findings(found), *split_findings(rows)),
+        findings=(*_findings(found), *file_findings(given, rows)),
         preview=_preview(found),
         bytes_on_disk=_bytes(path, found),
         input_shape=(length_of(job, numbers),),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import based, cells, tablefile
+from tpu_studio.data import based, cells, letters, tablefile
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Floats, Ints
 from tpu_studio.data.brokenness import check_broken
@@ -87,7 +87,7 @@ def look(job: Job, watch: Watch) -> Look:
         broken=tuple(tally.broken),
         broken_count=tally.broken_count,
         duplicates=duplicates,
-        findings=(*_findings(sample, job, labelled, classes, duplicates), *split_findings(rows)),
+        findings=(*_findings(sample, job, labelled, classes, duplicates), *file_findings(given, rows)),
         preview={
             "columns": list(sample.table.names),
             "rows": [[cell[:200] for cell in row] for row in sample.rows[:_PREVIEW_ROWS]],
@@ -172,16 +172,17 @@ def examine(path: Path, job: Job, watch: Watch) -> Sampled:
     rows, tally = sample.rows, sample.tally
     check_broken(tally.broken_count, tally.rows + tally.broken_count, job.data.max_broken_share, tally.broken)
     job = based.with_kinds(job, table.names)
-    judged = judge(table.names, rows, job, str(path), header=table.header, nested=table.nested)
+    judged = judge(table.names, rows, job, str(path), header=table.header, nested=table.nested, commas=table.commas)
     for column in (*judged.inputs, *([judged.target] if tasks.by_id(judged.task).has_number else ())):
         if column.kind == "number" and column.beyond:
             raise _beyond(path, table, column, watch)
     return Sampled(table, rows, sample.about, sample.sampled, tally, judged)
 
 
-def split_findings(rows: Rows) -> list[Finding]:
-    """That a data set has splits beside the one that is read."""
-    return [Finding("other-splits", "info", {"splits": list(rows.left_out)})] if rows.left_out else []
+def file_findings(path: Path, rows: Rows) -> list[Finding]:
+    """How it is written, and that a data set has splits beside the one that is read."""
+    splits = [Finding("other-splits", "info", {"splits": list(rows.left_out)})] if rows.left_out else []
+    return [*splits, *letters.findings_of(path)]
 
 
 def check_enough(path: Path, examples: int) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tpu_studio.data import based, continuing, encodings, instructing, links, sorting, textlayout
+from tpu_studio.data import based, continuing, encodings, instructing, letters, links, sorting, textlayout
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
 from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
@@ -126,8 +126,7 @@ def look(job: Job, watch: Watch) -> Look:
         findings.append(Finding("tiny-data", "warning", {"characters": characters}))
     if distinct < 5:
         findings.append(Finding("few-characters", "warning", {"distinct": distinct}))
-    if any(encoding not in ("utf-8", "utf-8-sig") for _, encoding in text.files):
-        findings.append(Finding("other-encoding", "info", {"encodings": sorted({item for _, item in text.files})}))
+    findings += letters.findings(text.files)
     if text.broken:
         findings.append(broken_finding(len(text.broken), text.broken))
     scale = size / len(tokens)

@@ -54,13 +54,18 @@ def of_a_chip(folder: Path) -> dict[str, object]:
     """A network of ours as a TPU trains it, as LiteRT."""
     keras.config.set_dtype_policy("mixed_bfloat16")
     inputs = keras.Input((8, 8, 1), dtype="uint8", name="input")
-    x = keras.layers.Rescaling(1 / 255)(inputs)
+    adapted = keras.layers.Normalization(axis=None)
+    adapted.adapt(np.linspace(0, 250, 64, dtype="float32"))
+    x = keras.layers.Rescaling(1 / 255)(adapted(inputs))
     x = keras.layers.Flatten()(keras.layers.Conv2D(4, 3, activation="relu")(x))
     model = keras.Model(inputs, keras.layers.Dense(3, dtype="float32")(x))
     keras.config.set_dtype_policy("float32")
     card = {"input": {"shape": [None, 8, 8, 1], "dtype": "uint8"}}
     (folder / "wide").mkdir()
-    return exporting._litert(lambda: model, card, folder, folder / "wide" / "model").to_json()
+    checked = exporting._litert(lambda: model, card, folder, folder / "wide" / "model").to_json()
+    wide = exporting.in_float32(model)
+    x = np.full((1, 8, 8, 1), 200, "uint8")
+    return checked | {"off": float(np.max(np.abs(np.asarray(model(x)) - np.asarray(wide(x)))))}
 
 
 if __name__ == "__main__":

@@ -167,6 +167,17 @@ def test_decimal_commas_thousands_and_currency_are_numbers(job_of, table):
     assert column(seen, "dollars").maximum == pytest.approx(59000.25)
 
 
+def test_decimal_commas_with_three_decimals_are_no_thousands(job_of, table, tmp_path):
+    rows = [[f"0,{number:03d}", f"1,{number:03d}", f"{number},{number % 10}5", number % 2] for number in range(100, 160)]
+    seen = look(job_of("table", table(["below", "above", "plain", "label"], rows)))
+    assert [column(seen, name).maximum for name in ("below", "above", "plain")] == [0.159, 1.159, 159.95]
+    path = tmp_path / "semicolons.csv"
+    path.write_text("above;label\n" + "".join(f"{1 + n % 9},{n:03d};{'ab'[n % 2]}\n" for n in range(100, 160)))
+    assert column(look(job_of("table", path)), "above").maximum < 10
+    seen = look(job_of("table", table(["much", "label"], [[f"1,{n}", n % 2] for n in range(100, 160)])))
+    assert column(seen, "much").maximum == 1159  # in a table of commas, with nothing beside it
+
+
 def test_the_job_says_what_a_column_is(job_of, table):
     rows = [[number % 5, number, number % 2] for number in range(50)]
     path = table(["zip", "b", "label"], rows)

@@ -416,7 +416,14 @@ FINDINGS: dict[str, Entry] = {
         "Check that it is the right file.",
     ),
     "other-encoding": lambda f: Sentence(
-        f"The text is written in {f.text('encodings', 'an older encoding')}", "It is read as it is meant.", ""
+        f"It is read as {f.text('encodings', 'an older encoding')}, for it is no UTF-8",
+        "Nothing in a file says which older encoding it has: this is the usual one.",
+        "If letters look wrong in the preview, save the file as UTF-8 (“CSV UTF-8” in Excel).",
+    ),
+    "damaged-letters": lambda f: Sentence(
+        f"{f.count('count', 'letter', 'letters')} cannot be read",
+        "Each is learned as the sign �; the rest of the file is as it was written (UTF-8).",
+        "Where that matters, save the file anew from where it came.",
     ),
     "long-chats": lambda f: Sentence(
         f"About {f.count('count', 'chat is', 'chats are')} longer than {f.text('tokens', 'so many')} tokens",

@@ -32,6 +32,7 @@ from tpu_studio.wire.secrets import short
 
 EXAMPLES, PATIENCE_S, LEAST = 200, 30.0, 8  # looked at: at most so many, or as many as fit into that time, but so many
 TOLERANCE = 1e-3  # of the largest answer, or of 1 where that is smaller
+OTHER_PRECISION = 0.1  # as TOLERANCE, of a model that computes in bfloat16 beside itself in float32
 SAME_MODEL = {"float32": 1e-5, "bfloat16": 1e-2}  # as TOLERANCE, of a model that is said in other code
 _MEMORY = 64 << 20  # bytes of the data that are kept decoded
 
@@ -117,9 +118,11 @@ def _litert(load: Load, card: Mapping[str, Any], run: Path, to: Path) -> Checked
     from tpu_studio.trainer.result import savedmodel
 
     saved = to.parent / files.SAVED_MODEL
-    model = load()
+    of_run = load()
     with _unsupported("litert"):
-        model = in_float32(model)  # which is all that its kernels know: on a chip models compute in bfloat16
+        model = in_float32(of_run)  # which is all that its kernels know: on a chip models compute in bfloat16
+    if model is not of_run:
+        _compared("litert", of_run, lambda x: model(x, training=False), card, run, OTHER_PRECISION)
     savedmodel.export(model, saved, card)
     with _unsupported("litert"):
         content = tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert()
@@ -157,6 +160,9 @@ def in_float32(model: Any) -> Any:
         return model
     wide = type(model).from_config(_wide(model.get_config()))
     wide.set_weights(model.get_weights())
+    for layer in wide._flatten_layers():
+        if hasattr(layer, "finalize_state"):  # what it computes of its weights: Normalization, adapted to data
+            layer.finalize_state()
     return wide
 
 

@@ -1,0 +1,29 @@
+"""What is told of the letters of a file: written in an older encoding, or some of them damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tpu_studio.data import encodings
+from tpu_studio.data.looked import Finding
+
+_WRITTEN = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
+
+
+def findings_of(path: Path) -> list[Finding]:
+    """Of one file; none of a folder, or of what is no text. Raises DataError as `encodings.detect`."""
+    if path.suffix.lower() not in _WRITTEN or not path.is_file():
+        return []
+    return findings([(path, encodings.detect(path))])
+
+
+def findings(files: Iterable[tuple[Path, str]]) -> list[Finding]:
+    """*files*: each with its encoding."""
+    files = list(files)
+    found = []
+    if any(encoding not in ("utf-8", "utf-8-sig") for _, encoding in files):
+        found.append(Finding("other-encoding", "info", {"encodings": sorted({encoding for _, encoding in files})}))
+    if damaged := sum(map(encodings.damaged, (path for path, encoding in files if encoding.startswith("utf-8")))):
+        found.append(Finding("damaged-letters", "warning", {"count": damaged}))
+    return found
