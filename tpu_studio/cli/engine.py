@@ -88,11 +88,14 @@ def _extra(services: Studio, arguments: Arguments) -> Engine:
 
 @contextmanager
 def cancelling() -> Iterator[Callable[[], bool]]:
-    """Inside, Ctrl-C is an answer to "cancelled?" instead of an exception in the middle of things."""
+    """Inside, Ctrl-C is an answer to "cancelled?" instead of an exception in the middle of things; a second one is such
+    an exception, for whoever is not heard."""
     pressed = False
 
     def press(number: int, frame: FrameType | None) -> None:
         nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
         pressed = True
 
     before = signal.signal(signal.SIGINT, press)

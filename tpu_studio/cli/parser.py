@@ -318,7 +318,12 @@ def parser() -> argparse.ArgumentParser:
     data.add_argument("name", nargs="?", metavar="hf:OWNER/NAME", help="without one: those that were looked up here")
     data.add_argument("--subset", default="", metavar="NAME", help="which of its subsets, where it has several")
     data.add_argument(
-        "--split", nargs="+", default=[], metavar="NAME", help="which splits, instead of that to learn from"
+        "--split",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="which splits, instead of that to learn from",
     )
     then = data.add_mutually_exclusive_group()
     then.add_argument("--download", action="store_true", help="fetch them as Parquet, and name the folder for a job")

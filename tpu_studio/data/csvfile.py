@@ -10,9 +10,10 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TextIO
@@ -35,13 +36,16 @@ _EACH = 2**32
 _GOLDEN = 2_654_435_769  # that, divided by the golden ratio: multiples lie evenly, whatever recurs in a file
 _END = "\x04"  # a row of these stands behind a stretch that the file goes on after
 _LONGEST_LINE = 4 * csvlines.LONGEST_ROW  # bytes that are looked at of one; no letter has more than four
+_SEP = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
+_TITLES = 20  # lines in which the names of the columns are looked for
 _SWALLOWED = 20  # lines in one row from which on a quotation mark must be missing
 
 
 @dataclass(frozen=True)
 class Dialect:
     """How to read one file. *names* are the columns', made unique; *header* tells whether they stand in the file.
-    *texts*: its first column is of texts, of which one may begin as a comment does."""
+    *texts*: its first column is of texts, of which one may begin as a comment does. *above*: lines that no table begins
+    with: titles, and Excel's `sep=;`."""
 
     encoding: str
     delimiter: str
@@ -50,6 +54,7 @@ class Dialect:
     header: bool
     marked_header: bool = False  # the header line starts with "#"
     texts: bool = False
+    above: int = 0
 
     def to_json(self) -> dict[str, object]:
         return {**asdict(self), "names": list(self.names)}
@@ -70,7 +75,9 @@ def opened(path: Path, first: int | None = None) -> TableFile:
         return Sample(rows, len(rows), True, begin.tally)
 
     commas = dialect.delimiter == ";"
-    return TableFile(dialect.names, dialect.header, read, sample, above=int(dialect.header), commas=commas)
+    return TableFile(
+        dialect.names, dialect.header, read, sample, above=dialect.above + int(dialect.header), commas=commas
+    )
 
 
 def sniff(path: Path) -> Dialect:
@@ -87,9 +94,20 @@ def sniff(path: Path) -> Dialect:
         raise path_error(path, error) from error
     complete = head if len(head) < 256 * 1024 else head[: head.rfind("\n") + 1 or len(head)]
     lines = complete.splitlines(keepends=True)[:2000]
+    said = _SEP.fullmatch(lines[0].strip()) if lines else None
+    if said:
+        return replace(_sniffed(path, encoding, lines[1:], said[1]), above=1)
+    dialect = _sniffed(path, encoding, lines)
+    above = _titles(lines, dialect)
+    return replace(_sniffed(path, encoding, lines[above:]), above=above) if above else dialect
+
+
+def _sniffed(path: Path, encoding: str, lines: Sequence[str], said: str = "") -> Dialect:
+    """*said*: the delimiter, where the file itself names it."""
     text, delimiter, quote = _without_comments(lines)
     if not text:
         raise DataError("data-empty", path=str(path))
+    delimiter = said or delimiter
     rows = [row for row in _rows_of("".join(text), delimiter, quote) if any(row)][:500]
     if not rows:  # nothing but delimiters, as an empty sheet is saved
         raise DataError("data-empty", path=str(path))
@@ -108,6 +126,23 @@ def sniff(path: Path) -> Dialect:
     if len(first) == width and _is_header(first, rest):
         return Dialect(encoding, delimiter, quote, unique_names(first), True, texts=texts)
     return Dialect(encoding, delimiter, quote, unique_names([""] * width), False, texts=texts)
+
+
+def _titles(lines: Sequence[str], dialect: Dialect) -> int:
+    """How many lines stand above the one that names the columns, where some of them fill fewer than half of them."""
+    met, width = False, len(dialect.names)
+    for number, line in enumerate(lines[:_TITLES]):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line.count(dialect.quote) % 2:
+            return 0
+        row: list[str] = next(csvlines.reader([line], dialect.delimiter, dialect.quote), [])
+        if 2 * sum(map(bool, map(str.strip, row))) > width:
+            below = list(_rows_of("".join(lines[number + 1 :]), dialect.delimiter, dialect.quote))
+            names = met and len(row) == width and _is_header(row, [one for one in below if len(one) >= width])
+            return number if names else 0
+        met = True
+    return 0
 
 
 def _without_comments(lines: Sequence[str]) -> tuple[list[str], str, str]:
@@ -133,7 +168,7 @@ def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> It
     try:
         size = os.stat(path).st_size
         with open(path, encoding=dialect.encoding, errors="replace", newline="") as file:
-            yield from _good_rows(file, dialect, tally, watch, size, dialect.header)
+            yield from _good_rows(file, dialect, tally, watch, size, begins=True)
     except OSError as error:
         raise path_error(path, error) from error
 
@@ -259,8 +294,8 @@ def _reading(stretch: Stretch, size: int, dialect: Dialect, watch: Watch, before
     text = io.TextIOWrapper(io.BytesIO(stretch.data), encoding=stretch.encoding, errors="replace", newline="")
     ends = stretch.at + len(stretch.data) >= size
     last = [] if ends else [_END] * len(dialect.names)
-    tally, header = _Met(), dialect.header and stretch.at == 0
-    found = _good_rows(text, dialect, tally, watch, 0, header, before, dialect.delimiter.join(last))
+    tally, end = _Met(), dialect.delimiter.join(last)
+    found = _good_rows(text, dialect, tally, watch, 0, before, end, begins=stretch.at == 0)
     rows, cut = list(islice(found, 1)), 0
     if stretch.at and tally.line == 1 and (before or "".join(rows[0]).count(dialect.quote) % 2):
         rows, cut = [], 1  # the end of a quoted cell, and what stands behind it
@@ -290,17 +325,23 @@ def _good_rows(
     tally: RowTally,
     watch: Watch,
     size: int,
-    header_due: bool,
     before: str = "",
     last: str = "",
+    *,
+    begins: bool,
 ) -> Iterator[list[str]]:
     """
     Args:
         size: Bytes of which the watch is told; 0: it is not.
         before, last: What is read as if it stood before the first line; as if it were one more.
+        begins: *file* is all of it, or its begin.
     """
-    width = len(dialect.names)
-    previous = 0  # the line that the last row ended in
+    width, header_due = len(dialect.names), begins and dialect.header
+    above = dialect.above if begins else 0
+    for _ in range(above):
+        file.readline(_LONGEST_LINE)
+    tally.comments += above
+    previous = 0  # the line that the last row ended in, below these
     lines_read = csvlines.lines_of(file, lambda: previous, watch, size)
     if before:
         lines_read = chain([before + next(lines_read, "")], lines_read)
@@ -310,7 +351,7 @@ def _good_rows(
     while True:
         try:
             for row in reader:
-                line, lines = previous + 1, reader.line_num - previous
+                line, lines = above + previous + 1, reader.line_num - previous
                 previous = reader.line_num
                 if header_due or len(row) != width or row[0][:1] == "#":
                     kind = _odd_row(row, dialect, header_due)
@@ -332,7 +373,7 @@ def _good_rows(
         except csv.Error:  # a cell or a row is too long (`csvlines`); the reader goes on with the next line
             lines = reader.line_num - previous
             swallowed = lines > _SWALLOWED
-            tally.breaks(previous + 1, "quote-not-closed" if swallowed else "cell-too-long", max(1, lines))
+            tally.breaks(above + previous + 1, "quote-not-closed" if swallowed else "cell-too-long", max(1, lines))
             previous = reader.line_num
 
 
@@ -386,7 +427,7 @@ def _delimiter(text: str) -> tuple[str, str, float]:
     return *best, score
 
 
-def _marked_header(lines: list[str], delimiter: str, quote: str, width: int) -> list[str] | None:
+def _marked_header(lines: Sequence[str], delimiter: str, quote: str, width: int) -> list[str] | None:
     """The names in the last of the leading "#" lines, when it reads as a header of *width* columns."""
     leading = []
     for line in lines:

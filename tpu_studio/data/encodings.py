@@ -13,6 +13,7 @@ from tpu_studio.data.paths import path_error
 from tpu_studio.wire.errors import DataError
 
 WHOLE = 32 * 2**20
+WESTERN = ("cp1252", "latin-1")  # what a file is read as that says nothing else
 _PIECE = 2**20
 _WHOLE_EACH = 4
 _CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 12, 13, 27)) + b"\x7f"

@@ -22,8 +22,8 @@ def findings(files: Iterable[tuple[Path, str]]) -> list[Finding]:
     """*files*: each with its encoding."""
     files = list(files)
     found = []
-    if any(encoding not in ("utf-8", "utf-8-sig") for _, encoding in files):
-        found.append(Finding("other-encoding", "info", {"encodings": sorted({encoding for _, encoding in files})}))
+    if others := sorted({encoding for _, encoding in files if encoding in encodings.WESTERN}):
+        found.append(Finding("other-encoding", "info", {"encodings": others}))
     if damaged := sum(map(encodings.damaged, (path for path, encoding in files if encoding.startswith("utf-8")))):
         found.append(Finding("damaged-letters", "warning", {"count": damaged}))
     return found

@@ -69,7 +69,7 @@ class GalleryView:
     """Attributes:
     data: None until the plan has some that was looked at.
     recommended: For that data.
-    chosen: The plan's model.
+    chosen, preset: The plan's model and its pretrained weights.
     problems: Of pretrained weights, by key; "" where they are here. Without a key: not looked yet.
     outlooks: By key, as far as they were worked out.
     asking: The card that was pressed and does not learn from the plan's data.
@@ -80,6 +80,7 @@ class GalleryView:
     data: Data | None = None
     recommended: Recommendation | None = None
     chosen: str = ""
+    preset: str = ""
     problems: Mapping[str, str] = field(default_factory=dict)
     outlooks: Mapping[str, Outlook] = field(default_factory=dict)
     asking: str = ""
@@ -151,7 +152,14 @@ class GalleryView:
 
     def is_chosen(self, card: Card) -> bool:
         """Whether the plan has it."""
+        if self.preset in self._presets:
+            return card.changes.get("model.preset") == self.preset
         return bool(self.chosen) and card.model == self.chosen
+
+    @property
+    def _presets(self) -> set[object]:
+        """Weights that have a card of their own."""
+        return {preset for card in self.cards if (preset := card.changes.get("model.preset"))}
 
     def needs(self, card: Card) -> str:
         """What to say of a card that does not learn from the plan's data; "" where it does."""
@@ -214,15 +222,15 @@ class GalleryViewModel:
             return
         self._forget()
         self._known, self._job, self._look = known, view.job, look
-        chosen = str(view.job.model.name or "")
+        plan = {"chosen": str(view.job.model.name or ""), "preset": str(view.job.model.preset or "")}
         if look is None:
             filters = replace(self.state.value.filters, fits=False)
-            self._draw(data=None, recommended=None, outlooks={}, chosen=chosen, filters=filters)
+            self._draw(data=None, recommended=None, outlooks={}, filters=filters, **plan)
             return
         from tpu_studio.planner.recommended import recommended
 
         told = recommended(look, places.by_id(view.job.where.place))
-        self._draw(data=data_of(view.job, look), recommended=told, outlooks={}, chosen=chosen)
+        self._draw(data=data_of(view.job, look), recommended=told, outlooks={}, **plan)
 
     def look_again(self) -> None:
         """Which pretrained weights are here: read away from the window, for each is read whole, once."""

@@ -451,3 +451,29 @@ def test_a_head_that_ends_within_a_cell_says_nothing_of_quotation_marks(tmp_path
     assert _read_back(tmp_path / "t.csv", rows)
     rows = [(f"Said {number}\n#one\n#two\n#three, or four" * 3, "ab"[number % 2]) for number in range(count)]
     assert _read_back(tmp_path / "u.csv", rows)
+
+
+@pytest.mark.parametrize(
+    "above",
+    ["sep=,\n", '"SEP=,"\r\n', "Sensor log\n", "Sensor log,,\n\nexported 2026,,\n", "# by hand\nSensor log\n"],
+)
+def test_lines_above_the_names_are_no_rows(table_job, above):
+    seen = both(table_job(above + "x1,x2,label\n" + GOOD))
+    assert ([item.name for item in seen.columns], seen.examples) == (["x1", "x2", "label"], 100)
+    assert seen.broken_count == 0 and dict(seen.classes).keys() == {"a", "b"}
+
+
+def test_a_separator_that_the_file_names_is_taken_also_for_two_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("sep=;\nheat;label\n" + "".join(f"{n},5;{'ab'[n % 2]}\n" for n in range(40)) + "1;2;3\n")
+    dialect, tally = csvfile.sniff(path), RowTally()
+    assert (dialect.names, dialect.delimiter, dialect.above) == (("heat", "label"), ";", 1)
+    rows = list(csvfile.read_rows(path, dialect, tally, Watch()))
+    assert len(rows) == 40 and rows[0] == ["0,5", "a"]
+    assert [(one.item, one.why) for one in tally.broken] == [("line 43", "fields")]
+
+
+def test_a_table_without_names_has_no_titles(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,,\n" + "red,large,old\nblue,small,new\n" * 30)
+    assert csvfile.sniff(path).above == 0

@@ -168,7 +168,9 @@ def test_decimal_commas_thousands_and_currency_are_numbers(job_of, table):
 
 
 def test_decimal_commas_with_three_decimals_are_no_thousands(job_of, table, tmp_path):
-    rows = [[f"0,{number:03d}", f"1,{number:03d}", f"{number},{number % 10}5", number % 2] for number in range(100, 160)]
+    rows = [
+        [f"0,{number:03d}", f"1,{number:03d}", f"{number},{number % 10}5", number % 2] for number in range(100, 160)
+    ]
     seen = look(job_of("table", table(["below", "above", "plain", "label"], rows)))
     assert [column(seen, name).maximum for name in ("below", "above", "plain")] == [0.159, 1.159, 159.95]
     path = tmp_path / "semicolons.csv"

@@ -375,6 +375,19 @@ def test_a_file_or_a_folder_is_picked_first():
     ]
 
 
+def test_of_cards_with_one_network_the_one_whose_weights_the_plan_has_is_in_it():
+    one = Gallery()
+    hub, folder = one.card("hf:HuggingFaceTB/SmolLM2-135M"), one.card("pretrained-lm")
+    for preset, chosen, other in ((hub.key, hub, folder), ("/mine/SmolLM2-135M", folder, hub)):
+        job = draft.edited(job_of("pretrained-lm", "text"), {"model.preset": preset})
+        one.model.plan_is(PlanView(job=job, look=PLAYS))
+        assert one.view.is_chosen(chosen) and not one.view.is_chosen(other)
+    job = draft.edited(job_of("pretrained-lm", "text"), {"model.preset": hub.key})
+    one.model.plan_is(PlanView(job=job, look=PLAYS))
+    one.model.use("pretrained-lm")
+    assert one.picked == ["pretrained-lm"] and one.applied == []
+
+
 def test_what_a_card_changes_makes_a_plan(tmp_path: Path):
     world, one = World(), Gallery()
     world.model.choose_data("images", tmp_path)

@@ -61,6 +61,7 @@ def _constants_of_csv(path: str, dialect: csvfile.Dialect) -> tuple[Constant, ..
         Constant("QUOTE", dialect.quote),
         Constant("WIDTH_OF_ROW", len(dialect.names), "cells"),
         Constant("LONGEST_CELL", csvlines.LONGEST_CELL, "letters"),
+        Constant("ABOVE", dialect.above, "lines above the table"),
         Constant("HEADER", dialect.header, "the first row names the columns"),
     )
 
@@ -106,6 +107,8 @@ def read_rows():
     csv.field_size_limit(LONGEST_CELL)
     rows, ended = [], False
     with open(DATA, encoding=ENCODING, errors="replace", newline="") as file:
+        for _ in range(ABOVE):
+            file.readline()
         reader = csv.reader(file, delimiter=DELIMITER, quotechar=QUOTE)
         while not ended:
             try:
