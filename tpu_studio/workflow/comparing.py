@@ -128,6 +128,7 @@ def _contender(row: RunSummary, following: Following) -> Contender:
         mark=row.mark,
         is_over=row.over,
         is_whole=not row.over or row.status == Status.FINISHED.value,
+        weights=plan.preset_sha256,
     )
 
 
