@@ -5,9 +5,9 @@ Pure: made from what is known of each run, without clock, disk or window.
 * Runs that differ in the seed alone, and went to their end, are *repeats* of one setting: a side of the comparison is
   a setting, with all its repeats. With three repeats a side and more, Welch's test at 95 % decides; with fewer nothing
   tells a difference from chance, and that is said.
-* Runs that learn different things, or are measured on different data kept aside, get no verdict.
-* Runs whose text is not known to be cut into the same tokens are judged by bits per byte: a loss per token means another
-  thing in each. Where no such figure is there, there is no verdict.
+* Runs that learn different things, predict different columns, or are measured on different unseen data get no verdict.
+* Runs whose text is not known to be cut into the same tokens are judged by bits per byte, and not at all without it: a
+  loss per token means another thing in each.
 * A run that diverged has no figure that can be ranked, and that is said.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from tpu_studio.domain import figures
 from tpu_studio.domain.mark import Mark
 from tpu_studio.domain.welch import welch
-from tpu_studio.wire import metrics, tasks
+from tpu_studio.wire import brief, metrics, tasks
 from tpu_studio.wire.errors import BadInput
 
 AT_MOST = 20
@@ -29,7 +29,9 @@ LEVEL = 0.05
 SEED = "training.seed"
 _NAMES_ONLY = ("name",)  # what differs between any two runs and means nothing
 _UNSEEN = ("data.validation",)
+_ANSWERS = "data.target"
 _CUT, _BYTES, _PRESET = "data.tokenizer", "bytes", "preset"
+_NAMED, _NAME = 3, 40  # columns that are named, and letters of each
 _CENT, _MOST_USD = 0.01, 1e9
 ALIKE = 0.95  # of the dearest: what costs so much is as dear
 
@@ -244,6 +246,14 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
             "Measured on different unseen data",
             "The runs kept other examples aside, so their figures cannot be ranked. Train them on the same data to "
             "compare them.",
+        )
+    if len(targets := {str(one.settings.get(_ANSWERS) or "") for one in contenders}) > 1:
+        named = " and ".join(f"“{brief.cut(one, _NAME)}”" if one else "none" for one in sorted(targets)[:_NAMED])
+        more = f" and {len(targets) - _NAMED} more" if len(targets) > _NAMED else ""
+        return Judgement(
+            "These runs learn to predict different columns",
+            f"Their answers are in {named}{more} (target column), so their figures mean different things and cannot be "
+            "ranked. Compare runs of one target column.",
         )
     if len(sides) < 2:
         if sides and len(sides[0].values) > 1:

@@ -166,6 +166,25 @@ def test_no_verdict_between_tasks_data_or_unmeasured_runs() -> None:
     assert told(run("a", 0.8), run("b"))[0] == "Nothing to rank yet"
 
 
+def test_no_verdict_between_runs_that_predict_other_columns_of_a_table() -> None:
+    runs = [
+        replace(run(name, data__target=target), task="regression", best={"val_r2": value, "val_mae": value})
+        for name, target, value in (("price", "price", 0.8), ("rooms", "rooms", 0.9))
+    ]
+    finding = compare(runs).finding
+    assert (finding.title, finding.best) == ("These runs learn to predict different columns", "")
+    assert "“price” and “rooms”" in finding.text
+    chats = [
+        replace(
+            text_run(name, "bytes", 256, val_nats_per_token=nats), task="instruction", settings={"data.target": name}
+        )
+        for name, nats in (("answer", 2.0), ("short_answer", 1.0))
+    ]
+    assert compare(chats).finding.best == ""
+    same = [run("a", 0.8, data__target="kind"), run("b", 0.9, data__target="kind", training__global_batch=64)]
+    assert compare(same).finding.best == "b"
+
+
 def test_repeats_alone_show_what_chance_makes() -> None:
     title, text = told(run("a", 0.80, training__seed=1), run("b", 0.83, training__seed=2))
     assert title == "a and its repeat differ in the seed alone: 80% to 83%"
