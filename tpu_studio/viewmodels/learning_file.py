@@ -77,6 +77,7 @@ def _deed(one: object) -> Deed | None:
     if not isinstance(one, dict):
         return None
     key, kind, run, at = (one.get(name) for name in ("step", "kind", "run", "at"))
+    at = float(at) if isinstance(at, (int, float)) and is_time(at) else 0.0  # some are larger than any float
     if not isinstance(key, str) or kind not in (STARTED, DONE):
         return None
-    return Deed(key, kind, run if isinstance(run, str) else "", float(at) if is_time(at) else 0.0)
+    return Deed(key, kind, run if isinstance(run, str) else "", at)

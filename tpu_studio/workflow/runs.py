@@ -172,7 +172,8 @@ class Runs:
         """Show the run as *name* on this computer; "" as its job called it. What it is called now.
 
         Raises:
-            RunError: ``run-unknown``, ``folder-unwritable``, ``disk-full``, ``run-busy``; BadInput ``run-lies-elsewhere``.
+            RunError: ``run-unknown``, ``run-busy``, ``folder-unwritable``, ``disk-full``; BadInput
+                ``run-lies-elsewhere``.
         """
         self._mark(run, lambda mark: replace(mark, name=clean(name)))
         return self.summary(run).name
