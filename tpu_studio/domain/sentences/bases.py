@@ -129,8 +129,8 @@ CHECKS: dict[str, Entry] = {
     "base-saw-unseen": lambda f: Sentence(
         f"The figure on unseen data may be too good: {_run(f)} may have learned from that data",
         f"Both read the same data, but {_other_split(f)}. So some of what is kept aside here may be what that run was "
-        "trained on. The model is no worse and costs no more for it; its figure on unseen data may be, and a comparison by "
-        "it.",
+        "trained on. The model itself is no worse and costs no more; only that figure, and comparisons by it, may promise "
+        "too much.",
         f"Keep the same aside as there ({f.text('settings')})."
         if "settings" in f
         else "Judge the result on data that neither has seen.",
