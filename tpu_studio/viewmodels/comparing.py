@@ -361,7 +361,7 @@ def _of_lost(lost: Mapping[str, Problem], rows: Sequence[Row]) -> Problem | None
         return Problem(f"{len(lost)} of these runs can't be compared", meaning, out, id="compare-unreadable")
     ((run, why),) = lost.items()
     name = next((row.name for row in rows if row.run == run), run)
-    meaning = f"{why.title}. {why.meaning} The others are compared without it.".replace("..", ".")
+    meaning = f"{why.title.rstrip('.')}. {why.meaning} The others are compared without it."
     return replace(why, title=f"“{name}” can't be compared", meaning=meaning, action=f"{why.action} {out}".strip())
 
 
