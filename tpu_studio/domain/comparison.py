@@ -5,8 +5,9 @@ Pure: made from what is known of each run, without clock, disk or window.
 * Runs that differ in the seed alone, and went to their end, are *repeats* of one setting: a side of the comparison is
   a setting, with all its repeats. With three repeats a side and more, Welch's test at 95 % decides; with fewer nothing
   tells a difference from chance, and that is said.
-* Runs that learn different things, or are measured on different data kept aside, get no verdict.
-* Runs whose text is cut into other tokens are judged by bits per byte: a loss per token means another thing in each.
+* Runs that learn different things, predict different columns, or are measured on different unseen data get no verdict.
+* Runs whose text is not known to be cut into the same tokens are judged by bits per byte, and not at all without it: a
+  loss per token means another thing in each.
 * A run that diverged has no figure that can be ranked, and that is said.
 """
 
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from tpu_studio.domain import figures
 from tpu_studio.domain.mark import Mark
 from tpu_studio.domain.welch import welch
-from tpu_studio.wire import metrics, tasks
+from tpu_studio.wire import brief, metrics, tasks
 from tpu_studio.wire.errors import BadInput
 
 AT_MOST = 20
@@ -28,7 +29,9 @@ LEVEL = 0.05
 SEED = "training.seed"
 _NAMES_ONLY = ("name",)  # what differs between any two runs and means nothing
 _UNSEEN = ("data.validation",)
-_TOKENS = ("data.tokenizer", "model.options.vocabulary")
+_ANSWERS = "data.target"
+_CUT, _BYTES, _PRESET = "data.tokenizer", "bytes", "preset"
+_NAMED, _NAME = 3, 40  # columns that are named, and letters of each
 _CENT, _MOST_USD = 0.01, 1e9
 ALIKE = 0.95  # of the dearest: what costs so much is as dear
 
@@ -44,6 +47,7 @@ class Contender:
         time_s: Of training. *usd*: What it cost so far; *usd_most*: at most.
         is_over: It has ended; its figures stay. *is_whole*: by itself, and not because it was stopped or interrupted.
         mark: What the person here has noted; it decides nothing.
+        weights: sha256 of what it begins from; "" of nothing, or not known.
     """
 
     run: str
@@ -61,6 +65,7 @@ class Contender:
     is_over: bool = True
     is_whole: bool = True
     mark: Mark = field(default_factory=Mark)
+    weights: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,8 @@ def compare(contenders: Sequence[Contender]) -> Comparison:
     sides = _sides(contenders, metric)
     finding = _finding(contenders, sides, metric)
     if metric != tasks.by_id(contenders[0].task).metric:
-        words = f"By {metrics.by_id(metric).row}: their text is cut into other tokens, so no loss of a token compares."
+        words = "their text is not known to be cut into the same tokens, so no loss of a token compares."
+        words = f"By {metrics.by_id(metric).row}: {words}"
         finding = replace(finding, text=f"{finding.text} {words}".strip())
     if diverged := [one.name for one in contenders if metric in one.best and not metrics.is_figure(one.best[metric])]:
         told = f"{diverged[0]} {'and others diverged: their' if len(diverged) > 1 else 'diverged: its'} figure"
@@ -170,11 +176,20 @@ def same_money(
 
 
 def _metric(contenders: Sequence[Contender]) -> str:
-    """By which they are judged; another than the task's own where their tokens are not the same."""
+    """By which they are judged; another than the task's own where their tokens are not known to be the same."""
     task = tasks.by_id(contenders[0].task)
-    cut = {tuple(str(one.settings.get(path)) for path in _TOKENS) for one in contenders}
-    learned = any(one.settings.get(_TOKENS[0]) == "bpe" for one in contenders)
-    return task.of_any_tokens if task.of_any_tokens and learned and len(cut) > 1 else task.metric
+    differs = len({_tokens(one) for one in contenders}) > 1
+    return task.of_any_tokens if task.of_any_tokens and differs else task.metric
+
+
+def _tokens(one: Contender) -> tuple[str, ...]:
+    """What its tokens are known by. Bytes are the same everywhere; learned pieces are as many as its vocabulary, and
+    pieces of pretrained weights are those weights'."""
+    cut = str(one.settings.get(_CUT))
+    if cut == _BYTES:
+        return (cut,)
+    begins = (str(one.settings.get("model.preset")), one.weights) if cut == _PRESET else ()
+    return (cut, str(one.settings.get("model.options.vocabulary")), *begins)
 
 
 def _differing(contenders: Sequence[Contender]) -> tuple[str, ...]:
@@ -231,6 +246,14 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
             "Measured on different unseen data",
             "The runs kept other examples aside, so their figures cannot be ranked. Train them on the same data to "
             "compare them.",
+        )
+    if len(targets := {str(one.settings.get(_ANSWERS) or "") for one in contenders}) > 1:
+        named = " and ".join(f"“{brief.cut(one, _NAME)}”" if one else "none" for one in sorted(targets)[:_NAMED])
+        more = f" and {len(targets) - _NAMED} more" if len(targets) > _NAMED else ""
+        return Judgement(
+            "These runs learn to predict different columns",
+            f"Their answers are in {named}{more} (target column), so their figures mean different things and cannot be "
+            "ranked. Compare runs of one target column.",
         )
     if len(sides) < 2:
         if sides and len(sides[0].values) > 1:

@@ -21,6 +21,7 @@ from tpu_studio.wire.reasons import Reason
 
 HAPPENED_AT_MOST = 500
 KEPT_AT_MOST = 1000  # beginnings, attempts, machines, metrics: more are a stranger's, and each line would copy them
+BESTS_AT_MOST = 200  # of a metric: so many improvements may lie beyond the step at which a run is resumed
 SPEED_WINDOW = 8
 DETAIL_LETTERS, HAPPENED_LETTERS = 300, 2_000  # a text of a stranger's run has as many as its file has room for
 
@@ -93,6 +94,7 @@ def _metric(view: RunView, event: Event) -> RunView:
     if not isinstance(steps, list) or not steps:
         return view
     last, best, happened, history = dict(view.last), dict(view.best), view.happened, view.loss_history
+    bests = dict(view.bests)
     step = view.step
     for name, values in event.fields.items():
         if name == "step" or not isinstance(values, list) or not values:
@@ -113,12 +115,13 @@ def _metric(view: RunView, event: Event) -> RunView:
             known = best.get(name)
             if known is None or metrics.by_id(name).beats(value, known[0]):
                 best[name] = (float(value), int(steps[-1]))
+                bests[name] = (*bests.get(name, ())[1 - BESTS_AT_MOST :], best[name])
                 if known is not None:
                     happened = _and(
                         happened,
                         Happened(event.t, "best", {"metric": name, "value": float(value), "step": int(steps[-1])}),
                     )
-    return replace(view, step=step, last=last, best=best, happened=happened, loss_history=history)
+    return replace(view, step=step, last=last, best=best, bests=bests, happened=happened, loss_history=history)
 
 
 def _speed(view: RunView, event: Event) -> RunView:
@@ -146,11 +149,13 @@ def _speed(view: RunView, event: Event) -> RunView:
 
 def _resume(view: RunView, event: Event) -> RunView:
     step = _int(event.get("step"))
-    best = {name: found for name, found in view.best.items() if found[1] <= step}
+    kept = {name: tuple(one for one in ones if one[1] <= step) for name, ones in view.bests.items()}
+    bests = {name: ones for name, ones in kept.items() if ones}
     return replace(
         view,
         step=step,
-        best=best,
+        best={name: ones[-1] for name, ones in bests.items()},
+        bests=bests,
         speeds=(),
         attempt=_int(event.get("attempt")) or view.attempt,
         interruptions=interruptions.resumed(view.interruptions, step),

@@ -56,6 +56,8 @@ class RunView:
     Attributes:
         steps_planned: Steps in all, extensions included; 0 while unknown.
         last, best: Latest and best value of each metric, with the step of the best.
+        bests: Of each metric, the best values in the order in which they came, the present one last: a run that is
+            resumed before its best goes back to the one that it had there.
         loss_history: (t, loss) at least 5 s apart, for "was 0.468 ten minutes ago".
         speeds: The latest reports, oldest first.
         pace: What a step takes, of all reports.
@@ -90,6 +92,7 @@ class RunView:
     step: int = 0
     last: Mapping[str, float] = field(default_factory=dict)
     best: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    bests: Mapping[str, tuple[tuple[float, int], ...]] = field(default_factory=dict)
     loss_history: tuple[tuple[float, float], ...] = ()
     speeds: tuple[SpeedReport, ...] = ()
     pace: Pace = field(default_factory=Pace)

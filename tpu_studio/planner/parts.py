@@ -9,7 +9,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import Catalogue
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import checks, rented, rules, work
+from tpu_studio.planner import checks, rented, rules, unseen, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate
@@ -77,6 +77,8 @@ class Question:
             resolved = resolve(asked, self.facts, self.options, **known, **size)
         if self.known.picture_s and decoded_bytes(self.facts, resolved) > assumed.IN_MEMORY_BYTES:
             resolved.read_s = self.known.picture_s
+        if (seed := unseen.seed_of(asked, self.look, self.known.preset)) is not None:
+            resolved.set(unseen.SEED, seed, unseen.SEED_OF_BASE)
         return resolved
 
     def count_work(self, resolved: Resolved) -> Work:

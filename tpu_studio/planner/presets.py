@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.sentences import say_finding
-from tpu_studio.planner import bases, bringing
+from tpu_studio.planner import bases, bringing, unseen
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.known import Known
 from tpu_studio.planner.rented import Rented
@@ -48,6 +48,8 @@ def of_folder(
         yield _check("preset-not-chosen", "error", {"model": model.title})
     else:
         yield from bases.checks(resolved, preset.base, look) if preset.base else _of_preset(resolved, preset)
+        if preset.base:
+            yield from unseen.checks(resolved.asked, int(resolved.job.training.seed), preset.base, look)
         if rented is not None:
             place = str(resolved.job.where.place)
             yield from bringing.room(preset, rented, work, memory, place, look.bytes_on_disk, known.free_bytes)

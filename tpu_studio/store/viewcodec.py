@@ -54,6 +54,9 @@ def loads(text: str) -> RunView | None:
                 "happened": tuple(Happened(t, kind, facts) for t, kind, facts in tree["happened"]),
                 "devices": {int(worker): device for worker, device in tree["devices"]},
                 "best": {name: (found[0], int(found[1])) for name, found in tree["best"].items()},
+                "bests": {
+                    name: tuple((value, int(step)) for value, step in ones) for name, ones in tree["bests"].items()
+                },
                 "loss_history": tuple((t, loss) for t, loss in tree["loss_history"]),
                 "attempts": tuple((int(a), t, int(step)) for a, t, step in tree["attempts"]),
                 "interruptions": tuple(Interruption(**one) for one in tree["interruptions"]),

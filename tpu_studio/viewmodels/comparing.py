@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,7 @@ _COURSE = ("examples_per_s", "usd")  # besides what a task measures
 @dataclass(frozen=True)
 class Row:
     """A run in the table. *cells*: by the columns of the view, *keys*: what each sorts by; *best*: columns in which it
-    is the best."""
+    is the best. *problem*: why it can't be read, and so is not compared; "" else."""
 
     run: str
     name: str
@@ -49,6 +49,7 @@ class Row:
     best: tuple[int, ...] = ()
     goes_on: bool = False
     mark: Mark = field(default_factory=Mark)
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class CompareView:
     """Attributes:
     runs: Ids, in the order in which they were taken in.
     is_reading: They are read for the first time.
-    rows: In their order by the finding, the best first; `sorted_rows` as they are shown.
+    rows: In their order by the finding, the best first, and those that can't be read last; `sorted_rows` as they are
+        shown.
     columns: Titles of `Row.cells`.
     measures: (metric, title) of the curves that there are. *measure*: which is drawn; *axis*: along
         which (`domain.course.AXES`).
@@ -86,6 +88,11 @@ class CompareView:
     number: int = 0
     problem: Problem | None = None
     saved: str = ""
+
+    @property
+    def compared(self) -> int:
+        """How many there are that could be read."""
+        return sum(not row.problem for row in self.rows)
 
     @property
     def sorted_rows(self) -> tuple[Row, ...]:
@@ -137,6 +144,7 @@ class CompareViewModel:
         self.planned: Callable[[Job], None] = lambda job: None
         self._tasks, self._open_run = tasks, open_run
         self._open: dict[str, Reading] = {}
+        self._lost: dict[str, Problem] = {}  # by run, why it can't be read
         self._found: Comparison | None = None
         self._busy = False
 
@@ -235,27 +243,35 @@ class CompareViewModel:
         wanted, opened = self.state.value.runs, dict(self._open)
         self._busy = True
 
-        def work() -> dict[str, Reading]:
+        def work() -> tuple[dict[str, Reading], dict[str, Problem]]:
+            read, lost = {}, {}
             for run in wanted:
-                if run not in opened:
-                    opened[run] = self._open_run(run)
-                opened[run].poll()
-            return opened
+                try:  # one that is damaged, or was deleted, hides none of the others
+                    read[run] = reading = opened.get(run) or self._open_run(run)
+                    reading.poll()
+                except (StudioError, OSError) as error:
+                    lost[run] = problem_of(error)
+                    if (failed := read.pop(run, None)) is not None and run not in opened:
+                        failed.close()
+            return read, lost
 
-        def done(read: dict[str, Reading]) -> None:
+        def done(found: tuple[dict[str, Reading], dict[str, Problem]]) -> None:
+            read, lost = found
             self._busy = False
             if self.state.value.runs != wanted:
                 for run in set(read) - set(self._open) - set(self.state.value.runs):
                     read[run].close()
                 return
-            self._open = read
+            for run in set(self._open) - set(read):
+                self._open[run].close()
+            self._open, self._lost = read, lost
             self._judge()
 
         self._tasks.submit(work, done=done, failed=self._failed)
 
     def _judge(self) -> None:
         view = self.state.value
-        readings = [self._open[run] for run in view.runs]
+        readings = [self._open[run] for run in view.runs if run in self._open]
         contenders = [reading.contender for reading in readings]
         measures = _measures([reading.metrics() for reading in readings])
         free = tuple(reading.contender.name for reading in readings if reading.spending() is None)
@@ -270,7 +286,8 @@ class CompareViewModel:
         measure = view.measure if view.measure in dict(measures) else ""
         if not measure and measures:
             measure = found.metric if found is not None and found.metric in dict(measures) else measures[0][0]
-        columns, rows, more = _table(found, contenders)
+        columns, rows, more = _table(found, contenders, view.runs)
+        rows += _lost_rows(view, self._lost, len(columns))
         self._change(
             is_reading=False,
             rows=rows,
@@ -284,7 +301,7 @@ class CompareViewModel:
             text=f"{found.finding.text} {found.finding.same_money}".strip() if found else "",
             best=found.finding.best if found else "",
             more_settings=more,
-            problem=problem,
+            problem=_of_lost(self._lost, rows) or problem,
             number=view.number + 1,
         )
 
@@ -322,18 +339,46 @@ def _measures(sets: list[tuple[str, ...]]) -> tuple[tuple[str, str], ...]:
     return (*known, *((name, titles[name]) for name in _COURSE if name in names))
 
 
-def _table(found: Comparison | None, contenders: list[Contender]) -> tuple[tuple[str, ...], tuple[Row, ...], int]:
+def _lost_rows(view: CompareView, lost: Mapping[str, Problem], columns: int) -> tuple[Row, ...]:
+    """A row for each run that can't be read, called as it was when it could."""
+    known, rows = {row.run: row for row in view.rows}, []
+    for place, run in enumerate(view.runs):
+        if run in lost:
+            before = known.get(run) or Row(run, run, "–", place % COLOURS, ())
+            going = before.goes_on and lost[run].id != "run-unknown"
+            unknown = replace(before, cells=("–",) * columns, keys=(None,) * columns, best=(), goes_on=going)
+            rows.append(replace(unknown, colour=place % COLOURS, problem=lost[run].title))
+    return tuple(rows)
+
+
+def _of_lost(lost: Mapping[str, Problem], rows: Sequence[Row]) -> Problem | None:
+    """What is said of the runs that can't be read, above the table of the others."""
+    if not lost:
+        return None
+    out = "Open the menu of its row to take it out of the comparison."
+    if len(lost) > 1:
+        meaning = "Their rows say why. The others are compared without them, and no run was changed."
+        return Problem(f"{len(lost)} of these runs can't be compared", meaning, out, id="compare-unreadable")
+    ((run, why),) = lost.items()
+    name = next((row.name for row in rows if row.run == run), run)
+    meaning = f"{why.title.rstrip('.')}. {why.meaning} The others are compared without it."
+    return replace(why, title=f"“{name}” can't be compared", meaning=meaning, action=f"{why.action} {out}".strip())
+
+
+def _table(
+    found: Comparison | None, contenders: list[Contender], runs: Sequence[str] = ()
+) -> tuple[tuple[str, ...], tuple[Row, ...], int]:
+    """*runs*: all that were chosen, in whose order they are coloured; none: the *contenders* are all."""
     metric = found.metric if found else ""
     differing = sorted(found.differing, key=lambda path: path.endswith("_every")) if found else []  # chosen ones first
     shown = differing[:SETTINGS]
     head = (*([metrics.by_id(metric).title] if metric else []), "Time", "Cost", *(title_of(path) for path in shown))
     order = [run for side in found.sides for run in side.runs] if found else []
-    ranked = sorted(
-        enumerate(contenders), key=lambda one: order.index(one[1].run) if one[1].run in order else len(order)
-    )
+    ranked = sorted(contenders, key=lambda one: order.index(one.run) if one.run in order else len(order))
+    colours = {run: place % COLOURS for place, run in enumerate(runs or [one.run for one in contenders])}
     best_time = min((one.time_s for one in contenders if one.is_over), default=None)
     rows = []
-    for place, one in ranked:
+    for one in ranked:
         measured = [figures.metric(metric, one.best.get(metric))] if metric else []
         best = [0] if metric and order and one.run == order[0] and len(order) > 1 else []
         if one.is_over and one.time_s == best_time and len(contenders) > 1:
@@ -342,7 +387,7 @@ def _table(found: Comparison | None, contenders: list[Contender]) -> tuple[tuple
         keys += [one.time_s, max(one.usd, 0.0), *(_plain(one.settings.get(path)) for path in shown)]
         cells = [*measured, figures.duration(one.time_s), marked(one.place, one.usd) if one.usd else "–"]
         cells += [spelled(one.settings.get(path)) for path in shown]
-        going, colour = not one.is_over, place % COLOURS
+        going, colour = not one.is_over, colours.get(one.run, 0)
         row = Row(one.run, one.name, _where(one), colour, tuple(cells), tuple(keys), tuple(best), going, one.mark)
         rows.append(row)
     return tuple(head), tuple(rows), len(differing) - len(shown)

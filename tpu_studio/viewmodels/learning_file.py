@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain.learning.progress import DONE, STARTED, Deed
+from tpu_studio.wire.events import is_time
 from tpu_studio.wire.jsonfile import NotJson, read_json
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -76,8 +77,7 @@ def _deed(one: object) -> Deed | None:
     if not isinstance(one, dict):
         return None
     key, kind, run, at = (one.get(name) for name in ("step", "kind", "run", "at"))
+    at = float(at) if isinstance(at, (int, float)) and is_time(at) else 0.0  # some are larger than any float
     if not isinstance(key, str) or kind not in (STARTED, DONE):
         return None
-    return Deed(
-        key, kind, run if isinstance(run, str) else "", float(at) if isinstance(at, (int, float)) and at == at else 0.0
-    )
+    return Deed(key, kind, run if isinstance(run, str) else "", at)

@@ -171,6 +171,8 @@ def fix_words(fix: Mapping[str, object]) -> str:
         return f"Use {value} px"
     if path == "where.accelerator" and value != "auto":
         return f"Use {title_of(str(value))}"
+    if path in ("training.seed", "data.validation"):
+        return "Keep the same aside"
     if value == "auto":
         return "Use recommended"
     if path == "training.evaluate_every":

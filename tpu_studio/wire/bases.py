@@ -29,6 +29,26 @@ PROBLEMS = tuple(
 
 
 @dataclass(frozen=True)
+class Learned:
+    """What a run has learned from, and what it kept aside of it, as its plan says.
+
+    Attributes:
+        path: Of its data, whole; "" of what comes with the program.
+        fixed: Folders of the data say what is kept aside.
+    """
+
+    run: str
+    kind: str
+    task: str
+    target: str
+    path: str
+    fingerprint: str
+    seed: int
+    validation: float
+    fixed: bool = False
+
+
+@dataclass(frozen=True)
 class Base:
     """As a card says it, which anybody may have written.
 
@@ -40,6 +60,7 @@ class Base:
         shape: Of one example.
         tokenizer: As `data.tokenizer` of what begins from it: "bytes", or "preset", its own pieces; "" of no text.
         only: Pixels of a side of the only pictures that it sees; 0: of others too, from *least* on.
+        lineage: What it has learned from, and then what that has that it began from itself, as far as this home knows.
     """
 
     run: str
@@ -55,6 +76,7 @@ class Base:
     tokenizer: str = ""
     only: int = 0
     least: int = 1
+    lineage: tuple[Learned, ...] = ()
 
     def takes(self, side: int) -> bool:
         """Whether it can see pictures of that many pixels a side."""

@@ -29,12 +29,18 @@ FOLDERS: dict[str, frozenset[str]] = {  # with the endings that their files have
     "profile": frozenset({".pb"}),
 }
 _CLAIM = re.compile(r"a([0-9]{4,9})\.json")
-_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+ID_LETTERS = 64
+_ID = re.compile(rf"[a-z0-9][a-z0-9-]{{0,{ID_LETTERS - 1}}}")
 
 
 def is_run_id(name: str) -> bool:
     """Whether *name* can be that of a run's folder: no way leads out of it, and every system and bucket can hold it."""
     return _ID.fullmatch(name) is not None
+
+
+def numbered_id(run: str, number: int) -> str:
+    """The id *run* with that *number* behind it, and no longer than an id may be."""
+    return f"{run[: ID_LETTERS - len(f'-{number}')]}-{number}"
 
 
 def belongs(name: PurePosixPath) -> bool:

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tpu_studio.wire import bases, homes
-from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.bases import Learned
+from tpu_studio.wire.errors import ModelError, StudioError
 from tpu_studio.wire.events import Event, decode
+from tpu_studio.wire.records import inner, items
 from tpu_studio.wire.runfolder import events_name, events_names, has_plan, latest_attempt, result_folder
 
 _TAIL = 1 << 18  # bytes of a file of events: its last lines
+_ANCESTORS = 20
 
 
 def check(preset: str) -> None:
@@ -35,6 +39,39 @@ def check(preset: str) -> None:
         raise ModelError("base-still-trains", base=run)
     if not (result_folder(folder) / bases.MODEL).is_file():
         raise ModelError("base-without-result", base=run, status=str(end.get("status")))
+
+
+def lineage(result: Path) -> tuple[Learned, ...]:
+    """What the run whose *result* this is has learned from, and those before it from which each began. Ends where a
+    plan is not there, or damaged."""
+    found: list[Learned] = []
+    while len(found) < _ANCESTORS and result == result_folder(result.parent):
+        try:
+            plan = plans.read(result.parent)
+        except (OSError, StudioError):
+            break
+        if any(one.run == result.parent.name for one in found):  # a damaged one began from itself
+            break
+        told, data = plan.data, plan.job.data
+        findings = [inner(one).get("id") for one in items(told.get("findings"))]
+        found.append(
+            Learned(
+                run=result.parent.name,
+                kind=data.kind,
+                task=plan.task,
+                target=str(told.get("target") or ""),
+                path=data.path or "",
+                fingerprint=str(told.get("fingerprint") or ""),
+                seed=plan.job.training.seed,
+                validation=data.validation,
+                fixed="fixed-split" in findings,
+            )
+        )
+        begun = plan.job.model.folder
+        if not bases.is_one(begun):
+            break
+        result = bases.folder_of_run(begun) if bases.is_run(begun) else Path(begun).parent
+    return tuple(found)
 
 
 def _runs(home: Path) -> list[str]:

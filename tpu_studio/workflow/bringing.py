@@ -28,6 +28,7 @@ from tpu_studio.wire.runfolder import (
     has_plan,
     is_known,
     is_run_id,
+    numbered_id,
     result_folder,
     surplus,
     tops_of,
@@ -102,7 +103,7 @@ def bring(
             if (known := _known(runs / run, path, replaces=put_away is not None)) is not None:
                 return known
             break
-        run, number = f"{wanted}-{number}", number + 1
+        run, number = numbered_id(wanted, number), number + 1
     found = regular_files(path)
     extra = surplus(PurePosixPath(one.as_posix()) for one, _ in found)
     files, left_out = [], []

@@ -11,6 +11,7 @@ import numpy as np
 from tpu_studio.domain.comparison import Comparison, Contender, compare, same_money
 from tpu_studio.domain.spending import Spending
 from tpu_studio.wire import metrics, places
+from tpu_studio.wire.brief import cut
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
@@ -18,6 +19,7 @@ from tpu_studio.workflow.ports import Curve, Following, RunSummary
 
 _COST: Final = "usd"  # what the store calls the curve of dollars
 _POINTS: Final = 2000
+_COLUMN: Final = 500  # letters of its name
 _LEAST_OF_BILL: Final = 0.5  # what a machine tells ends before its deletion, and may be of its own making
 
 
@@ -128,10 +130,12 @@ def _contender(row: RunSummary, following: Following) -> Contender:
         mark=row.mark,
         is_over=row.over,
         is_whole=not row.over or row.status == Status.FINISHED.value,
+        weights=plan.preset_sha256,
     )
 
 
 def _settings(plan: Plan) -> dict[str, object]:
-    """Of the plan, with the options of its model one by one."""
+    """Of the plan, with the options of its model one by one, and the target column that the look has found."""
     values = {path: value for path, value in plan.job.values.items() if path != "model.options"}
+    values["data.target"] = values["data.target"] or cut(str(plan.data.get("target") or ""), _COLUMN) or None
     return values | {f"model.options.{name}": value for name, value in plan.options.items()}

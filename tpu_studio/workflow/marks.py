@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tpu_studio.domain.mark import Mark, clean, of_record, to_record
-from tpu_studio.wire.claims import wait_for_lock
-from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.claims import try_lock
+from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import open_plain
 from tpu_studio.wire.plan import Plan
@@ -28,6 +28,7 @@ from tpu_studio.workflow.ports import RunSummary
 
 FILE, LOCK = "marks.json", "marks.lock"
 MOST_BYTES = 16_000_000
+BUSY_S, LOOK_AGAIN_S = 10.0, 0.02  # who writes a note needs milliseconds
 _log = logging.getLogger(__name__)
 _NUMBERED = re.compile(r"(.*\S) \(([0-9]{1,6})\)")
 
@@ -72,8 +73,9 @@ def change(home: Path, run: str, how: Callable[[Mark], Mark]) -> tuple[Mark, Mar
     Raises:
         OSError: It cannot be written.
         BadInput: ``marks-full``, and what *how* refuses; then nothing is changed.
+        RunError: ``run-busy``: another holds the file, and for seconds; nothing is changed.
     """
-    with _alone(home):
+    with _alone(home, run):
         known = _whole(home)
         before = known.pop(run, Mark())
         after = how(before)
@@ -85,18 +87,23 @@ def change(home: Path, run: str, how: Callable[[Mark], Mark]) -> tuple[Mark, Mar
 
 
 def forget(home: Path, runs: Collection[str]) -> None:
-    """Nothing is noted of these any more. Raises OSError."""
-    with _alone(home):
+    """Nothing is noted of these any more. Raises OSError; RunError ``run-busy``."""
+    with _alone(home, next(iter(runs), "")):
         known = _whole(home)
         if not known.keys().isdisjoint(runs):
             _write(home, {run: mark for run, mark in known.items() if run not in runs})
 
 
 @contextmanager
-def _alone(home: Path) -> Iterator[None]:
+def _alone(home: Path, run: str) -> Iterator[None]:
+    """Raises OSError; RunError ``run-busy``, of *run*."""
     fd = open_plain(home / LOCK, os.O_RDWR | os.O_CREAT)
+    give_up = time.monotonic() + BUSY_S
     try:
-        wait_for_lock(fd)
+        while not try_lock(fd):
+            if time.monotonic() >= give_up:
+                raise RunError("run-busy", run=run)
+            time.sleep(LOOK_AGAIN_S)
         yield
     finally:
         os.close(fd)

@@ -45,7 +45,10 @@ def preset_of(job: Job) -> Begins:
     """Of the folder that its model begins from; reads all of it, once."""
     try:
         bases.check(job.model.folder)
-        return reading.of(job.model.folder, job.base), None
+        preset = reading.of(job.model.folder, job.base)
+        if preset.base is not None:
+            preset = replace(preset, base=replace(preset.base, lineage=bases.lineage(preset.folder)))
+        return preset, None
     except ModelError as error:
         return None, error
 

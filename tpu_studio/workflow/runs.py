@@ -172,7 +172,8 @@ class Runs:
         """Show the run as *name* on this computer; "" as its job called it. What it is called now.
 
         Raises:
-            RunError: ``run-unknown``, ``folder-unwritable``, ``disk-full``; BadInput ``run-lies-elsewhere``.
+            RunError: ``run-unknown``, ``run-busy``, ``folder-unwritable``, ``disk-full``; BadInput
+                ``run-lies-elsewhere``.
         """
         self._mark(run, lambda mark: replace(mark, name=clean(name)))
         return self.summary(run).name
@@ -239,7 +240,7 @@ class Runs:
         """Of runs that nothing brings back; not of those that are merely not seen now."""
         try:
             marks.forget(self.home, [run for run in removed if not self._may_come_back(run)])
-        except OSError as error:  # the runs are gone, and that was asked for
+        except (OSError, RunError) as error:  # the runs are gone, and that was asked for
             _log.warning("notes of removed runs stay: %s", error)
 
     def _may_come_back(self, run: str) -> bool:

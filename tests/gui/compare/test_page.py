@@ -169,7 +169,16 @@ def test_a_run_that_is_deleted_meanwhile_is_told_and_nothing_breaks(qtbot, compa
     page, one, other = compared
     studio.studio.services.runs.delete(other)
     page.refresh()
-    qtbot.waitUntil(lambda: not page.model.state.value.is_reading)
+    qtbot.waitUntil(lambda: page.model.state.value.problem is not None)
+    assert not page.problem.isHidden() and page.table is not None
+    assert [row.run for row in page.model.state.value.rows] == [one, other]  # the one that is there is still shown
+    assert not page.export.isVisible() and not page.page.isVisible()
+    words = page.table.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "no run called" in words
+    opened, take_out = page.menu_of(other).actions()[:2]
+    assert not opened.isEnabled()
+    take_out.trigger()
+    qtbot.waitUntil(lambda: page.model.state.value.runs == (one,) and not page.model.state.value.is_reading)
     page.model.show((one, "never-was"))
     qtbot.waitUntil(lambda: page.model.state.value.problem is not None)
     assert not page.problem.isHidden()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -101,6 +102,40 @@ def test_texts_in_other_tokens_are_judged_by_bits_per_byte_and_never_by_a_tokens
     assert compare((letters, wider)).metric == "val_nats_per_token"  # the same tokens: other rows are never used
 
 
+def begun_from(name: str, preset: str, weights: str = "", **best: float) -> Contender:
+    settings = {**BASE, "data.tokenizer": "preset", "model.preset": preset}
+    return Contender(name, name, "computer", "cpu", "language-model", settings, "d", best, weights=weights)
+
+
+def test_pretrained_weights_bring_their_own_tokens_and_are_judged_by_bits_per_byte() -> None:
+    qwen = begun_from("qwen", "hf:Qwen/Qwen2.5-0.5B", val_nats_per_token=2.9, val_bits_per_byte=0.9)
+    smol = begun_from("smol", "hf:HuggingFaceTB/SmolLM2-135M", val_nats_per_token=2.5, val_bits_per_byte=1.1)
+    letters = text_run("letters", "bytes", 256, val_nats_per_token=1.3, val_bits_per_byte=1.9)
+    for runs, best in (((qwen, smol), "qwen"), ((qwen, letters), "qwen"), ((smol, letters), "smol")):
+        found = compare(runs)
+        assert (found.metric, found.finding.best) == ("val_bits_per_byte", best)
+
+
+def test_the_same_weights_bring_the_same_tokens_and_a_folder_that_changed_may_bring_others() -> None:
+    one = begun_from("one", "/kept/gpt", "a" * 64, val_nats_per_token=2.9, val_bits_per_byte=0.9)
+    same = begun_from("two", "/kept/gpt", "a" * 64, val_nats_per_token=2.5, val_bits_per_byte=1.1)
+    assert compare((one, replace(same, settings={**same.settings, "training.global_batch": 64}))).finding.best == "two"
+    changed = begun_from("three", "/kept/gpt", "b" * 64, val_nats_per_token=2.5, val_bits_per_byte=1.1)
+    assert compare((one, replace(changed, settings={**changed.settings, "training.global_batch": 64}))).metric == (
+        "val_bits_per_byte"
+    )
+
+
+def test_without_a_figure_of_bits_per_byte_other_tokens_get_no_verdict_and_the_reason() -> None:
+    qwen = begun_from("qwen", "hf:Qwen/Qwen2.5-0.5B", val_nats_per_token=2.9)
+    smol = begun_from("smol", "hf:HuggingFaceTB/SmolLM2-135M", val_nats_per_token=2.5)
+    finding = compare((qwen, smol)).finding
+    assert (finding.best, finding.title) == ("", "Nothing to rank yet")
+    assert finding.text.endswith(
+        "By bits per byte: their text is not known to be cut into the same tokens, so no loss of a token compares."
+    )
+
+
 def test_three_repeats_of_each_are_tested_and_the_seed_alone_is_a_repeat() -> None:
     one = [run(f"a{seed}", value, training__seed=seed) for seed, value in enumerate((0.80, 0.81, 0.805))]
     other = [
@@ -129,6 +164,25 @@ def test_no_verdict_between_tasks_data_or_unmeasured_runs() -> None:
     assert told(run("a", 0.8), run("b", 0.9, fp="d2"))[0] == "Measured on different unseen data"
     assert told(run("a", 0.8), run("b", 0.9, data__validation=0.1))[0] == "Measured on different unseen data"
     assert told(run("a", 0.8), run("b"))[0] == "Nothing to rank yet"
+
+
+def test_no_verdict_between_runs_that_predict_other_columns_of_a_table() -> None:
+    runs = [
+        replace(run(name, data__target=target), task="regression", best={"val_r2": value, "val_mae": value})
+        for name, target, value in (("price", "price", 0.8), ("rooms", "rooms", 0.9))
+    ]
+    finding = compare(runs).finding
+    assert (finding.title, finding.best) == ("These runs learn to predict different columns", "")
+    assert "“price” and “rooms”" in finding.text
+    chats = [
+        replace(
+            text_run(name, "bytes", 256, val_nats_per_token=nats), task="instruction", settings={"data.target": name}
+        )
+        for name, nats in (("answer", 2.0), ("short_answer", 1.0))
+    ]
+    assert compare(chats).finding.best == ""
+    same = [run("a", 0.8, data__target="kind"), run("b", 0.9, data__target="kind", training__global_batch=64)]
+    assert compare(same).finding.best == "b"
 
 
 def test_repeats_alone_show_what_chance_makes() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.folding import DETAIL_LETTERS, HAPPENED_LETTERS, KEPT_AT_MOST, apply
+from tpu_studio.domain.folding import BESTS_AT_MOST, DETAIL_LETTERS, HAPPENED_LETTERS, KEPT_AT_MOST, apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.events import Event, decode, encode, event
 from tpu_studio.wire.phases import Phase
@@ -105,7 +105,7 @@ def test_the_night_after_the_computer_went_off_is_no_time_of_the_run():
     assert view.end is not None and view.end.t == 40_000
 
 
-def test_a_new_attempt_takes_the_run_up_again_and_forgets_the_best_values_after_its_checkpoint():
+def test_a_new_attempt_takes_the_run_up_again_and_goes_back_to_the_best_value_at_its_checkpoint():
     view = fold(
         event("phase", t=1, phase="training", attempt=1),
         event("metric", t=2, step=[100], val_loss=[0.9]),
@@ -115,7 +115,30 @@ def test_a_new_attempt_takes_the_run_up_again_and_forgets_the_best_values_after_
         event("resume", t=10, step=150, attempt=2),
     )
     assert not view.over and view.attempt == 2 and view.step == 150
-    assert "val_loss" not in view.best
+    assert view.best == {"val_loss": (0.9, 100)}
+
+
+def test_the_best_value_before_the_step_at_which_it_was_resumed_is_not_forgotten_and_later_ones_are():
+    before = [
+        event("metric", t=2, step=[10], val_accuracy=[0.90]),
+        event("metric", t=3, step=[30], val_accuracy=[0.91], val_r2=[0.5]),
+    ]
+    resumed = [*before, event("resume", t=4, step=20, attempt=2)]
+    again = [
+        event("metric", t=5, step=[30], val_accuracy=[0.70]),
+        event("metric", t=6, step=[40], val_accuracy=[0.80]),
+    ]
+    assert fold(*resumed).best == {"val_accuracy": (0.90, 10)}
+    assert fold(*resumed, *again).best == {"val_accuracy": (0.90, 10)}
+    assert fold(*resumed, *again, event("metric", t=7, step=[50], val_accuracy=[0.95])).best["val_accuracy"][1] == 50
+    assert fold(*resumed, event("resume", t=8, step=5, attempt=3)).best == {}
+
+
+def test_of_a_value_that_gets_better_without_end_so_many_are_remembered():
+    better = [event("metric", t=n, step=[n], val_loss=[1.0 / n]) for n in range(1, BESTS_AT_MOST + 50)]
+    view = fold(*better)
+    assert len(view.bests["val_loss"]) == BESTS_AT_MOST
+    assert fold(*better, event("resume", t=999, step=100, attempt=2)).best["val_loss"] == (0.01, 100)
 
 
 def test_values_that_are_no_numbers_survive_the_line_and_never_become_the_best():

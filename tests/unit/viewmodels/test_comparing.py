@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from tpu_studio.cli.comparing import _words, as_json
 from tpu_studio.cli.output import words_for_numbers
 from tpu_studio.domain.comparison import Contender, compare
 from tpu_studio.viewmodels.comparing import LONGEST, CompareView, CompareViewModel, Row, _table, table_of
+from tpu_studio.wire.errors import RunError
 
 
 def test_a_setting_of_millions_of_letters_is_cut_in_its_cell_and_whole_in_the_table_that_is_saved() -> None:
@@ -35,6 +38,73 @@ def test_figures_at_the_edge_of_numbers_are_told_in_words_a_table_and_json(edge:
     found = compare(runs)
     assert json.dumps(words_for_numbers(as_json(found)), allow_nan=False)
     assert _words(found) and table_of(found) and _table(found, runs)
+
+
+class Readings:
+    """Runs that are over, some of which can't be read, or no more."""
+
+    def __init__(self, **accuracy: float) -> None:
+        self.accuracy, self.closed, self.asked = accuracy, list[str](), list[str]()
+        self.damaged, self.deleted = set[str](), set[str]()
+
+    def open(self, run: str) -> Any:
+        self.asked.append(run)
+        self.poll(run)
+        best = {"val_accuracy": self.accuracy[run]}
+        settings = {"training.global_batch": list(self.accuracy).index(run)}
+        contender = Contender(run, f"The {run}", "computer", "cpu", "classification", settings, "d", best, 1.0)
+        return SimpleNamespace(
+            run=run,
+            contender=contender,
+            poll=lambda: self.poll(run),
+            metrics=lambda: (),
+            spending=lambda: None,
+            close=lambda: self.closed.append(run),
+        )
+
+    def poll(self, run: str) -> None:
+        if run in self.damaged:
+            raise RunError("run-unreadable", run=run, folder="/x")
+        if run in self.deleted or run not in self.accuracy:
+            raise RunError("run-unknown", run=run)
+
+
+def test_one_run_that_is_damaged_hides_none_of_the_others_and_can_be_taken_out() -> None:
+    """One damaged run among twenty, and there was no table."""
+    runs = Readings(a=0.8, b=0.5, c=0.9)
+    runs.damaged.add("b")
+    model = CompareViewModel(InlineTasks(), runs.open)
+    model.show(("a", "b", "c"))
+
+    view = model.state.value
+    assert (view.best, view.compared, [one.run for one in view.rows]) == ("c", 2, ["c", "a", "b"])
+    assert [(one.colour, one.problem) for one in view.rows] == [
+        (2, ""),
+        (0, ""),
+        (1, "The run cannot be read at the moment"),
+    ]
+    assert view.rows[-1].cells == ("–",) * len(view.columns)
+    assert view.problem is not None and view.problem.title == "“b” can't be compared"
+    assert "compared without it" in view.problem.text and "take it out" in view.problem.action
+
+    model.remove("b")
+    assert model.state.value.problem is None and len(model.state.value.rows) == 2
+    assert runs.asked == ["a", "b", "c"]
+
+
+def test_a_run_that_was_deleted_while_it_is_shown_keeps_its_name_and_the_others_their_table() -> None:
+    runs = Readings(a=0.8, b=0.5, c=0.9)
+    model = CompareViewModel(InlineTasks(), runs.open)
+    model.show(("a", "b", "c"))
+    runs.deleted.update("bc")
+    model.show(("a", "b", "c"))
+    view = model.state.value
+    assert [(one.name, bool(one.problem)) for one in view.rows] == [("The a", False), ("The b", True), ("The c", True)]
+    assert (view.best, view.title, view.compared) == ("", "", 1) and sorted(runs.closed) == ["b", "c"]
+    assert view.problem is not None and view.problem.title == "2 of these runs can't be compared"
+    runs.deleted.clear()  # brought back from the trash
+    model.show(("a", "b", "c"))
+    assert (model.state.value.best, model.state.value.problem) == ("c", None)
 
 
 def row(name: str, *keys: object) -> Row:

@@ -160,6 +160,13 @@ def test_single_damaged_deeds_are_left_out_and_a_newer_file_keeps_its_keys(path:
     assert (tree["format"], tree["new"]) == (9, {"a": 1})
 
 
+@pytest.mark.parametrize("at", ["1" + "0" * 400, "-1" + "0" * 400, "1e400", "NaN", "true", "1e308"])
+def test_a_time_that_no_clock_shows_is_left_out_and_its_deed_counts(path: Path, at: str) -> None:
+    path.write_text(f'{{"deeds": [{{"step": "{START}", "kind": "done", "at": {at}}}]}}')
+    kept, _ = learning_file.load(path)
+    assert [(one.key, one.at) for one in kept.deeds] == [(START, 0.0)]
+
+
 def test_a_disk_that_refuses_is_told_and_the_step_counts(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     model = LearnViewModel(tmp_path / "file" / "learn.json")

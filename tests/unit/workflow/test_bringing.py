@@ -16,7 +16,7 @@ from tests.fakes.studio import Studio
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire import sums
 from tpu_studio.wire.errors import BadInput, RunError
-from tpu_studio.wire.runfolder import DESKS_AT_MOST, LIMITS_ASKED, OWNER, PLAN
+from tpu_studio.wire.runfolder import DESKS_AT_MOST, LIMITS_ASKED, OWNER, PLAN, is_run_id
 from tpu_studio.workflow import bringing, trash
 
 FOREIGN = {
@@ -123,6 +123,21 @@ def test_a_copy_that_was_saved_and_zipped_is_no_run_and_one_changed_byte_is_seen
         assert caught.value.id == "zip-unreadable"
         assert say(caught.value).action
     assert studio.runs.list() == []
+
+
+def test_a_run_whose_id_is_as_long_as_one_may_be_gets_a_number_and_still_has_an_id(
+    studio: Studio, trained: Path, tmp_path: Path
+) -> None:
+    """With a number behind its 64 letters it was no run's id: nothing could begin from it."""
+    run, made = "a" * 64, []
+    for seed in range(11):
+        folder = tmp_path / f"stick-{seed}" / run
+        shutil.copytree(trained, folder)
+        plan = json.loads((folder / PLAN).read_bytes())
+        (folder / PLAN).write_text(json.dumps(plan | {"run": run, "created": float(seed)}))
+        made.append(studio.runs.import_folder(folder).run)
+    assert made[:2] == [run, "a" * 62 + "-2"] and made[-1] == "a" * 61 + "-11"
+    assert len(set(made)) == 11 and all(map(is_run_id, made))
 
 
 def test_a_run_of_a_newer_version_is_told_and_nothing_is_copied(studio: Studio, trained: Path, tmp_path: Path) -> None:

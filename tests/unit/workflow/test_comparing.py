@@ -76,6 +76,21 @@ def test_a_run_that_costs_nothing_is_told_at_no_price() -> None:
     assert compare_runs(Runs(cheap=CHEAP, here=here), ["cheap", "here"]).finding.same_money == ""
 
 
+def test_the_column_that_the_look_has_found_counts_where_the_job_names_none() -> None:
+    """Of chats the column of answers is found; two tables may have been read with other ones."""
+    runs = Runs(cheap=CHEAP, dear=DEAR)
+    follow = runs.follow
+
+    def found(run: str) -> Any:
+        following = follow(run)
+        following.plan = replace(following.plan, data={"fingerprint": "d", "target": f"{run}_answer"})
+        return following
+
+    runs.follow = found  # type: ignore[method-assign]
+    finding = compare_runs(runs, ["cheap", "dear"]).finding
+    assert finding.title == "These runs learn to predict different columns" and "“dear_answer”" in finding.text
+
+
 @pytest.mark.parametrize(("usd", "best"), [(0.5, None), (1.0, 0.4), (2.0, 0.6), (3.99, 0.6), (9.0, 0.9)])
 def test_the_best_by_an_amount_is_what_was_measured_before_it_was_spent(usd: float, best: float | None) -> None:
     reading = Reading(Runs(dear=DEAR), "dear")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
 from tpu_studio.domain.mark import Mark
+from tpu_studio.wire.claims import try_lock
 from tpu_studio.workflow import marks
 
 
@@ -26,6 +29,20 @@ def test_tags_note_and_star_stay_with_a_run_that_is_deleted_and_go_with_one_that
     studio.runs.delete(run)
     studio.runs.empty_trash()
     assert marks.read(studio.home) == {}
+
+
+def test_the_trash_is_emptied_while_another_holds_the_notes_and_they_stay(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = studio.runs.launch(plan(), beside=True)
+    studio.wait(run)
+    studio.runs.note(run, "a note")
+    studio.runs.delete(run)
+    monkeypatch.setattr(marks, "BUSY_S", 0.0)
+    with open(studio.home / marks.LOCK, "r+b") as held:
+        assert try_lock(held.fileno())
+        assert studio.runs.empty_trash() == 1
+    assert set(marks.read(studio.home)) == {run}
 
 
 def test_a_copy_that_takes_the_place_of_a_run_keeps_what_was_noted_here(studio: Studio, tmp_path: Path) -> None:

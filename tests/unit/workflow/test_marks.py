@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
 from tpu_studio.domain.mark import NAME_LETTERS, Mark, noted, tagged
-from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.claims import try_lock
+from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.workflow import marks
 
 
@@ -87,6 +89,28 @@ def test_two_windows_that_rename_at_once_lose_nothing(tmp_path: Path) -> None:
     for thread in named:
         thread.join()
     assert len(marks.names(tmp_path)) == 20
+
+
+def test_whoever_holds_the_file_is_waited_for_some_seconds_and_then_nothing_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tag, note, star or name waited for ever."""
+    marks.rename(tmp_path, "a-aaaa", "mine")
+    monkeypatch.setattr(marks, "BUSY_S", 0.1)
+    held = os.open(tmp_path / marks.LOCK, os.O_RDWR)
+    try:
+        assert try_lock(held)
+        with pytest.raises(RunError) as refused:
+            marks.rename(tmp_path, "a-aaaa", "yours")
+        assert (refused.value.id, refused.value.facts["run"]) == ("run-busy", "a-aaaa")
+        with pytest.raises(RunError, match="run-busy"):
+            marks.forget(tmp_path, ["a-aaaa"])
+        threading.Timer(0.1, os.close, [os.dup(held)]).start()
+    finally:
+        os.close(held)
+    assert marks.names(tmp_path) == {"a-aaaa": "mine"}
+    monkeypatch.setattr(marks, "BUSY_S", 10.0)
+    assert marks.rename(tmp_path, "a-aaaa", "yours") == "yours"  # let go of meanwhile
 
 
 @pytest.mark.parametrize(

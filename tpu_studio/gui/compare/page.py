@@ -122,7 +122,7 @@ class ComparePage(QWidget):
     # --------------------------------------------------------------------------------------------------------- drawing
 
     def _draw(self, view: CompareView) -> None:
-        several = len(view.rows) > 1
+        several = view.compared > 1
         count = len(view.runs)
         words = f"{count} runs. Settings that differ stand in the table." if several else ""
         self.header.sentence.setText(words or _ASKS)
@@ -140,7 +140,7 @@ class ComparePage(QWidget):
             self.finding.button.setVisible(bool(view.best))
         self.skeleton.setVisible(view.is_reading and not view.rows)
         self.empty.setVisible(count < 2 and not view.is_reading)
-        self.chart.setVisible(bool(view.rows) and bool(view.measures))
+        self.chart.setVisible(view.compared > 0 and bool(view.measures))
         self.sheet.setVisible(bool(view.rows))
         self.measure.set_options(view.measures)
         self.measure.set_value(view.measure)
@@ -173,7 +173,13 @@ class ComparePage(QWidget):
                 (
                     row.run,
                     [
-                        Cell(row.name, _marks(row.mark), swatch=_tone(row.colour), strong=True, words=_spoken(row)),
+                        Cell(
+                            row.name,
+                            row.problem or _marks(row.mark),
+                            swatch=_tone(row.colour),
+                            strong=True,
+                            words=_spoken(row),
+                        ),
                         *([row.place] if where else []),
                         *(
                             Cell(text, pill="ok", icon="award") if place in row.best else Cell(text)
@@ -246,13 +252,18 @@ class ComparePage(QWidget):
     # ---------------------------------------------------------------------------------------------------------- acting
 
     def _open(self, run: str) -> None:
-        row = next((row for row in self.model.state.value.rows if row.run == run), None)
-        self._shell.open_run(run, row.name if row else "")
+        row = self._row(run)
+        if row is None or not row.problem:
+            self._shell.open_run(run, row.name if row else "")
+
+    def _row(self, run: str) -> Row | None:
+        return next((row for row in self.model.state.value.rows if row.run == run), None)
 
     def menu_of(self, run: str) -> QMenu:
         menu = QMenu(self)
         menu.aboutToHide.connect(menu.deleteLater)
-        _add(menu, "Open", lambda: self._open(run))
+        row = self._row(run)
+        _add(menu, "Open", lambda: self._open(run), possible=row is None or not row.problem)
         _add(menu, "Take out of the comparison", lambda: self.model.remove(run))
         sort = menu.addMenu("Sort by")
         for key, title in self._sorts():
@@ -312,7 +323,14 @@ def _marks(mark: Mark) -> str:
 
 def _spoken(row: Row) -> str:
     mark = row.mark
-    words = [row.name, "goes on" if row.goes_on else "", "starred" if mark.star else "", *mark.tags, mark.note]
+    words = [
+        row.name,
+        row.problem,
+        "goes on" if row.goes_on else "",
+        "starred" if mark.star else "",
+        *mark.tags,
+        mark.note,
+    ]
     return ", ".join(filter(None, words))
 
 
