@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S
-from tests.trainer.in_engine import ROOT, begin, done_in_engine, environment
+from tests.trainer.in_engine import ROOT, begin, done_in_engine, engine_python, environment
 from tpu_studio.data.look import look
 from tpu_studio.wire import events as codec
 from tpu_studio.wire import plan as plans
@@ -74,9 +74,10 @@ class Training:
             str(self.attempt),
             *self.options,
         ]
-        self._stderr = open(self.run / f"stderr-{self.attempt}.txt", "wb")
         around = {name: value for name, value in environment("tensorflow").items() if name != "KERAS_BACKEND"}
         around |= self.environment
+        engine_python()  # which skips the test where there is none, before anything is open
+        self._stderr = open(self.run / f"stderr-{self.attempt}.txt", "wb")
         self.process = begin(argv, around, self._framework(), self._stderr, cold=self.cold or self.whole)
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read)
