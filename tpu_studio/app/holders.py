@@ -324,6 +324,7 @@ class PlanHolder(Holder):
         page.show_commands = lambda plan: show_commands(self._studio, services, plan)
         page.open_sheet = studio.open_sheet
         page.outlives = self._outlives
+        page.account = self._account
         page.armed = lambda: studio.armed.state.value.sentence
         QTimer.singleShot(0, self, lambda: self._put_plan(page))  # in an event of its own: both take a while
 
@@ -350,6 +351,11 @@ class PlanHolder(Holder):
         self.model.plan_again()
         if view.whole:
             self._studio.shell.notify(f"The weights of {view.name} are here", "", tone="ok")
+
+    def _account(self, plan: Plan) -> tuple[str, str]:
+        from tpu_studio.places.known import charged_at
+
+        return charged_at(plan.place, self._studio.home)
 
     def _outlives(self, plan: Plan) -> str:
         from tpu_studio.viewmodels.review import longest_s

@@ -174,7 +174,7 @@ def _quota_json(row: Allowance) -> dict[str, object]:
 
 
 def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> str:
-    lines = []
+    lines, mendable = [], 0
     where = (
         f"--on {on} " if places.by_id(on).rehearses else ""
     )  # a hint that is typed as it stands changes no real project
@@ -187,6 +187,9 @@ def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> 
             asked = f"--fix {result.fix}" if result.fix in KNOWN else ways.get(result.fix, "")
             way = f"  (tpu-studio doctor {where}{asked})" if asked else ""
             lines.append(f"    {said['action']}{way}")
+            mendable += result.state == "fail" and result.fix in KNOWN
+    if mendable > 1:
+        lines.append(f"All of these in their order: tpu-studio doctor {where}--fix all")
     usable = [row for row in rows if row.left]
     near = [row for row in usable if row.zone.startswith(choices.region)] or usable
     if near:

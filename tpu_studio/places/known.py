@@ -53,3 +53,11 @@ def bucket_known(place: str, home: Path) -> tuple[str, int]:
     if choices is None:
         return "", 0
     return choices.region if places.by_id(place).charges else "", choices.kept_days
+
+
+def charged_at(place: str, home: Path) -> tuple[str, str]:
+    """The project and bucket that a run goes to there; "" where none is chosen, or the practice cloud has its own."""
+    from tpu_studio.places import standing
+
+    choices = standing.choices_of(place, standing.folder_of(place, home))
+    return (choices.project, choices.bucket) if choices is not None else ("", "")

@@ -152,10 +152,17 @@ def _figures(plan: Plan) -> dict[str, str]:
 
 
 def review_of(
-    plan: Plan, today: date, price_trouble: str = "", missing: str = "", *, outlives: str = "", armed: str = ""
+    plan: Plan,
+    today: date,
+    price_trouble: str = "",
+    missing: str = "",
+    *,
+    outlives: str = "",
+    armed: str = "",
+    account: tuple[str, str] = ("", ""),
 ) -> Review:
     """*missing*: what the account needs first, as a button says it; pressing it leads there, and nothing is rented.
-    *outlives*, *armed*: as in `Review`."""
+    *outlives*, *armed*: as in `Review`. *account*: the project and the bucket that it goes to."""
     practice = places.by_id(plan.place).rehearses
     part = catalogue().slice(plan.accelerator)
     zones = list(plan.job.where.zones)
@@ -167,6 +174,7 @@ def review_of(
             ", then ".join(zones),
             "In this order, never two at once." if len(zones) > 1 else "",
         ),
+        *_account(*account, practice),
         Fact("Price", price_words(plan, part), price_age(plan, today, price_trouble)),
     ]
     if plan.cost_usd and plan.price:
@@ -203,6 +211,15 @@ def review_of(
         besides=tuple(Fact(one.title, one.cost.capitalize(), one.how) for one in besides.besides(plan)),
         told=(besides.places(plan), besides.OWN_CODE) if plan.extras else (),
     )
+
+
+def _account(project: str, bucket: str, practice: bool) -> list[Fact]:
+    """Whose bill it is on, and where the data goes."""
+    if not project:
+        return []
+    kept = f"Data, saved copies and the result go to its bucket {bucket}." if bucket else ""
+    pays = "It is of the practice cloud: nothing is charged." if practice else "Its billing account pays."
+    return [Fact("Google Cloud project", project, f"{pays} {kept}".rstrip())]
 
 
 def _waits(plan: Plan) -> Fact:

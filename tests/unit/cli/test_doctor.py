@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.clouddesk import CloudDesk
 from tests.fakes.practices import Start
 from tests.fakes.skies import Sky, cloud_plan
+from tpu_studio.cli import doctor
 from tpu_studio.cli.main import main
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin.accounts import Accounts
@@ -18,6 +19,7 @@ from tpu_studio.cloud.signin.secrets import Session
 from tpu_studio.places.reaching import reach
 from tpu_studio.practice import daemon
 from tpu_studio.practice.main import Practice
+from tpu_studio.workflow.account.ports import Choices, Result
 
 
 @pytest.fixture
@@ -164,3 +166,10 @@ def test_an_alert_in_another_currency_needs_its_amount(practice: Practice, capsy
     assert "whole amount from 1, not 4000.5" in capsys.readouterr().err
     _, told = asked(capsys, "--on", "practice", "--fix", "make-alert", "--monthly", "4000")
     assert "4,000 JPY a month" in next(one["text"] for one in told["checks"] if one["id"] == "alert")
+
+
+def test_where_several_things_are_missing_one_command_for_all_is_named():
+    failed = [Result("services", "fail", fix="enable-services"), Result("network", "fail", fix="make-network")]
+    words = doctor._as_text(failed, [], Choices(project="my-lab"), "cloud")
+    assert words.endswith("All of these in their order: tpu-studio doctor --fix all")
+    assert "--fix all" not in doctor._as_text(failed[:1], [], Choices(project="my-lab"), "cloud")

@@ -278,6 +278,18 @@ def test_a_worst_case_without_an_end_is_told_by_the_day():
     assert "until somebody deletes it" in review.worst_words and review.lower == ()
 
 
+def test_the_review_names_the_project_that_pays_and_the_bucket_that_keeps():
+    plan, today = plan_at("cloud"), date(2026, 11, 23)
+    told = {one.label: one for one in review_of(plan, today, account=("my-lab-1", "my-lab-1-runs")).facts}
+    assert told["Google Cloud project"].value == "my-lab-1"
+    assert told["Google Cloud project"].more == (
+        "Its billing account pays. Data, saved copies and the result go to its bucket my-lab-1-runs."
+    )
+    told = {one.label: one for one in review_of(plan_at("practice"), today, account=("p", "")).facts}
+    assert told["Google Cloud project"].more == "It is of the practice cloud: nothing is charged."
+    assert "Google Cloud project" not in {one.label for one in review_of(plan, today).facts}
+
+
 def test_the_review_tells_of_a_sign_in_that_ends_and_of_practice_faults_where_they_matter():
     cloud, practice = plan_at("cloud"), plan_at("practice")
     today = date.fromisoformat(cloud.price.as_of)  # type: ignore[index]

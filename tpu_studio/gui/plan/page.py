@@ -69,6 +69,7 @@ class PlanPage(QWidget):
         self.colab: ColabViewModel | None = None
         self.show_run: Callable[[str], None] = lambda run: None
         self.show_commands: Callable[[Plan], None] = lambda plan: None
+        self.account: Callable[[Plan], tuple[str, str]] = lambda plan: ("", "")  # its project and bucket
         self.outlives: Callable[[Plan], str] = lambda plan: ""  # of a sign-in that ends before the run may
         self.armed: Callable[[], str] = lambda: ""  # what will go wrong on the practice cloud
         self.open_sheet: Callable[[str], None] = lambda name: None
@@ -322,7 +323,8 @@ class PlanPage(QWidget):
 
             def reviewed(plan: Plan) -> Review:
                 said = {"outlives": self.outlives(plan), "armed": self.armed()}
-                return review_of(plan, date.today(), view.price_trouble, view.blocked, **said)
+                account = self.account(plan)
+                return review_of(plan, date.today(), view.price_trouble, view.blocked, account=account, **said)
 
             review = reviewed(plan)
             self.review = open_review(
