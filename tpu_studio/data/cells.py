@@ -123,10 +123,10 @@ def decimal_mark(cells: Sequence[str]) -> str | None:
     return "," if scores[","] > scores["."] or (scores[","] == best and _more_commas(cells)) else "."
 
 
-def may_be_either(cells: Sequence[str]) -> bool:
-    """Whether each comma in these numbers may mark thousands or decimals (1,234)."""
-    found = [cell for cell in cells if "," in cell]
-    return bool(found) and all(not math.isnan(_value(cell, mark)) for cell in found for mark in (".", ","))
+def may_be_decimals(cells: Sequence[str]) -> bool:
+    """Whether numbers whose commas mark thousands might be decimals ("1,234"): each has one. Of thousands those below
+    1,000 have none."""
+    return all("," in cell and not math.isnan(_value(cell, ",")) for cell in cells)
 
 
 def _more_commas(cells: Sequence[str]) -> bool:

@@ -167,9 +167,8 @@ def judge_target(
         raise DataError("data-empty", path=path)
     asked = _asked(names, job, path)
     lanes = list(zip(*rows, strict=True))
-    columns = [_column(name, place, lanes[place], asked.get(name), commas) for place, name in enumerate(names)]
-    if not commas and any(column.kind == "number" and column.decimal == "," for column in columns):
-        commas = True  # one column tells how all are written
+    columns = [_column(name, place, lanes[place], asked.get(name)) for place, name in enumerate(names)]
+    if commas := _has_commas(columns, lanes, commas):
         columns = [_column(name, place, lanes[place], asked.get(name), commas) for place, name in enumerate(names)]
     for name, line in nested.items():
         if asked.get(name) not in (None, "ignore"):
@@ -211,8 +210,17 @@ def _asked(names: Sequence[str], job: Job, path: str) -> dict[str, str]:
     return asked
 
 
+def _has_commas(columns: Sequence[Column], lanes: Sequence[Sequence[str]], likely: bool) -> bool:
+    """Whether decimals of a table are marked by commas: as some column tells, where none has points; else *likely*."""
+    numbers = [column for column in columns if column.kind == "number"]
+    commas = any(column.decimal == "," for column in numbers)
+    plain = [lanes[column.place][:5000] for column in numbers if column.decimal == "."]
+    points = any("." in cell for lane in plain for cell in lane)
+    return (commas or likely) and not points
+
+
 def _column(
-    name: str, place: int, lane: Sequence[str], asked: str | None, commas: bool, *, plain: bool = False
+    name: str, place: int, lane: Sequence[str], asked: str | None, commas: bool = False, *, plain: bool = False
 ) -> Column:
     """*commas*: numbers that may be thousands or decimals ("1,234") are decimals."""
     counts: Counter[str] = Counter()
@@ -239,7 +247,7 @@ def _column(
         return replace(basis, kind="ignore", why="empty")
     probe = list(islice(counts, 5000))
     decimal = cells.decimal_mark(probe)
-    if commas and decimal == "." and cells.may_be_either(probe):
+    if commas and decimal == "." and cells.may_be_decimals(probe):
         decimal = ","
     form = cells.date_form(probe) if decimal is None or asked == "date" else None
     if asked == "number" or (asked is None and decimal is not None):

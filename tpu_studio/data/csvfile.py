@@ -93,13 +93,12 @@ def sniff(path: Path) -> Dialect:
     except OSError as error:
         raise path_error(path, error) from error
     complete = head if len(head) < 256 * 1024 else head[: head.rfind("\n") + 1 or len(head)]
-    lines = complete.splitlines(keepends=True)[:2000]
-    said = _SEP.fullmatch(lines[0].strip()) if lines else None
-    if said:
-        return replace(_sniffed(path, encoding, lines[1:], said[1]), above=1)
-    dialect = _sniffed(path, encoding, lines)
-    above = _titles(lines, dialect)
-    return replace(_sniffed(path, encoding, lines[above:]), above=above) if above else dialect
+    lines = list(islice(io.StringIO(complete, newline=""), 2000))  # as the csv module has them
+    named = _SEP.fullmatch(lines[0].strip()) if lines else None
+    said, first = (named[1], 1) if named else ("", 0)
+    dialect = _sniffed(path, encoding, lines[first:], said)
+    above = first + _titles(lines[first:], dialect)
+    return replace(_sniffed(path, encoding, lines[above:], said), above=above) if above else dialect
 
 
 def _sniffed(path: Path, encoding: str, lines: Sequence[str], said: str = "") -> Dialect:
@@ -388,7 +387,8 @@ def _odd_row(row: list[str], dialect: Dialect, header_due: bool) -> str:
         begins = row[0] == "#" or row[0].startswith("# ")
         if len(row) != width or (begins and not any(map(str.strip, row[1:]))):
             return "comment"
-        if row[0].startswith("# ") and not dialect.texts:
+        above = header_due and not dialect.marked_header and unique_names(row) != dialect.names
+        if row[0].startswith("# ") and (above or not dialect.texts):
             return "comment"
     if header_due and not dialect.marked_header:
         return "header"
@@ -416,6 +416,8 @@ def _delimiter(text: str) -> tuple[str, str, float]:
             try:
                 lengths = Counter(len(row) for row in _rows_of(text, delimiter, quote) if row)
             except csv.Error:
+                continue
+            if not lengths:
                 continue
             width, rows = max(lengths.items(), key=lambda item: (item[1], item[0]))
             share = rows / sum(lengths.values())

@@ -477,3 +477,23 @@ def test_a_table_without_names_has_no_titles(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,,\n" + "red,large,old\nblue,small,new\n" * 30)
     assert csvfile.sniff(path).above == 0
+
+
+def test_comments_above_the_names_are_comments_in_a_table_of_texts_too(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [(f"What a nice day number {number}", "ab"[number % 2]) for number in range(40)]
+    path.write_text("# Collected by hand, 2024\ntext,label\n" + "".join(f"{text},{label}\n" for text, label in rows))
+    dialect, tally = csvfile.sniff(path), RowTally()
+    assert dialect.names == ("text", "label") and dialect.texts
+    assert [tuple(row) for row in csvfile.read_rows(path, dialect, tally, Watch())] == rows and tally.comments == 1
+
+
+@pytest.mark.parametrize("above", ["Sensor log\x0c2\n", "Sensor\u2028log\n", "sep=,\nSensor log\n"])
+def test_a_title_is_one_line_as_the_csv_module_has_lines(table_job, above):
+    seen = both(table_job(above + "x1,x2,label\n" + GOOD))
+    assert ([item.name for item in seen.columns], seen.examples) == (["x1", "x2", "label"], 100)
+
+
+def test_nothing_but_comments_is_empty(table_job):
+    with pytest.raises(DataError, match="data-empty"):
+        look(table_job("# one\n# two\n#\n"))

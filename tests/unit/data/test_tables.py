@@ -176,6 +176,11 @@ def test_decimal_commas_with_three_decimals_are_no_thousands(job_of, table, tmp_
     path = tmp_path / "semicolons.csv"
     path.write_text("above;label\n" + "".join(f"{1 + n % 9},{n:03d};{'ab'[n % 2]}\n" for n in range(100, 160)))
     assert column(look(job_of("table", path)), "above").maximum < 10
+    rows = "".join(f"{900 + n:,};{1 + n / 8};{'ab'[n % 2]}\n" for n in range(100, 160))
+    path.write_text("above;rate;label\n" + rows)  # thousands, as points beside it or numbers below 1,000 say
+    assert column(look(job_of("table", path)), "above").maximum == 1059
+    path.write_text("above;label\n" + "".join(f"{950 + n:,};{'ab'[n % 2]}\n" for n in range(100)))
+    assert column(look(job_of("table", path)), "above").maximum == 1049
     seen = look(job_of("table", table(["much", "label"], [[f"1,{n}", n % 2] for n in range(100, 160)])))
     assert column(seen, "much").maximum == 1159  # in a table of commas, with nothing beside it
 
