@@ -45,6 +45,7 @@ MOST_LABELS = 1_000
 MOST_MARKS = 200_000_000  # pictures times labels, a byte each
 LONGEST_LABEL = 100
 SEPARATORS = ("|", ";", ",")
+NO_SIGN = "\x1f"  # a cell is one label, with its blanks
 LISTS = ("labels", "label", "tags", "tag", "classes", "class", "categories", "category")
 """What a column of labels is called, where there are others beside it."""
 
@@ -215,7 +216,9 @@ class _Made:
     marks: Bytes
     tally: RowTally
     files: str = ""  # the column that names the pictures
-    lists: str = ""  # the one that lists their labels, where not each has its own; *sign* stands between them
+    lists: str = (
+        ""  # the one that lists their labels, where not each has its own; *sign* stands between them; "": each is one
+    )
     sign: str = ""
     unused: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -390,7 +393,7 @@ class _Reading:
     def _by_list(
         self, rows: Iterator[tuple[int, int, list[str]]], column: int, judged: Sequence[tuple[int, list[str]]]
     ) -> _Made:
-        sign = next((one for one in SEPARATORS if any(one in row[column] for _, row in judged)), None)
+        sign = _sign([row[column] for _, row in judged])
         numbers: dict[str, int] = {}
         pictures: list[int] = []
         of_row, of_label = array("q"), array("q")
@@ -413,7 +416,7 @@ class _Reading:
         turned[[numbers[label] for label in labels]] = np.arange(len(labels))
         marks = np.zeros((len(pictures), len(labels)), dtype=np.uint8)
         marks[np.array(of_row, dtype=np.int64), turned[np.array(of_label, dtype=np.int64)]] = 1
-        return _Made(pictures, labels, marks, self._tally, sign=sign or "")
+        return _Made(pictures, labels, marks, self._tally, sign=" " if sign is None else sign.strip(NO_SIGN))
 
     def _bound(self, marks: int) -> None:
         if marks > MOST_MARKS:
@@ -443,6 +446,18 @@ def _is_marks(rows: Sequence[list[str]], column: int) -> bool:
     cells = [row[column] for row in rows]
     read = sum(_mark(cell) is not None for cell in cells)
     return read >= _MOSTLY * len(cells) and any(cell.strip() for cell in cells)
+
+
+def _sign(cells: Sequence[str]) -> str | None:
+    """What parts the labels in a cell; None: blanks. Names of several words ("golden retriever") are not parted: few of
+    their words stand in other cells, and none alone."""
+    if sign := next((one for one in SEPARATORS if any(one in cell for cell in cells)), None):
+        return sign
+    told = {" ".join(cell.split()) for cell in cells if cell.strip()}
+    several = [words for cell in told if len(words := cell.split()) > 1]
+    words = Counter(word for each in several for word in set(each))
+    is_named = 3 * sum(count > 1 for count in words.values()) <= len(words) and not told & words.keys()
+    return NO_SIGN if several and is_named else None
 
 
 def _split(cell: str, sign: str | None) -> list[str]:

@@ -20,6 +20,7 @@ from tpu_studio.data.listed import listing_of
 from tpu_studio.data.look import look
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.watching import Watch
+from tpu_studio.domain.sentences import say_finding
 from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
@@ -187,6 +188,27 @@ def test_a_table_that_says_what_the_folders_say_changes_nothing(
     table(root, "\n".join(["file,label", *rows[:-1], "dogs/9.png,cats|dogs"]))
     assert look(job_of("images", root)).task == LABELLED
     assert look(job_of("images", root, task="classification")).task == "classification"
+
+
+def test_names_of_several_words_are_one_label(photos: Path, job_of: JobOf) -> None:
+    names = ["golden retriever", "tabby cat", "red fox", "house cat"]
+    table(photos, "file,label\n" + "".join(f"{n:02d}.png,{names[n % 4]}\n" for n in range(20)))
+    seen = look(job_of("images", photos))
+    assert dict(seen.classes) == dict.fromkeys(sorted(names), 5)
+    (read,) = (one for one in seen.findings if one.id == "labels-read")
+    assert "column “label” says the label of each" in say_finding(read.id, read.facts).meaning
+
+
+def test_words_that_recur_are_labels(photos: Path, job_of: JobOf) -> None:
+    names = ["clear primary", "primary water clear", "haze primary", "cloudy"]
+    table(photos, "file,tags\n" + "".join(f"{n:02d}.png,{names[n % 4]}\n" for n in range(20)))
+    assert {name for name, _ in look(job_of("images", photos)).classes} == {
+        "clear",
+        "primary",
+        "water",
+        "haze",
+        "cloudy",
+    }
 
 
 def test_one_label_each_is_told(photos: Path, job_of: JobOf) -> None:

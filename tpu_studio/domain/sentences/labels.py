@@ -31,7 +31,9 @@ def _read(f: Facts) -> str:
     if not f.raw("lists"):
         told = f"{files}each label has a column of yes and no"
     else:
-        told = f"{files}column “{f.text('lists')}” lists their labels, with “{f.raw('sign') or ' '}” between them"
+        told = f"{files}column “{f.text('lists')}” lists their labels, with “{f.raw('sign')}” between them"
+        if not f.raw("sign"):
+            told = f"{files}column “{f.text('lists')}” says the label of each"
     return f"{told[0].upper()}{told[1:]}."
 
 
