@@ -454,7 +454,7 @@ def _sign(cells: Sequence[str]) -> str | None:
     if sign := next((one for one in SEPARATORS if any(one in cell for cell in cells)), None):
         return sign
     told = {" ".join(cell.split()) for cell in cells if cell.strip()}
-    several = [words for cell in told if len(words := cell.split()) > 1]
+    several = [parts for cell in told if len(parts := cell.split()) > 1]
     words = Counter(word for each in several for word in set(each))
     is_named = 3 * sum(count > 1 for count in words.values()) <= len(words) and not told & words.keys()
     return NO_SIGN if several and is_named else None
