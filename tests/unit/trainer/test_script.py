@@ -277,3 +277,23 @@ def test_a_script_reads_long_cells_by_itself_and_is_checked_as_one_that_does(tmp
     module.LONGEST_CELL = checking.CELL_OF_PYTHON  # type: ignore[attr-defined]
     with pytest.raises(RunError, match="export-differs"):
         checking.check_data(module, given, card, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# exported 2024,,\nsize,kind,price\n" + "1,a,3\n2,b,4\n" * 20 + "# the second day, of, three\n",
+        "# size,kind,price\n" + "1,a,3\n2,b,4\n" * 20 + "# the end,,\n",
+        "sep=,\nsize,kind,price\n" + "1,a,3\n2,b,4\n" * 20,
+        "A list of prices\n\nsize,kind,price\n" + "1,a,3\n#2,b,4\n" * 20,
+        "text,kind\n" + "# A heading of a text,a\nwhat is said about it,b\n" * 20 + "#,b\n",
+    ],
+)
+def test_a_scripts_rows_are_the_runs_with_comments_titles_and_texts_alike(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    table = tablefile.opened(path, Watch())
+    constants, code, _ = tables.file_of(path, table.names)
+    scope: dict[str, Any] = {"csv": csv}
+    exec(parts.assigned(constants) + "\n" + code, scope)
+    assert scope["read_rows"]() == list(table.read(RowTally(), Watch())) and len(scope["read_rows"]()) >= 40

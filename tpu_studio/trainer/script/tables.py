@@ -63,6 +63,8 @@ def _constants_of_csv(path: str, dialect: csvfile.Dialect) -> tuple[Constant, ..
         Constant("LONGEST_CELL", csvlines.LONGEST_CELL, "letters"),
         Constant("ABOVE", dialect.above, "lines above the table"),
         Constant("HEADER", dialect.header, "the first row names the columns"),
+        Constant("HEADER_IS_COMMENT", dialect.marked_header, 'it begins with "#"'),
+        Constant("TEXTS", dialect.texts, 'the first column is of texts, of which one may begin with "# "'),
     )
 
 
@@ -102,6 +104,12 @@ def class_of(*, by_value: bool) -> str:
 
 
 _ROWS_OF_CSV = '''
+def is_comment(row):
+    """Whether it begins as a comment does, and is no text that does."""
+    begins = row[0] == "#" or row[0].startswith("# ")
+    return begins and (not any(cell.strip() for cell in row[1:]) or (row[0] != "#" and not TEXTS))
+
+
 def read_rows():
     """The rows of DATA; what has another number of cells or a longer one, a comment or a broken row, is left out."""
     csv.field_size_limit(LONGEST_CELL)
@@ -117,7 +125,9 @@ def read_rows():
             except csv.Error:
                 continue  # behind the longer cell
     rows = [row[:WIDTH_OF_ROW] for row in rows if not any(cell.strip() for cell in row[WIDTH_OF_ROW:])]
-    return rows[1:] if HEADER else rows
+    if not HEADER_IS_COMMENT:
+        rows = [row for row in rows if not is_comment(row)]
+    return [row for row in (rows[1:] if HEADER else rows) if not is_comment(row)]
 
 '''
 
