@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from pathlib import Path
 
 from tpu_studio.cli.engine import cancelling
 from tpu_studio.cli.output import Output
@@ -26,17 +28,18 @@ def data(arguments: Arguments, output: Output) -> int:
 
 
 def as_json(found: Dataset) -> dict[str, object]:
+    copies = found.copies()
     return {
         "name": hub.PREFIX + found.name,
         "revision": found.revision,
         "converted": found.converted,
         "licence": found.licence,
         "gated": found.gated,
-        "subsets": [_subset_as_json(found, one) for one in found.subsets],
+        "subsets": [_subset_as_json(found, one, copies) for one in found.subsets],
     }
 
 
-def _subset_as_json(found: Dataset, subset: Subset) -> dict[str, object]:
+def _subset_as_json(found: Dataset, subset: Subset, copies: Mapping[str, Path]) -> dict[str, object]:
     return {
         "name": subset.name,
         "columns": dict(subset.columns),
@@ -47,7 +50,7 @@ def _subset_as_json(found: Dataset, subset: Subset) -> dict[str, object]:
                 "files": len(one.parts),
                 "rows": one.rows,
                 "partial": one.partial,
-                "downloaded": found.has(one),
+                "downloaded": found.has(one, copies),
             }
             for one in subset.splits
         ],
@@ -55,11 +58,11 @@ def _subset_as_json(found: Dataset, subset: Subset) -> dict[str, object]:
 
 
 def _words(found: Dataset) -> str:
-    lines = [f"{hub.PREFIX}{found.name}: {licence_words(found)}"]
+    lines, copies = [f"{hub.PREFIX}{found.name}: {licence_words(found)}"], found.copies()
     for subset in found.subsets[:_SHOWN]:
         lines.append(f"  {subset.name}, {figures.size(subset.size)}: {columns_words(subset)}")
         for split in subset.splits:
-            here = ", downloaded" if found.has(split) else ""
+            here = ", downloaded" if found.has(split, copies) else ""
             lines.append(f"    {split_words(split)}{here}")
     if len(found.subsets) > _SHOWN:
         lines.append(f"  and {len(found.subsets) - _SHOWN:,} subsets more: --json names them all")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpu_studio.cli.output import Output, table
+from tpu_studio.cli.output import Output, check_absent, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.domain.doubts import doubts
 from tpu_studio.wire.errors import BadInput, StudioError
@@ -28,6 +28,7 @@ def live_check(arguments: Arguments, output: Output) -> int:
 
     if not 0 <= arguments.max_usd < float("inf"):
         raise BadInput("command-line", raw="--max-usd takes an amount from 0", help="tpu-studio live-check --help")
+    check_absent(Path(arguments.save) if arguments.save else None, force=arguments.force)
     home = home_folder()
     with livechecking.prober_of(arguments.on, home) as (prober, _):
         steps = list(prober.steps())

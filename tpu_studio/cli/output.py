@@ -11,9 +11,10 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.secrets import without_secrets
 from tpu_studio.wire.visible import one_line, visible
@@ -25,6 +26,12 @@ _BAR = 24
 _LINE_S, _AGAIN_S = 10.0, 600.0
 _OURS = "unexpected"  # a mistake of ours, whose details are in a file
 _DETAIL_LINES, _DETAIL_LETTERS = 8, 300
+
+
+def check_absent(file: Path | None, *, force: bool) -> None:
+    """Nothing of a person's is written over unasked. Raises BadInput ``file-exists``."""
+    if file is not None and os.path.lexists(file) and not force:
+        raise BadInput("file-exists", file=str(file))
 
 
 class AnswerLost(Exception):

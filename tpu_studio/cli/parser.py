@@ -75,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     _job(plan)
     plan.add_argument("--no-measure", action="store_true", help="do not time a few real steps; the estimate is wider")
     plan.add_argument("--report", type=Path, metavar="FILE", help="write the plan as a page too: .html or .pdf")
+    plan.add_argument("--force", action="store_true", help="write the page over a file that is there")
     plan.add_argument("--commands", action="store_true", help="for a rented TPU: show its launch as gcloud commands")
 
     check = verb(
@@ -400,6 +401,7 @@ def parser() -> argparse.ArgumentParser:
     live.add_argument("--yes", action="store_true", help="also what makes something, and the one machine")
     live.add_argument("--max-usd", type=amount, default=1.0, metavar="X", help="it stays below this (1)")
     live.add_argument("--save", metavar="FILE", help="what was seen, without names, to send to the project")
+    live.add_argument("--force", action="store_true", help="write over a file that is there")
 
     known = verb(
         "catalogue",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpu_studio.cli.output import Output
+from tpu_studio.cli.output import Output, check_absent
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import ask
@@ -36,6 +36,7 @@ def plan(arguments: Arguments, output: Output) -> int:
     """Exit code 0; 1 when it does not fit into memory; 2 when a check of level error stands in the way."""
     from tpu_studio.planner.public import plan_to_public_json
 
+    check_absent(arguments.report, force=arguments.force)
     with studio() as services:
         made = prepare(services, arguments, output, measure=not arguments.no_measure)
         if arguments.commands:

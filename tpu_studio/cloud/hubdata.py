@@ -164,12 +164,11 @@ def _name(value: str) -> str:
 def _came(one: Wanted) -> None:
     base = one.to.parent.parent
     with writing(base):
-        _note(base, one.to, one.listed.sha256 or one.listed.sha1)
+        _note(base, {hubdata.sum_key(one.to): one.listed.sha256 or one.listed.sha1})
 
 
-def _note(base: Path, file: Path, checksum: str) -> None:
-    sums = hubdata.fetched(base) | {hubdata.sum_key(file): checksum}
-    write_atomically(base / hubdata.FETCHED, json.dumps(sums).encode())
+def _note(base: Path, sums: Mapping[str, str]) -> None:
+    write_atomically(base / hubdata.FETCHED, json.dumps({**hubdata.fetched(base), **sums}).encode())
 
 
 def _drop_others(found: Dataset, subset: Subset, splits: Collection[str]) -> None:
@@ -184,13 +183,15 @@ def _drop_others(found: Dataset, subset: Subset, splits: Collection[str]) -> Non
 
 def _take(found: Dataset, subset: Subset, splits: Collection[str]) -> None:
     """What another choice of splits has brought already, without a second copy where the disk can do that."""
-    base = found.folder(subset, splits)
+    base, copies, sums = found.folder(subset, splits), found.copies(), dict[str, str]()
     for part in found.missing(subset, splits):
-        there = found.copy_of(part)
+        there = copies.get(part.checksum)
         with suppress(OSError):  # a file system without links: it is fetched
-            if there is not None:
+            if there is not None and hubdata.is_copy(there, part):
                 os.link(there, base / part.name, follow_symlinks=False)
-                _note(base.parent, base / part.name, part.checksum)
+                sums[hubdata.sum_key(base / part.name)] = part.checksum
+    if sums:
+        _note(base.parent, sums)
 
 
 def delete(name: str) -> int:

@@ -129,6 +129,19 @@ def may_be_decimals(cells: Sequence[str]) -> bool:
     return all("," in cell and not math.isnan(_value(cell, ",")) for cell in cells)
 
 
+def may_be_thousands(cells: Sequence[str]) -> bool:
+    """Whether numbers whose points mark decimals might be thousands ("1.234"): those below 1,000 have none."""
+    numbers = [cell.strip().strip(_SIGNS) for cell in cells]
+    return any("." in one for one in numbers) and all(
+        not math.isnan(_value(one, ",")) and ("." in one or len(one.lstrip("+-")) <= 3) for one in numbers
+    )
+
+
+def has_points(cells: Sequence[str]) -> bool:
+    """Whether points mark decimals for certain in some of these numbers: they are no thousands."""
+    return any("." in cell and math.isnan(_value(cell, ",")) and not math.isnan(_value(cell, ".")) for cell in cells)
+
+
 def _more_commas(cells: Sequence[str]) -> bool:
     """Whether cells like 1,5 or 12,75 (never thousands) outweigh those with a point."""
     commas = sum("," in cell and not re.search(r",\d{3}(\D|$)", cell) for cell in cells)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Literal
 
 import numpy as np
 
@@ -50,6 +51,9 @@ _ID_NAME = re.compile(
     r"(.*[_ .-])?(id|uuid|guid|key|index|idx|rowid|rownum|row_number|row|no|num|number)\.?|.*nr\.?|.*nummer"
     r"|[a-z]+Id|[a-z]+ID|unnamed.*"
 )
+
+
+Commas = Literal["", "likely", "certain"]
 
 
 @dataclass(frozen=True)
@@ -168,8 +172,8 @@ def judge_target(
     asked = _asked(names, job, path)
     lanes = list(zip(*rows, strict=True))
     columns = [_column(name, place, lanes[place], asked.get(name)) for place, name in enumerate(names)]
-    if commas := _has_commas(columns, lanes, commas):
-        columns = [_column(name, place, lanes[place], asked.get(name), commas) for place, name in enumerate(names)]
+    if found := _commas(columns, lanes, commas):
+        columns = [_column(name, place, lanes[place], asked.get(name), found) for place, name in enumerate(names)]
     for name, line in nested.items():
         if asked.get(name) not in (None, "ignore"):
             raise DataError("data-nested", path=path, column=name, line=line)
@@ -184,7 +188,7 @@ def judge_target(
     if asked.get(target.name) not in (None, "ignore"):
         target = columns[target.place]
     else:  # what makes a poor input (few values, all different) can still be what to predict
-        target = _column(target.name, target.place, lanes[target.place], None, commas, plain=True)
+        target = _column(target.name, target.place, lanes[target.place], None, found, plain=True)
         target = replace(target, proposed=True)
     task, classes = _task(target, lanes[target.place], job, path)
     columns[target.place] = target
@@ -210,19 +214,19 @@ def _asked(names: Sequence[str], job: Job, path: str) -> dict[str, str]:
     return asked
 
 
-def _has_commas(columns: Sequence[Column], lanes: Sequence[Sequence[str]], likely: bool) -> bool:
+def _commas(columns: Sequence[Column], lanes: Sequence[Sequence[str]], likely: bool) -> Commas:
     """Whether decimals of a table are marked by commas: as some column tells, where none has points; else *likely*."""
     numbers = [column for column in columns if column.kind == "number"]
-    commas = any(column.decimal == "," for column in numbers)
-    plain = [lanes[column.place][:5000] for column in numbers if column.decimal == "."]
-    points = any("." in cell for lane in plain for cell in lane)
-    return (commas or likely) and not points
+    if any(cells.has_points(lanes[column.place][:5000]) for column in numbers if column.decimal == "."):
+        return ""
+    return "certain" if any(column.decimal == "," for column in numbers) else "likely" if likely else ""
 
 
 def _column(
-    name: str, place: int, lane: Sequence[str], asked: str | None, commas: bool = False, *, plain: bool = False
+    name: str, place: int, lane: Sequence[str], asked: str | None, commas: Commas = "", *, plain: bool = False
 ) -> Column:
-    """*commas*: numbers that may be thousands or decimals ("1,234") are decimals."""
+    """*commas*: numbers that may be thousands or decimals ("1,234") are decimals; where that is certain, those with
+    points ("1.234") thousands."""
     counts: Counter[str] = Counter()
     missing = 0
     for cell, count in Counter(lane).items():  # a column has far fewer values than rows
@@ -247,8 +251,9 @@ def _column(
         return replace(basis, kind="ignore", why="empty")
     probe = list(islice(counts, 5000))
     decimal = cells.decimal_mark(probe)
-    if commas and decimal == "." and cells.may_be_decimals(probe):
-        decimal = ","
+    if decimal == "." and commas:
+        turned = cells.may_be_decimals(probe) or (commas == "certain" and cells.may_be_thousands(probe))
+        decimal = "," if turned else "."
     form = cells.date_form(probe) if decimal is None or asked == "date" else None
     if asked == "number" or (asked is None and decimal is not None):
         column = _number(replace(basis, kind="number", decimal=decimal or "."), counts, lane)

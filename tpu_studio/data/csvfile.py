@@ -138,8 +138,9 @@ def _titles(lines: Sequence[str], dialect: Dialect) -> int:
         row: list[str] = next(csvlines.reader([line], dialect.delimiter, dialect.quote), [])
         if 2 * sum(map(bool, map(str.strip, row))) > width:
             below = list(_rows_of("".join(lines[number + 1 :]), dialect.delimiter, dialect.quote))
-            names = met and len(row) == width and _is_header(row, [one for one in below if len(one) >= width])
-            return number if names else 0
+            rest = [one for one in below if len(one) >= width]
+            recurs = any(word.strip() == one[place].strip() for one in rest for place, word in enumerate(row[:width]))
+            return number if met and len(row) == width and _is_header(row, rest) and not recurs else 0
         met = True
     return 0
 
@@ -157,7 +158,7 @@ def _without_comments(lines: Sequence[str]) -> tuple[list[str], str, str]:
     if whole < len(text):  # cut within a cell; or they are no quotation marks, or one is missing
         plain = [line for line in lines if line.strip() and not line.startswith("#")]
         other = _delimiter("".join(plain[:500]))
-        if other[2] > best or not whole:
+        if other[2] > best or 2 * whole < len(text):
             return plain, *other[:2]
     return text[:whole], delimiter, quote
 
@@ -335,7 +336,7 @@ def _good_rows(
         before, last: What is read as if it stood before the first line; as if it were one more.
         begins: *file* is all of it, or its begin.
     """
-    width, header_due = len(dialect.names), begins and dialect.header
+    width, header_due, headed = len(dialect.names), begins and dialect.header, False
     above = dialect.above if begins else 0
     for _ in range(above):
         file.readline(_LONGEST_LINE)
@@ -353,9 +354,9 @@ def _good_rows(
                 line, lines = above + previous + 1, reader.line_num - previous
                 previous = reader.line_num
                 if header_due or len(row) != width or row[0][:1] == "#":
-                    kind = _odd_row(row, dialect, header_due)
+                    kind = _odd_row(row, dialect, header_due, begins and not (headed or tally.rows))
                     if kind == "header":
-                        header_due = False
+                        header_due, headed = False, True
                     elif kind == "comment":
                         tally.comments += 1
                     elif kind == "broken":
@@ -376,8 +377,9 @@ def _good_rows(
             previous = reader.line_num
 
 
-def _odd_row(row: list[str], dialect: Dialect, header_due: bool) -> str:
-    """What a row is that may be something else than data: blank, comment, header, data or broken."""
+def _odd_row(row: list[str], dialect: Dialect, header_due: bool, first: bool) -> str:
+    """What a row is that may be something else than data: blank, comment, header, data or broken. *first*:
+    neither names nor data stand above it."""
     width = len(dialect.names)
     if not row or (len(row) == 1 and not row[0].strip()):
         return "blank"
@@ -387,7 +389,7 @@ def _odd_row(row: list[str], dialect: Dialect, header_due: bool) -> str:
         begins = row[0] == "#" or row[0].startswith("# ")
         if len(row) != width or (begins and not any(map(str.strip, row[1:]))):
             return "comment"
-        above = header_due and not dialect.marked_header and unique_names(row) != dialect.names
+        above = first and not (header_due and unique_names(row) == dialect.names)
         if row[0].startswith("# ") and (above or not dialect.texts):
             return "comment"
     if header_due and not dialect.marked_header:

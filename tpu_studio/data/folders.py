@@ -207,11 +207,10 @@ class _Walker:
         lower = {folder.lower(): folder for folder in folders}
         train = next((lower[name] for name in TRAIN_NAMES if name in lower), None)
         kept = [lower[name] for name in VALIDATION_NAMES if name in lower]
-        parted = train is not None and len(folders) == 1 + len(kept)
-        if not parted:
+        beside = [folder for folder in folders if folder not in (train, *kept) and self._has_files(folder)]
+        if train is None or (beside and not self._share_classes(train, kept)):
             return [(folder, _BOTH, list(self._files(folder))) for folder in folders], pictures
-        assert train is not None
-        self.unused = kept[1:]
+        self.unused = kept[1:] + beside
         sides = [(train, _TRAIN if kept else _BOTH)] + [(folder, _VALIDATION) for folder in kept[:1]]
         groups = []
         for side, part in sides:
@@ -221,6 +220,17 @@ class _Walker:
         if kept and not any(found for _, part, found in groups if part == _VALIDATION):
             groups = [(label, _BOTH, found) for label, _, found in groups]
         return groups, pictures
+
+    def _has_files(self, folder: str) -> bool:
+        """Whether anything in it, or below, would be learned from; nothing is told of it."""
+        probe = _Walker(self.root, self.watch, self.suffixes)
+        return next(probe._files(folder), None) is not None
+
+    def _share_classes(self, train: str, kept: Sequence[str]) -> bool:
+        """Whether both sides hold folders of the same names: these are the classes, whatever lies beside them."""
+        probe = _Walker(self.root, self.watch, self.suffixes)
+        named = [{Path(inner).name for inner in probe._folder(side)[0]} for side in (train, *kept[:1])]
+        return len(named) == 2 and len(named[0] & named[1]) > 1
 
     def all_pictures(self) -> list[tuple[str, int]]:
         folders, pictures = self._beginning()

@@ -45,6 +45,7 @@ MOST_LABELS = 1_000
 MOST_MARKS = 200_000_000  # pictures times labels, a byte each
 LONGEST_LABEL = 100
 SEPARATORS = ("|", ";", ",")
+_FILES = ("file", "filename", "file_name", "image", "picture", "photo", "path")  # what a column of files is called
 NO_SIGN = "\x1f"  # a cell is one label, with its blanks
 LISTS = ("labels", "label", "tags", "tag", "classes", "class", "categories", "category")
 """What a column of labels is called, where there are others beside it."""
@@ -267,7 +268,9 @@ class _Reading:
         rows = csvfile.read_rows(self._file, dialect, self._tally, self._watch)
         numbered = ((self._tally.line, row) for row in rows)
         line, first = next(numbered, (0, [""] * len(dialect.names)))
-        header = not (self._known.has(first[place]) or leads_away(first[place]) or _names_a_picture(first[place]))
+        while 2 * sum(map(bool, map(str.strip, first))) <= len(first) and not self._names(first[place]):
+            line, first = next(numbered, (0, ["?"] * len(first)))  # a title above the names
+        header = not self._names(first[place])
         names = unique_names(first if header else [""] * len(first))
         below = numbered if header else chain([(line, first)], numbered)
         judged = list(islice(below, _JUDGED))
@@ -282,6 +285,10 @@ class _Reading:
         rows_met = len(made.pictures) + self._tally.broken_count
         check_broken(self._tally.broken_count, rows_met, self._allowed, self._tally.broken)
         return self._without_constants(made)
+
+    def _names(self, cell: str) -> bool:
+        """Whether it is a picture's name, there or not."""
+        return self._known.has(cell) or leads_away(cell) or _names_a_picture(cell)
 
     def _dialect(self) -> tuple[Dialect, int]:
         """How the table is written, and its column of files: under that delimiter most cells name pictures.
@@ -318,14 +325,25 @@ class _Reading:
             return None
         width = Counter(map(len, rows)).most_common(1)[0][0]
         named: Counter[int] = Counter()
+        by_ending: Counter[int] = Counter()
+        pictures: dict[int, set[str]] = {column: set() for column in range(width)}
         away: dict[int, list[str]] = {}
         for row in rows if 1 < width <= _WIDEST else ():
             for column, cell in enumerate(row[:width]):
                 if leads_away(cell):
                     away.setdefault(column, []).extend([cell] if _names_a_picture(cell) else [])
-                elif cell.strip():
-                    named[column] += self._known.has(cell)
-        column = max(range(width), key=lambda one: (named[one], len(away.get(one, ())), -one))
+                elif cell.strip() and self._known.has(cell):
+                    named[column] += 1
+                    by_ending[column] += _names_a_picture(cell)
+                    pictures[column].add(cell.strip())
+
+        def rank(one: int) -> tuple[bool, int, bool, int, int]:
+            """A column of numbers or of labels may name the pictures too, where these are called 0.jpg."""
+            whole, called = 2 * by_ending[one] > len(rows), rows[0][one : one + 1]
+            of_files = bool(called) and called[0].strip().lower() in _FILES
+            return whole, len(pictures[one]), of_files, len(away.get(one, ())), -one
+
+        column = max(range(width), key=rank)
         return _Way(delimiter, width, column, named[column], tuple(away.get(column, ())), rows[0][0].strip())
 
     def _judge(self, names: Sequence[str], rows: Sequence[list[str]], others: Sequence[int]) -> tuple[list[int], bool]:

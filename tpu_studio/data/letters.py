@@ -8,6 +8,7 @@ from pathlib import Path
 from tpu_studio.data import encodings
 from tpu_studio.data.looked import Finding
 
+_READ = 64 * 2**20  # bytes, about, of a folder of texts
 _WRITTEN = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
 
 
@@ -24,6 +25,11 @@ def findings(files: Iterable[tuple[Path, str]]) -> list[Finding]:
     found = []
     if others := sorted({encoding for _, encoding in files if encoding in encodings.WESTERN}):
         found.append(Finding("other-encoding", "info", {"encodings": others}))
-    if damaged := sum(map(encodings.damaged, (path for path, encoding in files if encoding.startswith("utf-8")))):
+    damaged, left = 0, _READ
+    for path, encoding in files:
+        if encoding.startswith("utf-8") and left > 0:
+            damaged += encodings.damaged(path)
+            left -= path.stat().st_size
+    if damaged:
         found.append(Finding("damaged-letters", "warning", {"count": damaged}))
     return found

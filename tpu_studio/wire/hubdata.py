@@ -146,16 +146,14 @@ class Dataset:
         parts = [part for split in subset.chosen(splits) for part in split.parts]
         return [part for part in parts if not _is_here(base / part.name, part, came)]
 
-    def has(self, split: Split) -> bool:
-        """Whether it was fetched, of this revision, alone or beside others."""
-        return all(self.copy_of(part) is not None for part in split.parts)
-
-    def copy_of(self, part: Part) -> Path | None:
-        """A file with the same bytes that was fetched into any of the data set's folders."""
+    def copies(self) -> dict[str, Path]:
+        """Files that were fetched into any of the data set's folders, by their sums."""
         base = folder(PREFIX + self.name)
-        came = fetched(base)
-        places = (base / key for key, value in came.items() if value == part.checksum and is_key(key))
-        return next((path for path in places if _is_here(path, part, came)), None)
+        return {value: base / key for key, value in fetched(base).items() if is_key(key)}
+
+    def has(self, split: Split, copies: Mapping[str, Path]) -> bool:
+        """Whether it was fetched, of this revision, alone or beside others. *copies*: as of the method."""
+        return all(is_copy(copies.get(part.checksum), part) for part in split.parts)
 
     def dumps(self) -> bytes:
         return json.dumps({"format": FORMAT, **asdict(self)}).encode()
@@ -221,12 +219,16 @@ def entries() -> list[Dataset]:
     return [found for one in values if is_name(one) and (found := entry(one)) is not None]
 
 
-def _is_here(path: Path, part: Part, came: Mapping[str, str]) -> bool:
+def is_copy(path: Path | None, part: Part) -> bool:
+    """*path*: where a file of the part's sum was put."""
     try:
-        size = path.lstat().st_size
+        return path is not None and path.lstat().st_size == part.listed.size
     except OSError:
         return False
-    return size == part.listed.size and came.get(sum_key(path)) == part.checksum
+
+
+def _is_here(path: Path, part: Part, came: Mapping[str, str]) -> bool:
+    return is_copy(path, part) and came.get(sum_key(path)) == part.checksum
 
 
 def _dataset(tree: Any) -> Dataset:

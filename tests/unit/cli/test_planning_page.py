@@ -44,6 +44,19 @@ def test_a_page_that_cannot_be_written_is_said_and_nothing_else_happens(
     assert (tmp_path / "file").read_text() == "no folder"
 
 
+def test_nothing_that_is_there_is_written_over_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also the job itself, or its data, given by a slip."""
+    job = tmp_path / "digits.tpujob"
+    job.write_bytes((EXAMPLES / "digits.tpujob").read_bytes())
+    before = job.read_bytes()
+    assert main(["plan", str(job), "--no-measure", "--report", str(job), "--json"]) == 2
+    assert "file-exists" in capsys.readouterr().out and job.read_bytes() == before
+    page = tmp_path / "plan.html"
+    page.write_text("an older page")
+    assert planned(capsys, str(job), "--report", str(page), "--force")[0] == 0
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+
+
 def test_what_the_text_advises_can_be_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = str(EXAMPLES / "gpt-124m.tpujob")
     assert main(["plan", job, "--on", "practice", "--no-measure"]) == 0

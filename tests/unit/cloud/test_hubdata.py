@@ -145,7 +145,7 @@ def test_each_choice_of_splits_is_learned_alone_whatever_was_fetched_before(fake
     assert found is not None
     subset = found.subsets[0]
     assert found.path(subset, ["test"]) == test and found.path(subset, ["train"]) == found.path(subset) == train
-    assert [found.has(one) for one in subset.splits[:2]] == [True, True]
+    assert [found.has(one, found.copies()) for one in subset.splits[:2]] == [True, True]
 
 
 def test_a_record_of_what_was_fetched_leads_nowhere_else(fake: fakes.Fake, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_record_of_what_was_fetched_leads_nowhere_else(fake: fakes.Fake, tmp_p
     (tmp_path / "secret").write_bytes(b"x" * part.listed.size)
     for key in (f"../../../../{tmp_path.name}/secret", str(tmp_path / "secret"), "../secret", "plain_text/../secret"):
         (hubdata.folder(NAME) / hubdata.FETCHED).write_text(json.dumps({key: part.checksum}))
-        assert found.copy_of(part) is None
+        assert not found.copies() and not found.has(found.subsets[0].splits[1], found.copies())
 
 
 def test_what_was_looked_up_and_is_gone_is_looked_up_again(fake: fakes.Fake) -> None:

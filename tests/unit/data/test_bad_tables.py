@@ -497,3 +497,22 @@ def test_a_title_is_one_line_as_the_csv_module_has_lines(table_job, above):
 def test_nothing_but_comments_is_empty(table_job):
     with pytest.raises(DataError, match="data-empty"):
         look(table_job("# one\n# two\n#\n"))
+
+
+def test_comments_above_a_table_without_names_are_no_rows(table_job):
+    rows = "".join(f"{n * 5 % 17},{n * 7 % 13}.5,{'ab'[n % 2]}\n" for n in range(60))
+    seen = both(table_job("# by hand, at noon, 3.5 times\n" + rows))
+    assert (seen.examples, [one.kind for one in seen.columns[:2]]) == (60, ["number", "number"])
+
+
+@pytest.mark.parametrize("first", ['screen ("),size,label\n', '5" red,small,a\n'])
+def test_a_quotation_mark_alone_in_the_first_line_is_a_letter(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(first + "".join(f"{n}.5,{n},{'ab'[n % 2]}\n" for n in range(60)))
+    assert len(csvfile.sniff(path).names) == 3
+
+
+def test_a_table_whose_first_row_is_half_empty_has_no_title(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a nice long text,\n" + "".join(f"another text of number {n},{'ab'[n % 2]}\n" for n in range(60)))
+    assert csvfile.sniff(path).above == 0

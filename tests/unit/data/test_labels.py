@@ -211,6 +211,23 @@ def test_words_that_recur_are_labels(photos: Path, job_of: JobOf) -> None:
     }
 
 
+def test_a_column_of_numbers_names_no_pictures_where_another_does(tmp_path: Path, job_of: JobOf) -> None:
+    """As pandas writes a table, with its index; of pictures that are called by numbers."""
+    for number in range(20):
+        put_picture(tmp_path / f"{number}.png", number)
+    rows = [(19 - n, f"{n}.png", n % 2, 1 - n % 2) for n in range(20)]
+    for above, cells in ((",file,red,blue", str), ("id,file,red,blue", lambda cell: str(cell).removesuffix(".png"))):
+        table(tmp_path, above + "\n" + "".join(",".join(map(cells, row)) + "\n" for row in rows))
+        told = labels_of(job_of("images", tmp_path))
+        assert told == {f"{n}.png": ["red"] if n % 2 else ["blue"] for n in range(20)}, above
+
+
+def test_a_title_above_the_names_is_no_row(photos: Path, job_of: JobOf) -> None:
+    table(photos, "My labels,,\nfile,cat,dog\n" + "".join(f"{n:02d}.png,{n % 2},{n % 3 % 2}\n" for n in range(20)))
+    seen = look(job_of("images", photos))
+    assert [name for name, _ in seen.classes] == ["cat", "dog"] and not seen.broken_count
+
+
 def test_one_label_each_is_told(photos: Path, job_of: JobOf) -> None:
     table(photos, "file,label\n" + "".join(f"{n:02d}.png,{'ab'[n % 2]}\n" for n in range(20)))
     seen = look(job_of("images", photos))

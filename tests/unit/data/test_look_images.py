@@ -53,6 +53,22 @@ def test_train_and_validation_folders_fix_the_split(job_of, picture_folder, tmp_
     assert findings(seen)["fixed-split"] == "info"
 
 
+@pytest.mark.parametrize("beside", ["annotations/a.xml", "notes/readme.txt", "more/e.jpg"])
+def test_what_lies_beside_train_and_validation_folders_makes_no_classes_of_them(
+    job_of, picture_folder, tmp_path, beside
+):
+    picture_folder({"cats": 6, "dogs": 6}, name="both/train")
+    root = picture_folder({"cats": 2, "dogs": 3}, name="both/val").parent
+    (root / beside).parent.mkdir()
+    if beside.endswith(".jpg"):
+        shutil.copy(next((root / "train" / "cats").iterdir()), root / beside)
+    else:
+        (root / beside).write_text("x")
+    seen = look(job_of("images", root))
+    assert (seen.train, seen.validation, [name for name, _ in seen.classes]) == (12, 5, ["cats", "dogs"])
+    assert ("unused-folder" in findings(seen)) == beside.endswith(".jpg")
+
+
 def test_a_train_folder_alone_is_split_as_usual(job_of, picture_folder, tmp_path):
     picture_folder({"cats": 10, "dogs": 10}, name="one/train")
 

@@ -181,6 +181,11 @@ def test_decimal_commas_with_three_decimals_are_no_thousands(job_of, table, tmp_
     assert column(look(job_of("table", path)), "above").maximum == 1059
     path.write_text("above;label\n" + "".join(f"{950 + n:,};{'ab'[n % 2]}\n" for n in range(100)))
     assert column(look(job_of("table", path)), "above").maximum == 1049
+    path.write_text(
+        "a;b;label\n" + "".join(f"{950 + n:,};{n},5;{'ab'[n % 2]}\n".replace(",", ".", 1) for n in range(60, 99))
+    )
+    seen = look(job_of("table", path))  # one column tells that points mark thousands in the other
+    assert [column(seen, name).maximum for name in "ab"] == [1048, 98.5]
     seen = look(job_of("table", table(["much", "label"], [[f"1,{n}", n % 2] for n in range(100, 160)])))
     assert column(seen, "much").maximum == 1159  # in a table of commas, with nothing beside it
 

@@ -207,6 +207,10 @@ def test_a_key_across_the_edge_of_what_is_shown_is_cut_whole() -> None:
             "12 examples/s, 1/2, and/or, km/h, https://a.example/b/c",
             "12 examples/s, 1/2, and/or, km/h, https://a.example/b/c",
         ),
+        ("path:/srv/anna/x.csv", f"path:{CUT}/x.csv"),
+        ("192.168.0.1:/export/anna/x", f"192.168.0.1:{CUT}/x"),
+        ("smb://server/anna/x", f"{CUT}/x"),
+        ("see https://example.org/docs/a", "see https://example.org/docs/a"),
     ],
 )
 def test_of_a_path_the_last_name_stays(text: str, told: str) -> None:

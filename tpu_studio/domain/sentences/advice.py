@@ -127,6 +127,11 @@ def _tpu(f: Facts) -> str:
 
 
 ERRORS: dict[str, Entry] = {
+    "file-exists": lambda f: Sentence(
+        f"{f.file('file', 'The file')} is there already",
+        f"Nothing was written over it. {NOTHING_CHARGED}",
+        "Choose another name, or give --force to write over it.",
+    ),
     "plan-report-unwritable": lambda f: Sentence(
         f"The page could not be written to {f.file()}",
         f"{NOTHING_CHARGED} {f.text('raw')}".strip(),

@@ -22,6 +22,7 @@ _PART = r"(?:[^\s/\\\"'<>|:;,()]|(?<=\w)'(?=\w))+"
 _FOLDER = rf"{_PART}(?: (?![\d.,]+ ){_PART}){{0,3}}"
 """One with blanks only before a slash: `Anna's Disk/`; and not `cats at 12 images/` of `…/cats at 12 images/s`."""
 _FILE = re.compile(r"\bfile:/{1,2}(?=[/A-Za-z])", re.I)
+_SHARE = re.compile(r"\b(?:smb|nfs|afp|cifs|sftp|ssh):/{1,3}(?=[\w/])", re.I)
 _BUCKET = re.compile(r"\b(?:gs|s3)://[^\s/\"'<>]*([^\s\"'<>]*)")
 _PROJECT = re.compile(rf"\bprojects/[\w.:-]+((?:/{_PART})*)")
 _OF_SOMEBODY = re.compile(
@@ -31,7 +32,7 @@ _REST = r"%(?:25)?(?:2F|5C)[^\s\"'<>|:;,()&]*"
 """Of a path in an address, up to its end: where a part of it ends is not certain."""
 _ENCODED = re.compile(rf"(?:[A-Z](?::|%3A))?%(?:25)?(?:2F|5C)(?:home|Users){_REST}", re.I)
 _ABSOLUTE = re.compile(
-    rf"(?<![\w/:.])(?:(?:~(?:[A-Za-z_][\w.-]{{0,60}})?|{CUT})/|/{_FOLDER}/)(?:{_FOLDER}/)*(?:{_PART})?"
+    rf"(?<![\w/.])(?<!:(?=//))(?:(?:~(?:[A-Za-z_][\w.-]{{0,60}})?|{CUT})/|/{_FOLDER}/)(?:{_FOLDER}/)*(?:{_PART})?"
 )
 _WINDOWS = re.compile(rf"(?<!\w)(?:[A-Za-z]:[/\\]{{1,2}}|{CUT}\\{{1,2}}|\\\\)(?:{_FOLDER}[/\\]{{1,2}})*(?:{_PART})?")
 _PERSON = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
@@ -57,7 +58,7 @@ class Private:
     def __call__(self, text: str, longest: int = LONGEST) -> str:
         """*text* as it may be shown to anybody, of at most *longest* letters and a mark that it goes on."""
         told = _PERSON.sub(CUT, without_secrets(_seen(text[: longest + WIDEST])))
-        told = _BUCKET.sub(lambda found: last_of(found[1]), _FILE.sub("", told))
+        told = _BUCKET.sub(lambda found: last_of(found[1]), _SHARE.sub("/", _FILE.sub("", told)))
         told = _ENCODED.sub(CUT, _OF_SOMEBODY.sub(CUT, self._known.sub(CUT, told)))
         for pattern in (_ABSOLUTE, _WINDOWS):
             told = pattern.sub(lambda found: last_of(found[0]), told)
