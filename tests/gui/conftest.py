@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from tests.fakes.ended import Ended
 from tests.gui.studios import OpenStudio, open_studio
 from tpu_studio.gui.kit import theme
 
@@ -20,6 +21,12 @@ def delete_what_is_closed() -> Iterator[None]:
     all."""
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+
+
+@pytest.fixture(scope="session")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """``ended.put(home, plan, *trainer)``: a run that has ended, made once and copied."""
+    return Ended(tmp_path_factory.mktemp("ended"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.looks import DIAMONDS, HANDS, NOW, job
 from tests.fakes.making import make_plan
-from tests.trainer.in_engine import run_in_engine
+from tests.trainer.in_engine import WELL_COMPILED, run_in_engine
 from tests.trainer.training import Training, curve, planned, put, train
 from tpu_studio.wire import frameworks
 
@@ -48,15 +48,15 @@ def test_the_loss_is_that_of_both_classes_each_by_its_share(framework: str) -> N
 def test_it_learns_from_mixed_pictures_and_a_kill_changes_nothing(tmp_path: Path, framework: str) -> None:
     tree = {**CNN, "training": {"mix": "cutmix"}}
     made = planned(tree, framework=framework, **{**RHYTHM, "steps": 400, "evaluate_every": 100})
-    whole = train(put(tmp_path / "whole", made))
+    whole = train(put(tmp_path / "whole", made), **WELL_COMPILED)
     final = whole.events[-1]["final"]
     assert final["val_accuracy"] > 0.9
     assert curve(whole, name="accuracy")[400] < final["val_accuracy"]  # no picture is wholly of its class
 
-    with Training(put(tmp_path / "killed", made)) as killed:
+    with Training(put(tmp_path / "killed", made), environment=WELL_COMPILED) as killed:
         killed.until(lambda event: event["kind"] == "checkpoint" and event["step"] >= 100)
         killed.kill()
-    resumed = train(tmp_path / "killed", 2)
+    resumed = train(tmp_path / "killed", 2, **WELL_COMPILED)
     for name in ("loss", "accuracy", "val_loss"):
         assert curve(killed, resumed, name=name) == curve(whole, name=name), name
 

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QFileDialog
 
+from tests.fakes.ended import Ended
 from tests.fakes.pages import data_of, read
 from tests.fakes.plans import plan
 from tests.gui.studios import OpenStudio
@@ -19,10 +20,13 @@ from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.shell.sheet import Sheet
 
 
-def two_runs(studio: OpenStudio) -> tuple[str, str]:
-    one, other = studio.launch("first", steps=10), studio.launch("second", steps=12)
-    studio.wait_over(one)
-    studio.wait_over(other)
+@pytest.fixture
+def two_runs(home: Path, ended: Ended) -> tuple[str, str]:
+    """There before the window is."""
+    one, other = (
+        ended.put(home, plan(name=name, steps=steps), "--steps", str(steps))
+        for name, steps in (("first", 10), ("second", 12))
+    )
     return one, other
 
 
@@ -35,8 +39,8 @@ def shown(qtbot, studio: OpenStudio) -> ComparePage:
 
 
 @pytest.fixture
-def compared(qtbot, studio: OpenStudio) -> tuple[ComparePage, str, str]:
-    one, other = two_runs(studio)
+def compared(qtbot, two_runs: tuple[str, str], studio: OpenStudio) -> tuple[ComparePage, str, str]:
+    one, other = two_runs
     studio.shell.go("runs")
     runs = studio.page
     for run in (one, other):

@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QScrollArea
 
+from tests.fakes.plans import plan
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.viewmodels.home import CloudKnown
 
@@ -109,11 +110,17 @@ def test_pictures_and_words_stay_whole_when_the_window_is_small(studio):
         assert card.height() >= card.heightForWidth(card.width()) - 1
 
 
+@pytest.fixture
+def a_run_before(home, ended):
+    """There when the window opens."""
+    ended.put(home, plan(name="first"), "--steps", "20")
+
+
 @pytest.mark.parametrize(("size", "width"), [(100, 1440), (150, 1100), (150, 1240), (150, 1290), (150, 1600)])
-def test_the_ways_are_equally_large_and_no_pill_touches_its_tile_at_any_size_of_text(studio, qtbot, size, width):
+def test_the_ways_are_equally_large_and_no_pill_touches_its_tile_at_any_size_of_text(
+    a_run_before, studio, qtbot, size, width
+):
     home = studio.page
-    run = studio.launch("first")
-    studio.wait_over(run)
     qtbot.waitUntil(home._recent.isVisible, timeout=5000)
     qtbot.waitUntil(lambda: home.cloud.pill.text().startswith("From about $"), timeout=10_000)
     studio.window.resize(width, 700)
@@ -133,10 +140,8 @@ def test_the_ways_are_equally_large_and_no_pill_touches_its_tile_at_any_size_of_
         studio.studio.settings.set(text_size=100)
 
 
-def test_tab_leads_down_home_also_where_the_latest_runs_stand_before_the_examples(studio, qtbot):
+def test_tab_leads_down_home_also_where_the_latest_runs_stand_before_the_examples(a_run_before, studio, qtbot):
     home = studio.page
-    run = studio.launch("first")
-    studio.wait_over(run)
     qtbot.waitUntil(home._recent.isVisible, timeout=5000)
     found, widget = [], home.cloud.button
     while (widget := widget.nextInFocusChain()) is not home.cloud.button:
@@ -145,10 +150,10 @@ def test_tab_leads_down_home_also_where_the_latest_runs_stand_before_the_example
     assert found == [home.table, home.examples[0], home.examples[-1]]
 
 
-def test_arrows_in_the_latest_runs_scroll_the_page_to_the_row(studio, qtbot):
+def test_arrows_in_the_latest_runs_scroll_the_page_to_the_row(home, ended, a_run_before, studio, qtbot):
+    for name in ("second", "third"):
+        ended.put(home, plan(name=name), "--steps", "20")
     home = studio.page
-    for name in ("first", "second", "third"):
-        studio.wait_over(studio.launch(name, steps=2))
     qtbot.waitUntil(lambda: home._recent.isVisible() and len(home.table.runs.rows) == 3, timeout=5000)
     studio.window.resize(1100, 700)
     studio.studio.settings.set(text_size=150)

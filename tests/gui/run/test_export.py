@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
+from tests.fakes.ended import Ended
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
 from tests.gui.run.test_page import Shown, open_page, studio  # noqa: F401  the fixtures
@@ -20,11 +21,9 @@ from tpu_studio.wire.errors import RunError
 
 
 @pytest.fixture
-def shown(studio: Studio, open_page: Callable[..., Shown]) -> Shown:  # noqa: F811
+def shown(studio: Studio, open_page: Callable[..., Shown], ended: Ended) -> Shown:  # noqa: F811
     """The page of a run that has ended."""
-    run = studio.runs.launch(plan(steps=20))
-    studio.wait(run)
-    return open_page(run)
+    return open_page(ended.put(studio.home, plan(steps=20), "--steps", "20"))
 
 
 def test_the_format_is_asked_for_then_the_file_and_how_it_was_checked_is_said(

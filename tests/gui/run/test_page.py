@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tests.fakes.ended import Ended
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
 from tpu_studio.gui.bridge import QtTasks
@@ -124,11 +125,9 @@ def test_a_live_run_moves_and_is_stopped_and_kept_after_asking(
 
 
 def test_loss_and_speed_are_the_same_in_the_big_numbers_and_beside_their_curves(
-    qtbot: Any, studio: Studio, open_page: Callable[..., Shown]
+    qtbot: Any, studio: Studio, ended: Ended, open_page: Callable[..., Shown]
 ):
-    studio.trainer[:] = ["--steps", "20", "--at", "10:speed"]
-    run = studio.runs.launch(plan(steps=20))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=20), "--steps", "20", "--at", "10:speed")
     shown = open_page(run)
     loss, speed, *_ = shown.model.state.value.numbers
     charts = shown.page.charts
@@ -147,11 +146,10 @@ def test_keep_training_is_the_safe_answer(qtbot: Any, studio: Studio, open_page:
 
 
 def test_a_run_that_is_over_is_trained_longer_from_its_page(
-    tmp_path: Path, qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    tmp_path: Path, qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
     studio.trainer[:] = ["--steps", "20", "--save-every", "10"]
-    run = studio.runs.launch(plan(steps=20))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=20), "--steps", "20", "--save-every", "10")
     shown = open_page(run)
     assert shown.page.pill.text() == "Finished"
 
@@ -169,11 +167,10 @@ def test_a_run_that_is_over_is_trained_longer_from_its_page(
 
 
 def test_enter_in_the_number_trains_longer_and_first_corrects_what_cannot_be(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
     studio.trainer[:] = ["--steps", "20", "--save-every", "10"]
-    run = studio.runs.launch(plan(steps=20))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=20), "--steps", "20", "--save-every", "10")
     shown = open_page(run)
     asked: list[float] = []
     shown.model.extend = asked.append  # type: ignore[method-assign]
@@ -199,11 +196,9 @@ def test_enter_in_the_number_trains_longer_and_first_corrects_what_cannot_be(
 
 
 def test_a_failed_run_says_what_happened_and_can_be_carried_on(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
-    studio.trainer[:] = ["--steps", "40", "--save-every", "10", "--at", "25:raise"]
-    run = studio.runs.launch(plan(steps=40))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=40), "--steps", "40", "--save-every", "10", "--at", "25:raise")
     shown = open_page(run)
     assert shown.page.pill.text() == "Failed"
     assert shown.page.ending.isVisible() and shown.page.ending.title.text()
@@ -215,10 +210,9 @@ def test_a_failed_run_says_what_happened_and_can_be_carried_on(
 
 
 def test_another_training_begins_from_what_a_run_has_learned(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
-    run = studio.runs.launch(plan(steps=20))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=20), "--steps", "20")
     shown = open_page(run)
     asked = []
     shown.page.model.planned_again = asked.append
@@ -230,11 +224,9 @@ def test_another_training_begins_from_what_a_run_has_learned(
 
 
 def test_a_run_that_failed_before_its_first_step_waits_for_nothing_and_offers_nothing_dead(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
-    studio.trainer[:] = ["--steps", "40", "--at", "1:raise"]
-    run = studio.runs.launch(plan(steps=40))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=40), "--steps", "40", "--at", "1:raise")
     page = open_page(run).page
     assert page.pill.text() == "Failed"
     words = [plot.canvas.waits_for for plot in (page.charts.loss, page.charts.quality, page.charts.split)]
@@ -252,10 +244,21 @@ def test_the_page_folds_to_one_column_and_every_card_stays(qtbot: Any, open_page
         assert all(card.isVisible() for card in [*shown.page.charts.cards, shown.page.happened])
 
 
-def test_a_run_with_a_price_draws_its_cost_up_to_the_limit(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
-    studio.trainer[:] = ["--steps", "20", "--at", "8:speed", "--at", "12:speed", "--at", "16:speed"]
-    run = studio.runs.launch(plan(steps=20, usd_per_hour=3.6, limits={"money_usd": 5.0}))
-    studio.wait(run)
+def test_a_run_with_a_price_draws_its_cost_up_to_the_limit(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
+):
+    run = ended.put(
+        studio.home,
+        plan(steps=20, usd_per_hour=3.6, limits={"money_usd": 5.0}),
+        "--steps",
+        "20",
+        "--at",
+        "8:speed",
+        "--at",
+        "12:speed",
+        "--at",
+        "16:speed",
+    )
     shown = open_page(run)
     charts = shown.page.charts
     assert charts.cost is not None
@@ -275,11 +278,9 @@ def test_a_run_with_a_price_draws_its_cost_up_to_the_limit(qtbot: Any, open_page
 
 
 def test_curves_stand_along_time_steps_or_epochs_and_the_axis_of_a_run_that_is_over_fits(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
-    studio.trainer[:] = ["--steps", "40", "--step-s", "0.001"]
-    run = studio.runs.launch(plan(steps=40))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=40), "--steps", "40", "--step-s", "0.001")
     page = open_page(run).page
     canvas = page.charts.loss.canvas
 
@@ -305,10 +306,8 @@ def test_a_run_without_a_price_has_no_cost_curve(qtbot: Any, open_page: Callable
     assert shown.page.charts.cost is None and len(shown.page.charts.cards) == 4
 
 
-def test_the_full_log_is_shown(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
-    studio.trainer[:] = ["--steps", "5"]
-    run = studio.runs.launch(plan(steps=5))
-    studio.wait(run)
+def test_the_full_log_is_shown(qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended):
+    run = ended.put(studio.home, plan(steps=5), "--steps", "5")
     shown = open_page(run)
     qtbot.mouseClick(shown.page.happened.log, Qt.MouseButton.LeftButton)
     from PySide6.QtWidgets import QPlainTextEdit
@@ -325,11 +324,10 @@ def test_the_full_log_is_shown(qtbot: Any, open_page: Callable[..., Shown], stud
 
 
 def test_a_run_that_is_over_and_is_carried_on_by_another_window_goes_on_in_this_one(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
     studio.trainer[:] = ["--steps", "5"]
-    run = studio.runs.launch(plan(steps=5))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=5), "--steps", "5")
     state = open_page(run).model.state
     qtbot.waitUntil(lambda: state.value.over, timeout=30_000)
     studio.runs.extend(run, 1)
@@ -338,11 +336,9 @@ def test_a_run_that_is_over_and_is_carried_on_by_another_window_goes_on_in_this_
 
 
 def test_a_picture_is_asked_about_and_the_likeliest_answers_are_shown(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
-    studio.trainer[:] = ["--steps", "5"]
-    run = studio.runs.launch(plan(steps=5))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=5), "--steps", "5")
     oracle = Oracle({"classes": [{"name": "seven", "probability": 0.9}, {"name": "one", "probability": 0.1}]})
     shown = open_page(run, oracle)
     panel = PicturePanel(shown.model, [])
@@ -361,11 +357,9 @@ def test_a_picture_is_asked_about_and_the_likeliest_answers_are_shown(
 
 
 def test_a_picture_held_over_the_panel_is_shown_where_it_lands_and_what_is_none_is_left_to_the_window(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, tmp_path: Path
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended, tmp_path: Path
 ):
-    studio.trainer[:] = ["--steps", "5"]
-    run = studio.runs.launch(plan(steps=5))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=5), "--steps", "5")
     oracle = Oracle({"classes": [{"name": "7", "probability": 0.9}]})
     panel = PicturePanel(open_page(run, oracle).model, [])
     qtbot.addWidget(panel)
@@ -384,11 +378,9 @@ def test_a_picture_held_over_the_panel_is_shown_where_it_lands_and_what_is_none_
 
 
 def test_pictures_that_were_kept_aside_are_offered_and_say_what_they_are(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
-    studio.trainer[:] = ["--steps", "5"]
-    run = studio.runs.launch(plan(steps=5))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=5), "--steps", "5")
     oracle = Oracle({"classes": [{"name": "7", "probability": 0.9}]})
     shown = open_page(run, oracle)
     seven = next(resource_path("samples", "digits", "preview").glob("7-*.png"))
@@ -403,11 +395,9 @@ def test_pictures_that_were_kept_aside_are_offered_and_say_what_they_are(
 
 
 def test_tab_goes_from_the_head_through_the_trial_to_the_curves(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
-    studio.trainer[:] = ["--steps", "5"]
-    run = studio.runs.launch(plan(steps=5))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=5), "--steps", "5")
     page = open_page(run).page
     panel = PicturePanel(page.model, [])
     page.column.addWidget(panel)
@@ -421,11 +411,9 @@ def test_tab_goes_from_the_head_through_the_trial_to_the_curves(
 
 
 def test_a_row_can_leave_a_kind_missing_type_a_rare_one_and_is_told_what_was_not_understood(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended
 ):
-    studio.trainer[:] = ["--steps", "5"]
-    run = studio.runs.launch(plan(steps=5))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=5), "--steps", "5")
     shown = open_page(run, Oracle({"value": 1987.0, "unread": [["size", "big"]]}))
     columns = (
         {"name": "size", "kind": "number", "examples": ["3"]},
@@ -449,11 +437,9 @@ def test_a_row_can_leave_a_kind_missing_type_a_rare_one_and_is_told_what_was_not
 
 @pytest.mark.parametrize("panel", [RowPanel, TextPanel])
 def test_a_problem_with_an_answer_is_told_in_words(
-    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, panel: type
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended, panel: type
 ):
-    studio.trainer[:] = ["--steps", "5"]
-    run = studio.runs.launch(plan(steps=5))
-    studio.wait(run)
+    run = ended.put(studio.home, plan(steps=5), "--steps", "5")
     shown = open_page(run, Oracle({"error": {"id": "predict-stopped", "facts": {"code": -9}}}))
     made = panel(shown.model)
     qtbot.addWidget(made)
@@ -463,9 +449,8 @@ def test_a_problem_with_an_answer_is_told_in_words(
     assert made.problem.isVisible() and made.problem.title.text()
 
 
-def test_tab_brings_a_whole_plot_into_view(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
-    run = studio.runs.launch(plan(steps=20))
-    studio.wait(run)
+def test_tab_brings_a_whole_plot_into_view(qtbot: Any, open_page: Callable[..., Shown], studio: Studio, ended: Ended):
+    run = ended.put(studio.home, plan(steps=20), "--steps", "20")
     shown = open_page(run)
     shown.page.resize(1200, 500)
     shown.page.area.verticalScrollBar().setValue(0)

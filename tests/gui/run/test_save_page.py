@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
+from tests.fakes.ended import Ended
 from tests.fakes.pages import data_of, read
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
@@ -22,9 +23,12 @@ def test_a_run_is_saved_as_one_page_after_saying_what_is_in_it(
     open_page: Callable[..., Shown],  # noqa: F811
     tmp_path: Path,
 ) -> None:
+    go_on = tmp_path / "go-on"
+    studio.trainer[:] = ["--steps", "20", "--at", f"10:hold={go_on}"]
     run = studio.runs.launch(plan(steps=20))
     shown = open_page(run)
     assert not shown.page.page_button.isVisible()
+    go_on.touch()
     qtbot.waitUntil(lambda: shown.model.state.value.over)
     told: list[str] = []
     shown.model.tell = lambda title, text="", **more: told.append(title)
@@ -50,11 +54,9 @@ def test_a_run_that_failed_has_a_page_too_and_a_folder_that_cannot_be_written_is
     studio: Studio,  # noqa: F811
     open_page: Callable[..., Shown],  # noqa: F811
     tmp_path: Path,
+    ended: Ended,
 ) -> None:
-    studio.trainer[:] = ["--steps", "40", "--at", "1:raise"]
-    run = studio.runs.launch(plan(steps=40))
-    studio.wait(run)
-    shown = open_page(run)
+    shown = open_page(ended.put(studio.home, plan(steps=40), "--steps", "40", "--at", "1:raise"))
     made: list[Any] = []
     shown.model.make_page(made.append)
     qtbot.waitUntil(lambda: bool(made))

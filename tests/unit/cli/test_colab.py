@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -14,7 +16,6 @@ import pytest
 
 from tests.fakes.fuzz.runs import finished
 from tests.fakes.plans import plan
-from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cli.main import main
 from tpu_studio.cli.running import DETACHED
 from tpu_studio.wire.plan import dumps
@@ -24,11 +25,16 @@ JOB = ROOT / "resources" / "examples" / "digits.tpujob"
 
 
 def _run(home: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "TPU_STUDIO_HOME": str(home), "TPU_STUDIO_ENGINE": str(home / "no-engine")}
-    argv = [sys.executable, "-m", "tpu_studio", *map(str, arguments)]
-    return subprocess.run(
-        argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
-    )
+    """In this process, and nobody can be asked."""
+    argv, out, err = [*map(str, arguments)], io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TPU_STUDIO_HOME", str(home))
+        patch.setenv("TPU_STUDIO_ENGINE", str(home / "no-engine"))
+        patch.setattr(sys, "stdin", io.StringIO())
+        patch.chdir(ROOT)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(argv)
+    return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
 
 
 WHOLE = {"damaged": None, "replaced": None}

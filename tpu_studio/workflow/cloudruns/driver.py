@@ -344,12 +344,13 @@ class Driver:
         now = run.side.clock.now()
         speaks = run.rhythm.speaks(time.monotonic())
         every = LOOK_EVERY_S[0] if self._is_watched(run.folder.name) and not speaks else LOOK_EVERY_S[1]
-        if run.words.guard(run.state.attempt).preempted:
+        told = run.words.guard(run.state.attempt)
+        if told.preempted or with_guard(run.state, told).end:
             every = 0.0  # it goes within half a minute, and its bill ends then
         run.looks = {
             name: look
             for name, look in run.looks.items()
-            if look[0] is not None and look[0].state == "ready" and now - look[1] < every and not run.state.end
+            if look[0] is not None and look[0].state == "ready" and now - look[1] < every
         }
         for _ in range(ACTS_A_TURN):
             guard = run.words.guard(run.state.attempt)

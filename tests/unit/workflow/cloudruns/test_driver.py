@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.clouddesk import RUN, CloudDesk, ends
+from tests.fakes.clouddesk import RUN, CloudDesk, ends, trains
 from tests.fakes.skies import RATE, Lost, Sky, cloud_plan
 from tpu_studio.domain.sentences import say, say_notice
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import BadInput, CloudRefused, RunError
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.stops import beyond_s
-from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns import asking, driver
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.rhythm import Rhythm
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import NewAttempt, SendControl
 
@@ -47,6 +48,20 @@ def test_a_run_trains_on_a_rented_machine_and_nothing_is_left(desk: CloudDesk, s
     assert told["usd"] == pytest.approx(sky.usd_billed(), abs=RATE / 3600 * 20)
     phases = [str(event.get("phase")) for event in desk.said("phase")]
     assert list(dict.fromkeys(phases)) == ["queued", "provisioning", "cleaning-up", "done"]
+
+
+def test_a_machine_whose_guardian_has_ended_is_looked_at_in_every_turn(
+    desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was seen of it while it trained says nothing any more: its bill ends now."""
+    monkeypatch.setattr(driver, "LOOK_EVERY_S", (1e9, 1e9))
+    monkeypatch.setattr(Rhythm, "has_just_missed", lambda *_: False)  # all that was said is heard in the next turn
+    trains(desk)
+    while sky.nodes:
+        desk.turn()
+    gone = sky.now
+    ends(desk)
+    assert sky.now - gone <= 60.0
 
 
 def test_the_stops_stand_before_anything_is_asked_for(desk: CloudDesk, sky: Sky) -> None:
