@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.presets import decoder
 from tests.trainer.in_engine import engine_python
+from tests.trainer.predict.test_predict import Server
 from tests.trainer.test_adapted_texts import train
 from tests.trainer.test_starting import newest
 from tests.trainer.training import Training, answers, curve, put
@@ -123,6 +124,28 @@ def test_it_answers_in_its_template_until_the_end_of_its_turn(tmp_path: Path, pa
     formats.write(engine_python(), run, exports.by_id("huggingface"), to)
     assert json.loads((to / "tokenizer_config.json").read_text())["chat_template"] == CHATML
     assert not (to / "chat_template.jinja").exists() and "chat template “chatml”" in (to / "README.md").read_text()
+
+
+def test_a_conversation_goes_on_and_what_has_no_room_is_told(tmp_path: Path, pairs: Path) -> None:
+    training = {"steps": 4, "evaluate_every": 2, "checkpoint_every": 2}
+    run = train(put(tmp_path / "run", planned(with_template("qwen2", tmp_path), pairs, training=training))).run
+    said = [{"role": "user", "text": "Is 1 quick?"}, {"role": "assistant", "text": ANSWER}]
+
+    def heard(server: Server, question: dict[str, Any]) -> list[dict[str, Any]]:
+        server.tell({"prompt": "And 2?", "tokens": 5, **question})
+        told = [server.hear()]
+        while told[-1].get("done", True) is False:
+            told.append(server.hear())
+        return told
+
+    with Server(run) as server:
+        assert not any("left_out" in one for one in heard(server, {"id": 1}))
+        long = heard(server, {"id": 2, "turns": said * 6})
+        assert long[0] == {"id": 2, "text": "", "left_out": long[0]["left_out"], "done": False}
+        assert 4 <= long[0]["left_out"] <= 6 and long[-1]["done"] is True
+        (refused,) = heard(server, {"id": 3, "turns": said[:1]})
+        assert refused["error"]["id"] == "predict-bad-question"
+        assert heard(server, {"id": 4, "turns": said[:2]})[-1]["done"] is True  # nothing of it stays behind
 
 
 def test_a_machine_needs_no_template_for_the_plan_names_it(tmp_path: Path, pairs: Path) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
 from pytestqt.qtbot import QtBot
 
+from tests.fakes.tasks import InlineTasks
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.run.trying import ChatPanel, PassagePanel, TextPanel, panel_for
 from tpu_studio.gui.run.trypieces import MOST_LETTERS, Answers, Written
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
+from tpu_studio.viewmodels.trying import Trying
 from tpu_studio.wire import kinds, tasks
 
 SORTS = next(task.id for task in tasks.all_tasks() if task.has_classes and task.id in kinds.by_id("text").tasks)
@@ -59,31 +65,155 @@ def test_a_text_is_asked_about_and_one_of_the_data_tells_what_it_is_there(qtbot:
     assert asked[-1] == {"prompt": "My own words"} and panel.label.text() == ""
 
 
-def test_a_question_is_asked_and_the_answer_stands_alone(qtbot: QtBot) -> None:
-    asked: list[dict[str, object]] = []
-    answers = next(task.id for task in tasks.all_tasks() if task.has_chats)
-    facts = SimpleNamespace(task=answers, kind="text", columns=(), subtitle="pairs.jsonl", token="token")
-    texts = [
+class Oracle:
+    """A predictor that answers when told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[Mapping[str, Any]] = []
+        self.answer: Callable[[Mapping[str, object]], None] = lambda answer: None
+        self.cancelled = 0
+
+    def ask(self, question: Mapping[str, object], on_answer: Callable[[Mapping[str, object]], None]) -> Any:
+        self.asked.append(question)
+        self.answer = on_answer
+
+        def cancel() -> None:
+            self.cancelled += 1
+
+        return cancel
+
+    def close(self) -> None: ...
+
+
+class Asked(SimpleNamespace):
+    """What a panel has of a run's view-model, with the real `Trying`: each new trial is drawn."""
+
+    def __init__(self, oracle: Oracle, facts: SimpleNamespace, preview: Mapping[str, Any]) -> None:
+        drawn: list[Callable[[Trial], None]] = []
+        trying = Trying(lambda: oracle, InlineTasks(), lambda trial: [draw(trial) for draw in drawn] and None)
+        super().__init__(
+            state=SimpleNamespace(value=SimpleNamespace(facts=facts)),
+            plan=SimpleNamespace(data={"preview": preview}),
+            drawn=drawn,
+            trying=trying,
+            ask=trying.ask,
+            say=trying.say,
+            new_chat=trying.begin_anew,
+            cancel_trial=trying.cancel,
+        )
+
+
+CHATS = {
+    "texts": [
         {"text": "Who was there?", "class": "Nobody.", "kept": True},
         {"text": "Learned?", "class": "Yes.", "kept": False},
     ]
-    plan = SimpleNamespace(data={"preview": {"texts": texts}})
-    model = SimpleNamespace(
-        state=SimpleNamespace(value=SimpleNamespace(facts=facts)),
-        plan=plan,
-        ask=asked.append,
-        cancel_trial=lambda: None,
-    )
+}
+
+
+@pytest.fixture
+def oracle() -> Oracle:
+    return Oracle()
+
+
+@pytest.fixture
+def chat(qtbot: QtBot, oracle: Oracle) -> ChatPanel:
+    answers = next(task.id for task in tasks.all_tasks() if task.has_chats)
+    facts = SimpleNamespace(task=answers, kind="text", columns=(), subtitle="pairs.jsonl", token="token", context=128)
+    model = Asked(oracle, facts, CHATS)
     panel = panel_for(cast(RunViewModel, model))
     assert isinstance(panel, ChatPanel)
+    model.drawn.append(panel.show_trial)
     qtbot.addWidget(panel)
     panel.show()
-    samples = [one for one in panel.findChildren(Button) if one.text() == "Who was there?"]
-    assert len(samples) == 1 and not [one for one in panel.findChildren(Button) if one.text() == "Learned?"]
-    samples[0].click()
-    assert asked[-1]["prompt"] == panel.prompt.toPlainText() == "Who was there?"
-    panel.show_trial(Trial({"prompt": "Who was there?"}, text="Nobody."))
-    assert panel.written.toPlainText() == "Nobody."
+    panel.show_trial(Trial())
+    return panel
+
+
+def ask(qtbot: QtBot, panel: ChatPanel, words: str) -> None:
+    qtbot.keyClicks(panel.prompt, words)
+    qtbot.keyClick(panel.prompt, Qt.Key.Key_Return)
+
+
+def test_a_question_of_the_data_is_asked_with_a_click(qtbot: QtBot, chat: ChatPanel, oracle: Oracle) -> None:
+    samples = [one for one in chat.findChildren(Button) if one.text() == "Who was there?"]
+    assert len(samples) == 1 and not [one for one in chat.findChildren(Button) if one.text() == "Learned?"]
+    qtbot.mouseClick(samples[0], Qt.MouseButton.LeftButton)
+    assert oracle.asked[-1]["prompt"] == "Who was there?" and "turns" not in oracle.asked[-1]
+    oracle.answer({"text": "Nobody."})
+    assert chat.talk.toPlainText() == "You\nWho was there?\nThe model\nNobody."
+
+
+def test_the_next_question_goes_along_with_what_was_said(qtbot: QtBot, chat: ChatPanel, oracle: Oracle) -> None:
+    ask(qtbot, chat, "Who?")
+    assert chat.prompt.toPlainText() == "" and chat.loading.isVisible() and chat.cancel.isVisible()
+    for answer in ({"text": "No<b>body", "done": False}, {"text": " ", "done": False}, {"text": ".", "done": True}):
+        oracle.answer(answer)
+    assert not chat.cancel.isVisible()
+    ask(qtbot, chat, "Why?")
+    turns = [{"role": "user", "text": "Who?"}, {"role": "assistant", "text": "No<b>body ."}]
+    assert (oracle.asked[-1]["prompt"], oracle.asked[-1]["turns"]) == ("Why?", turns)
+    oracle.answer({"text": "", "left_out": 1, "done": False})
+    oracle.answer({"text": "So."})
+    lines = chat.talk.toPlainText().splitlines()
+    assert lines[:4] == ["You", "Who?", "The model", "No<b>body ."]
+    assert (
+        lines[4] == "From here on, the first question and its answer are left out: the model sees 128 tokens at once."
+    )
+    assert lines[5:] == ["You", "Why?", "The model", "So."]
+
+    qtbot.mouseClick(chat.anew, Qt.MouseButton.LeftButton)
+    assert chat.talk.toPlainText() == "" and not chat.anew.isVisible()
+    ask(qtbot, chat, "Where?")
+    assert "turns" not in oracle.asked[-1]
+
+
+def test_what_was_stopped_and_what_failed_do_not_go_along(qtbot: QtBot, chat: ChatPanel, oracle: Oracle) -> None:
+    ask(qtbot, chat, "Who?")
+    oracle.answer({"text": "Nobody.", "done": True})
+    ask(qtbot, chat, "Why?")
+    oracle.answer({"text": "Because of", "done": False})
+    qtbot.mouseClick(chat.cancel, Qt.MouseButton.LeftButton)
+    assert oracle.cancelled == 1 and not chat.cancel.isVisible()
+    assert chat.talk.toPlainText().endswith("Because of\nStopped. The next question goes without this one.")
+    ask(qtbot, chat, "Where?")
+    assert [one["text"] for one in oracle.asked[-1]["turns"]] == ["Who?", "Nobody."]
+    oracle.answer({"error": {"id": "predict-stopped", "facts": {"code": -9}}})
+    assert chat.problem.isVisible() and chat.prompt.toPlainText() == "Where?"  # to be asked again
+    qtbot.keyClick(chat.prompt, Qt.Key.Key_Return)
+    assert [one["text"] for one in oracle.asked[-1]["turns"]] == ["Who?", "Nobody."]
+    oracle.answer({"text": "Here."})
+    assert not chat.problem.isVisible() and chat.talk.toPlainText().count("Where?") == 1
+    ask(qtbot, chat, "And?")
+    assert [one["text"] for one in oracle.asked[-1]["turns"]] == ["Who?", "Nobody.", "Where?", "Here."]
+
+
+def test_nothing_typed_asks_nothing_and_shift_begins_a_line(qtbot: QtBot, chat: ChatPanel, oracle: Oracle) -> None:
+    qtbot.mouseClick(chat.button, Qt.MouseButton.LeftButton)
+    assert oracle.asked == []
+    qtbot.keyClicks(chat.prompt, "a")
+    qtbot.keyClick(chat.prompt, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(chat.prompt, "b")
+    qtbot.mouseClick(chat.button, Qt.MouseButton.LeftButton)
+    assert [one["prompt"] for one in oracle.asked] == ["a\nb"]
+
+
+def test_what_is_selected_stays_so_while_the_model_writes(qtbot: QtBot, chat: ChatPanel, oracle: Oracle) -> None:
+    ask(qtbot, chat, "Who?")
+    oracle.answer({"text": "Nobody", "done": False})
+    cursor = chat.talk.textCursor()
+    cursor.setPosition(4)
+    cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+    chat.talk.setTextCursor(cursor)
+    oracle.answer({"text": ", I say", "done": False})
+    assert chat.talk.textCursor().selectedText() == "Who?" and chat.talk.toPlainText().endswith("Nobody, I say")
+
+
+def test_of_an_answer_without_end_the_begin_is_laid_out(qtbot: QtBot, chat: ChatPanel, oracle: Oracle) -> None:
+    ask(qtbot, chat, "Who?")
+    oracle.answer({"text": "a" * 10**6, "done": False})
+    oracle.answer({"text": "b" * 10**6, "done": True})
+    assert len(chat.talk.toPlainText()) < MOST_LETTERS + 100 and chat.talk.toPlainText().endswith("a…")
 
 
 def test_of_a_picture_with_several_labels_all_that_are_likely_are_said(qtbot: QtBot) -> None:

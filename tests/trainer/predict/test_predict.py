@@ -151,6 +151,11 @@ def test_a_cancelled_text_ends_and_the_next_question_is_answered(writer: Server)
         ({"id": 31, "prompt": "x", "tokens": -1}, "predict-bad-question"),
         ({"id": 32, "prompt": "x", "temperature": "hot"}, "predict-bad-question"),
         ({"id": 33, "image": "cat.png"}, "predict-wrong-kind"),
+        ({"id": 34, "prompt": "x", "turns": "hello"}, "predict-bad-question"),
+        (
+            {"id": 35, "prompt": "x", "turns": [{"role": "user", "text": "a"}, {"role": "assistant", "text": "b"}]},
+            "predict-bad-question",  # it goes on with a text, it does not answer
+        ),
     ],
 )
 def test_a_question_that_cannot_be_answered_is_told_so_and_ends_nothing(writer: Server, question: Any, id: str) -> None:

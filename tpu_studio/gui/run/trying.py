@@ -30,7 +30,9 @@ from tpu_studio.gui.kit.numberedit import SpinBox
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.gui.run.trypieces import Answers, Picture, Prompt, Written
+from tpu_studio.gui.kit.tooltip import plain
+from tpu_studio.gui.run.conversation import Conversation
+from tpu_studio.gui.run.trypieces import Answers, Picture, Prompt, QuestionBox, Written
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.viewmodels.samples import Passage, Sample, passages_of, samples_of
@@ -217,76 +219,113 @@ class RowPanel(TryPanel):
             self.answers.under.show()
 
 
-class TextPanel(TryPanel):
-    """The beginning of a text; the model goes on from it, as it is written."""
+class WritingPanel(TryPanel):
+    """What is typed, how much is to be written, and buttons; a subclass asks, and shows what was written."""
 
-    def __init__(self, model: RunViewModel, sentence: str = "") -> None:
+    def __init__(self, model: RunViewModel, sentence: str, prompt: Prompt, verb: str) -> None:
+        super().__init__(model, sentence)
         token = model.state.value.facts.token
-        super().__init__(model, sentence or f"Type a beginning. The model goes on from there, one {token} at a time.")
-        self.prompt = Prompt("ROMEO:\n" if "shakespeare" in model.state.value.facts.subtitle else "")
-        self.prompt.setAccessibleName("The beginning")
+        self.prompt = prompt
         self.prompt.setTabChangesFocus(True)
-        self.prompt.setPlaceholderText("Once upon a time")
         name, suffix = f"{token.capitalize()}s to write", f"{token}s"
         self.length = SpinBox(300, 10, 2000, step=50, name=name, suffix=suffix)
-        self.button = Button("Generate", icon="wand-sparkles")
-        self.button.clicked.connect(self._ask)
+        self.button = Button(verb, icon="wand-sparkles")
+        self.button.clicked.connect(self.ask)
         self.cancel = Button("Stop writing", kind="quiet")
         self.cancel.clicked.connect(model.cancel_trial)
-        row = QHBoxLayout()
-        row.setSpacing(Space.m)
-        row.addWidget(self.length)
-        row.addWidget(self.button)
-        row.addWidget(self.cancel)
-        row.addStretch(1)
+        self.row = QHBoxLayout()
+        self.row.setSpacing(Space.m)
+        for widget in (self.length, self.button, self.cancel):
+            self.row.addWidget(widget)
+        self.row.addStretch(1)
         self.loading = Text("The first words take a few seconds: the model is being loaded.", "caption", "text_2")
         self.ask_box.addWidget(self.prompt)
-        self.ask_box.addLayout(row)
+        self.ask_box.addLayout(self.row)
         self.ask_box.addWidget(self.loading)
         self.ask_box.addStretch(1)
-        self.written = Written()
-        self.answer_box.addWidget(self.written)
 
-    def _ask(self) -> None:
-        self.model.ask(
-            {"prompt": self.prompt.toPlainText() or "\n", "tokens": self.length.value(), "temperature": 0.8, "seed": 0}
-        )
+    def ask(self) -> None:
+        raise TypeError("a panel puts its own question")
+
+    def wishes(self) -> dict[str, object]:
+        return {"tokens": self.length.value(), "temperature": 0.8, "seed": 0}
 
     def draw(self, trial: Trial) -> None:
         if self.cancel.hasFocus() and not trial.asking:  # else the focus would fall somewhere else on the page
             self.button.setFocus(Qt.FocusReason.OtherFocusReason)
         self.cancel.setVisible(trial.asking)
         self.loading.setVisible(trial.asking and not trial.text)
-        self.written.show_text(self.before(trial) + trial.text if trial.question else "", trial.asking)
-
-    def before(self, trial: Trial) -> str:
-        """What stands before what the model wrote."""
-        return str((trial.question or {}).get("prompt", ""))
 
 
-class ChatPanel(TextPanel):
-    """A question of one's own, or one of the data; the model answers until it is through, or has written so much."""
+class TextPanel(WritingPanel):
+    """The beginning of a text; the model goes on from it, as it is written."""
+
+    def __init__(self, model: RunViewModel) -> None:
+        token = model.state.value.facts.token
+        prompt = Prompt("ROMEO:\n" if "shakespeare" in model.state.value.facts.subtitle else "")
+        prompt.setAccessibleName("The beginning")
+        prompt.setPlaceholderText("Once upon a time")
+        sentence = f"Type a beginning. The model goes on from there, one {token} at a time."
+        super().__init__(model, sentence, prompt, "Generate")
+        self.written = Written()
+        self.answer_box.addWidget(self.written)
+
+    def ask(self) -> None:
+        self.model.ask({"prompt": self.prompt.toPlainText() or "\n", **self.wishes()})
+
+    def draw(self, trial: Trial) -> None:
+        super().draw(trial)
+        begin = str((trial.question or {}).get("prompt", ""))
+        self.written.show_text(begin + trial.text if trial.question else "", trial.asking)
+
+
+class ChatPanel(WritingPanel):
+    """A conversation: a question of one's own, or one of the data, and the next. The model answers each until it is
+    through, or has written so much, and is told what was said before."""
 
     def __init__(self, model: RunViewModel) -> None:
         known = [one for one in passages_of(model.plan) if one.kept]
         kept = " Those below were kept aside: the model has never seen them." if known else ""
-        super().__init__(model, f"Ask it something. It knows nothing of what was asked before.{kept}")
-        self.prompt.setAccessibleName("The question")
-        self.prompt.setPlaceholderText("What would you like to know?")
-        self.button.setText("Ask")
+        box = QuestionBox()
+        box.setAccessibleName("The question")
+        box.setPlaceholderText("What would you like to know?")
+        super().__init__(model, f"Ask it something, and go on from its answer.{kept}", box, "Ask")
+        box.entered.connect(self.ask)
+        self._given_back: Mapping[str, object] | None = None
         for passage in known[:PASSAGES_SHOWN]:
             words = " ".join(passage.text.split())
             short = f"{words[:PASSAGE_LETTERS]} …" if len(words) > PASSAGE_LETTERS else words
             button = Button(short, "quiet", size="small", hover=f"In the data: {passage.label}")
-            button.clicked.connect(lambda _=False, one=passage: self._show(one.text))
+            button.clicked.connect(lambda _=False, one=passage: self._say(one.text))
             self.ask_box.insertWidget(self.ask_box.count() - 1, button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.talk = Conversation()
+        self.anew = Button("New chat", icon="plus", size="small")
+        self.anew.setToolTip(plain("Forget what was said so far: the model is asked as if for the first time"))
+        self.anew.clicked.connect(self._begin_anew)
+        self.answer_box.addWidget(self.talk, 1)
+        self.answer_box.addWidget(self.anew, 0, Qt.AlignmentFlag.AlignLeft)
 
-    def before(self, trial: Trial) -> str:
-        return ""
+    def ask(self) -> None:
+        self._say(self.prompt.toPlainText())
 
-    def _show(self, question: str) -> None:
-        self.prompt.setPlainText(question)
-        self._ask()
+    def _say(self, words: str) -> None:
+        if words.strip():
+            self.prompt.clear()
+            self.model.say(words, **self.wishes())
+        self.prompt.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _begin_anew(self) -> None:
+        self.model.new_chat()
+        self.prompt.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def draw(self, trial: Trial) -> None:
+        super().draw(trial)
+        if trial.problem is not None and trial.question is not self._given_back:
+            self._given_back = trial.question
+            if not self.prompt.toPlainText():  # to be mended, or asked again
+                self.prompt.setPlainText(str((trial.question or {}).get("prompt", "")))
+        self.talk.show_talk(trial.talk, self.model.state.value.facts.context)
+        self.anew.setVisible(bool(trial.talk))
 
 
 class PassagePanel(TryPanel):

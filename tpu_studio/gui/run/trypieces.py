@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QMimeData, QRectF, QSize, Qt
+from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QImage,
+    QKeyEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
@@ -193,6 +194,19 @@ class Prompt(Themed, QPlainTextEdit):
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         return not holds_files(source) and super().canInsertFromMimeData(source)
+
+
+class QuestionBox(Prompt):
+    """A question: Enter asks it (`entered`), Shift+Enter begins a new line."""
+
+    entered = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not enter or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat():  # held down since the button that has led here: it asks nothing
+            self.entered.emit()
 
 
 MOST_LETTERS = 20_000  # a line of more is laid out for seconds each time that a piece comes

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,20 @@ from tpu_studio.trainer.predict.generating import generate
 from tpu_studio.trainer.result import files, loading
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
+from tpu_studio.wire.pretrained.template import Turn
 
 TOP = 10
 SAID_FROM = 0.5  # the probability from which on an example is said to have a label
 
 Answer = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Writing:
+    """*pieces* of a text, as they are made; *left_out*: earlier questions with answers that there was no room for."""
+
+    pieces: Iterator[str]
+    left_out: int = 0
 
 
 class Asked:
@@ -82,19 +92,34 @@ class Asked:
         return kinds.by_id(self._data["kind"]).has_text
 
     def write(
-        self, prompt: str, *, tokens: int, temperature: float, seed: int, stopped: Callable[[], bool] = lambda: False
-    ) -> Iterator[str]:
-        """What comes after *prompt*, or answers it, in pieces as they are made."""
+        self,
+        prompt: str,
+        *,
+        tokens: int,
+        temperature: float,
+        seed: int,
+        turns: Sequence[Turn] = (),
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Writing:
+        """What comes after *prompt*, or answers it; *turns*: what was said before, of a model that answers.
+
+        Raises:
+            BadInput: ``predict-wrong-kind``; ``predict-bad-question``: turns for a model that goes on with a text.
+            DataError, RunError: as ``data.instructing.question``.
+        """
         if not self.writes:
             raise BadInput("predict-wrong-kind", wanted=kinds.by_id(self._data["kind"]).question)
         length, cutter = int(self._card["input"]["shape"][1]), continuing.of_result(self._data)
         if tasks.by_id(self._card["task"]).has_chats:
-            asked, ends = instructing.question(self._data, prompt)
-            start = np.array(asked, np.int32)
-            return generate(self._run, length, start, tokens, temperature, seed, stopped, cutter, ends)
+            asked = instructing.question(self._data, prompt, turns)
+            start = np.array(asked.tokens, np.int32)
+            told = generate(self._run, length, start, tokens, temperature, seed, stopped, cutter, asked.ends)
+            return Writing(told, asked.left_out)
+        if turns:
+            raise BadInput("predict-bad-question", raw="turns: this model goes on with a text, it does not answer")
         encoded = predicting.encode_inputs(self._data, [prompt or "\n"])
         start = encoded["x"][0][: int(encoded["length"][0])]
-        return generate(self._run, length, start, tokens, temperature, seed, stopped, cutter)
+        return Writing(generate(self._run, length, start, tokens, temperature, seed, stopped, cutter))
 
     def warm_up(self) -> None:
         """Compile before the first question comes."""

@@ -60,8 +60,8 @@ def answers(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
     model = Asked(result, card, consent=asked.consent)
     if tasks.by_id(card["task"]).has_tokens:
         for name, prompt in items:
-            chunks = model.write(prompt, tokens=asked.tokens, temperature=asked.temperature, seed=asked.seed)
-            yield {"item": name, "text": "".join(chunks)}
+            told = model.write(prompt, tokens=asked.tokens, temperature=asked.temperature, seed=asked.seed)
+            yield {"item": name, "text": "".join(told.pieces)}
         return
     for start in range(0, len(items), AT_ONCE):
         part = items[start : start + AT_ONCE]
