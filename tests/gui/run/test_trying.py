@@ -15,6 +15,9 @@ from pytestqt.qtbot import QtBot
 from tests.fakes.tasks import InlineTasks
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.explainer import Explainer
+from tpu_studio.gui.kit.fields import Field
+from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.trying import ChatPanel, PassagePanel, TextPanel, panel_for
 from tpu_studio.gui.run.trypieces import MOST_LETTERS, Answers, Written
 from tpu_studio.viewmodels.run import RunViewModel
@@ -38,6 +41,39 @@ def test_while_the_model_is_loaded_the_text_panel_says_so(qtbot: QtBot) -> None:
         shown.append(panel.loading.isVisible())
     assert shown == [False, True, False] and panel.written.toPlainText() == "Today I"
     assert panel.length.accessibleName() == "Tokens to write"
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # of what floats
+def test_the_temperature_goes_along_stays_and_explains_itself(qtbot: QtBot, chat: ChatPanel, oracle: Oracle) -> None:
+    ask(qtbot, chat, "Who?")
+    assert oracle.asked[-1]["temperature"] == 0.8
+    qtbot.mouseDClick(chat.temperature, Qt.MouseButton.LeftButton)
+    chat.temperature.selectAll()
+    qtbot.keyClicks(chat.temperature, "0")
+    ask(qtbot, chat, "Why?")
+    qtbot.mouseClick(chat.anew, Qt.MouseButton.LeftButton)
+    ask(qtbot, chat, "Where?")
+    assert [one["temperature"] for one in oracle.asked] == [0.8, 0.0, 0.0]
+    field = next(one for one in chat.findChildren(Field) if one.label.text() == "Temperature")
+    assert field.property("term") == "temperature" and "likeliest" in chat.temperature.accessibleDescription()
+    assert field.question is not None
+    qtbot.mouseClick(field.question, Qt.MouseButton.LeftButton)
+    (shown,) = chat.findChildren(Explainer)
+    assert any("Temperature" in text.text() for text in shown.findChildren(Text))
+    shown.close()
+
+
+def test_a_number_with_two_readings_is_asked_about_before_the_model_is(
+    qtbot: QtBot, chat: ChatPanel, oracle: Oracle
+) -> None:
+    chat.temperature.selectAll()
+    qtbot.keyClicks(chat.temperature, "1,500")
+    assert chat.temperature.doubt and not chat.button.isEnabled()
+    ask(qtbot, chat, "Who?")
+    assert oracle.asked == [] and chat.prompt.toPlainText() == "Who?"
+    chat.temperature.take("1.5")
+    qtbot.keyClick(chat.prompt, Qt.Key.Key_Return)
+    assert oracle.asked[-1]["temperature"] == 1.5
 
 
 def test_a_text_is_asked_about_and_one_of_the_data_tells_what_it_is_there(qtbot: QtBot) -> None:

@@ -26,11 +26,12 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit
-from tpu_studio.gui.kit.numberedit import SpinBox
+from tpu_studio.gui.kit.numberedit import DecimalBox, NumberEdit, SpinBox
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
+from tpu_studio.gui.learn.termtext import explain_term
 from tpu_studio.gui.run.conversation import Conversation
 from tpu_studio.gui.run.trypieces import Answers, Picture, Prompt, QuestionBox, Written
 from tpu_studio.viewmodels.run import RunViewModel
@@ -44,6 +45,7 @@ PICTURES = "Pictures (*.jpg *.jpeg *.png *.bmp *.gif *.webp *.tif *.tiff);;All f
 FIELDS_SHOWN = 12
 NONE_CHOSEN = "No picture chosen yet"
 SAMPLES_SHOWN = 8
+TEMPERATURE, HOTTEST = 0.8, 10.0  # as `predict` has them
 PASSAGES_SHOWN, PASSAGE_LETTERS = 4, 60
 
 
@@ -222,39 +224,61 @@ class RowPanel(TryPanel):
 class WritingPanel(TryPanel):
     """What is typed, how much is to be written, and buttons; a subclass asks, and shows what was written."""
 
+    MOST = ""  # what is to be known of how much is written
+
     def __init__(self, model: RunViewModel, sentence: str, prompt: Prompt, verb: str) -> None:
         super().__init__(model, sentence)
         token = model.state.value.facts.token
         self.prompt = prompt
         self.prompt.setTabChangesFocus(True)
-        name, suffix = f"{token.capitalize()}s to write", f"{token}s"
-        self.length = SpinBox(300, 10, 2000, step=50, name=name, suffix=suffix)
+        self.length = SpinBox(300, 10, 2000, step=50, suffix=f"{token}s")
+        self.temperature = DecimalBox(TEMPERATURE, 0.0, HOTTEST, step=0.1, decimals=2)
         self.button = Button(verb, icon="wand-sparkles")
         self.button.clicked.connect(self.ask)
         self.cancel = Button("Stop writing", kind="quiet")
         self.cancel.clicked.connect(model.cancel_trial)
         self.row = QHBoxLayout()
         self.row.setSpacing(Space.m)
-        for widget in (self.length, self.button, self.cancel):
+        for widget in (self.button, self.cancel):
             self.row.addWidget(widget)
         self.row.addStretch(1)
         self.loading = Text("The first words take a few seconds: the model is being loaded.", "caption", "text_2")
         self.ask_box.addWidget(self.prompt)
+        self.ask_box.addLayout(self._fields(token))
         self.ask_box.addLayout(self.row)
         self.ask_box.addWidget(self.loading)
         self.ask_box.addStretch(1)
+
+    def _fields(self, token: str) -> QHBoxLayout:
+        """How much is written, and how boldly; both stay as they are until the page is closed."""
+        length = _explained(f"{token.capitalize()}s to write", self.length, self.MOST, "tokenizer")
+        bold = _explained("Temperature", self.temperature, "0 always takes the likeliest, 1 is bold.", "temperature")
+        row = QHBoxLayout()
+        row.setSpacing(Space.l)
+        for field, box in ((length, self.length), (bold, self.temperature)):
+            box.doubted.connect(lambda _: self.button.setEnabled(not (self.length.doubt or self.temperature.doubt)))
+            row.addWidget(field, 1)
+        return row
 
     def ask(self) -> None:
         raise TypeError("a panel puts its own question")
 
     def wishes(self) -> dict[str, object]:
-        return {"tokens": self.length.value(), "temperature": 0.8, "seed": 0}
+        return {"tokens": self.length.value(), "temperature": self.temperature.value(), "seed": 0}
 
     def draw(self, trial: Trial) -> None:
         if self.cancel.hasFocus() and not trial.asking:  # else the focus would fall somewhere else on the page
             self.button.setFocus(Qt.FocusReason.OtherFocusReason)
         self.cancel.setVisible(trial.asking)
         self.loading.setVisible(trial.asking and not trial.text)
+
+
+def _explained(label: str, box: NumberEdit, hint: str, term: str) -> Field:
+    """A field whose question mark, and F1, lead to that *term* of the glossary."""
+    field = Field(label, box, hint, explain=True)
+    field.setProperty("term", term)
+    field.help_asked.connect(lambda: explain_term(term, field.question or field))
+    return field
 
 
 class TextPanel(WritingPanel):
@@ -283,6 +307,8 @@ class ChatPanel(WritingPanel):
     """A conversation: a question of one's own, or one of the data, and the next. The model answers each until it is
     through, or has written so much, and is told what was said before."""
 
+    MOST = "At most: an answer may end sooner."
+
     def __init__(self, model: RunViewModel) -> None:
         known = [one for one in passages_of(model.plan) if one.kept]
         kept = " Those below were kept aside: the model has never seen them." if known else ""
@@ -309,7 +335,7 @@ class ChatPanel(WritingPanel):
         self._say(self.prompt.toPlainText())
 
     def _say(self, words: str) -> None:
-        if words.strip():
+        if words.strip() and self.button.isEnabled():
             self.prompt.clear()
             self.model.say(words, **self.wishes())
         self.prompt.setFocus(Qt.FocusReason.OtherFocusReason)
