@@ -7,7 +7,7 @@ events happens elsewhere, through `Tasks`, never in the window's thread.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -327,6 +327,10 @@ class RunViewModel:
     def ask(self, question: Mapping[str, object]) -> None:
         """Put a question to the model: {"image": path}, {"row": {…}} or {"prompt": text, …}. It replaces the last."""
         self.trying.ask(question)
+
+    def ask_pictures(self, paths: Sequence[str]) -> None:
+        """Ask about several, one after another."""
+        self.trying.ask_pictures(paths)
 
     def say(self, words: str, **wishes: object) -> None:
         """Go on with the conversation with a model that answers."""

@@ -77,6 +77,7 @@ class Trial:
         value: A measured target. text: What was written so far.
         stopped: The person stopped it. left_out: See `Exchange`.
         earlier: Of a model that answers, the conversation before this question.
+        pictures: One each, of several that are asked about one after another; *left_over*: those that were too many.
     """
 
     question: Mapping[str, object] | None = None
@@ -90,11 +91,15 @@ class Trial:
     stopped: bool = False
     left_out: int = 0
     earlier: tuple[Exchange, ...] = ()
+    pictures: tuple[Trial, ...] = ()
+    left_over: int = 0
 
     @property
     def answered(self) -> bool:
         """Whether the model has told something, and is through with it."""
-        return not self.asking and self.problem is None and bool(self.classes or self.text or self.value is not None)
+        if self.asking or self.problem is not None:
+            return False
+        return bool(self.classes or self.text) or self.value is not None or any(one.answered for one in self.pictures)
 
     @property
     def talk(self) -> tuple[Exchange, ...]:

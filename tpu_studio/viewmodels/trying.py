@@ -5,7 +5,7 @@ The run page's view-model owns one; a question replaces the last. The program is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,9 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.workflow.ports import Tasks
 
 Question = Mapping[str, object]
+MOST_PICTURES = 20
+_OF_A_PICTURE = ("data-", "predict-failed", "predict-not-finite")
+"""How ids of errors begin that say nothing of the next picture."""
 
 
 class Trying:
@@ -29,6 +32,7 @@ class Trying:
         self.make, self._tasks, self._show = make, tasks, show
         self._predictor: Predictor | None = None
         self._cancel: Callable[[], None] | None = None
+        self._sent: Question = {}
         self.trial = Trial()
 
     def ask(self, question: Question) -> None:
@@ -45,6 +49,15 @@ class Trying:
         question = {"prompt": words, **wishes, **({"turns": before} if before else {})}
         self._put(Trial(question, asking=True, earlier=tuple(talk), left_out=len(known) - len(before) // 2))
 
+    def ask_pictures(self, paths: Sequence[str]) -> None:
+        """Each is a question of its own, the next one after the answer; one that cannot be read stops nothing."""
+        self.cancel()
+        taken = tuple(paths[:MOST_PICTURES])
+        each = tuple(Trial({"image": path}, asking=True) for path in taken)
+        if self._is_there(trial := Trial({"pictures": taken}, True, pictures=each, left_over=len(paths) - len(taken))):
+            self._tell(trial)
+            self._ask_next()
+
     def begin_anew(self) -> None:
         """Nothing was asked yet; the model stays loaded."""
         self.cancel()
@@ -54,7 +67,7 @@ class Trying:
         """Stop what is being written; what was written stays."""
         if self.trial.asking:
             self._hush()
-            self._tell(replace(self.trial, asking=False, stopped=True))
+            self._tell(replace(_over(self.trial), stopped=True))
 
     def forget(self) -> None:
         """There is another model now."""
@@ -76,27 +89,63 @@ class Trying:
             predictor, self._predictor = self._predictor, None
             self._tasks.submit(predictor.close, failed=lambda _: None)
 
-    def _put(self, trial: Trial) -> None:
-        question = trial.question
-        assert question is not None
+    def _is_there(self, trial: Trial) -> bool:
+        """Whether there is a program to put *trial*'s question to; else it is told that there is none."""
         if self._predictor is None:
             try:
                 self._predictor = self.make()
             except StudioError as error:
-                self._tell(replace(trial, asking=False, problem=say(error)))
-                return
-        self._tell(trial)
+                self._tell(replace(_over(trial), problem=say(error)))
+        return self._predictor is not None
+
+    def _put(self, trial: Trial) -> None:
+        if self._is_there(trial):
+            self._tell(trial)
+            assert trial.question is not None
+            self._send(trial.question, lambda answer: self._tell(with_answer(self.trial, answer)))
+
+    def _ask_next(self) -> None:
+        """The next picture; when there is none, it is over."""
+        pictures = self.trial.pictures
+        place = next((place for place, one in enumerate(pictures) if one.asking), None)
+        if place is None:
+            self._tell(replace(self.trial, asking=False))
+            return
+        question = pictures[place].question
+        assert question is not None
 
         def answered(answer: Mapping[str, Any]) -> None:
-            if self.trial.question is question and self.trial.asking:  # else an older one's, or it was stopped
-                self._tell(with_answer(self.trial, answer))
+            one = with_answer(pictures[place], answer)
+            told = replace(self.trial, pictures=(*pictures[:place], one, *pictures[place + 1 :]))
+            if one.problem is not None and not str(answer["error"].get("id")).startswith(_OF_A_PICTURE):
+                self._tell(replace(_over(told), problem=one.problem))  # the others would end alike
+                return
+            self._tell(told)
+            self._ask_next()
 
+        self._send(question, answered)
+
+    def _send(self, question: Question, on_answer: Callable[[Mapping[str, Any]], None]) -> None:
+        """*on_answer* is called for each line of the answer, as long as nothing else is asked and nobody stops it."""
+        assert self._predictor is not None
+        whole = self.trial.question
+
+        def answered(answer: Mapping[str, Any]) -> None:
+            if self.trial.question is whole and self.trial.asking:
+                on_answer(answer)
+
+        self._sent = question
         cancel = self._predictor.ask(question, answered)
-        self._cancel = cancel if self.trial.asking else None
+        if self._sent is question:  # else the next was asked by an answer that came at once
+            self._cancel = cancel
 
     def _tell(self, trial: Trial) -> None:
         self.trial = trial
         self._show(trial)
+
+
+def _over(trial: Trial) -> Trial:
+    return replace(trial, asking=False, pictures=tuple(replace(one, asking=False) for one in trial.pictures))
 
 
 def with_answer(trial: Trial, answer: Mapping[str, Any]) -> Trial:

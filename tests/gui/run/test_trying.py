@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QTextCursor
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.tasks import InlineTasks
@@ -18,11 +20,13 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.explainer import Explainer
 from tpu_studio.gui.kit.fields import Field
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.run.trying import ChatPanel, PassagePanel, TextPanel, panel_for
+from tpu_studio.gui.run.trying import PassagePanel, PicturePanel, panel_for
+from tpu_studio.gui.run.trypictures import PictureRow
 from tpu_studio.gui.run.trypieces import MOST_LETTERS, Answers, Written
+from tpu_studio.gui.run.trywriting import ChatPanel, TextPanel
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
-from tpu_studio.viewmodels.trying import Trying
+from tpu_studio.viewmodels.trying import MOST_PICTURES, Trying
 from tpu_studio.wire import kinds, tasks
 
 SORTS = next(task.id for task in tasks.all_tasks() if task.has_classes and task.id in kinds.by_id("text").tasks)
@@ -135,6 +139,8 @@ class Asked(SimpleNamespace):
             ask=trying.ask,
             say=trying.say,
             new_chat=trying.begin_anew,
+            ask_pictures=trying.ask_pictures,
+            show_picture=lambda path, side, shown: lambda: None,
             cancel_trial=trying.cancel,
         )
 
@@ -284,3 +290,96 @@ def test_what_is_written_grows_with_the_text_size(qtbot: QtBot) -> None:
         assert written.font().pixelSize() == round(1.5 * before)
     finally:
         theme.controller().set_text_scale(1.0)
+
+
+@pytest.fixture
+def pictures(qtbot: QtBot, oracle: Oracle) -> PicturePanel:
+    facts = SimpleNamespace(task="", kind="", columns=(), noun="pictures")
+    model = Asked(oracle, facts, {})
+    panel = PicturePanel(cast(RunViewModel, model), [])
+    model.drawn.append(panel.show_trial)
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.show_trial(Trial())
+    return panel
+
+
+def drop(panel: PicturePanel, paths: Sequence[Path]) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    held = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(panel, QDragEnterEvent(QPoint(5, 5), *held))
+    QApplication.sendEvent(panel, QDropEvent(QPointF(5, 5), *held))
+
+
+def made(folder: Path, count: int) -> list[Path]:
+    paths = [folder / f"{number}.png" for number in range(count)]
+    for path in paths:
+        path.write_bytes(b"")
+    return paths
+
+
+def rows(panel: PicturePanel) -> list[tuple[str, str, str]]:
+    return [(one.name.text(), one.answer.text(), one.share.text()) for one in panel.findChildren(PictureRow)]
+
+
+def test_several_pictures_are_asked_about_one_after_another_and_a_broken_one_stops_nothing(
+    qtbot: QtBot, pictures: PicturePanel, oracle: Oracle, tmp_path: Path
+) -> None:
+    paths = made(tmp_path, 3)
+    (tmp_path / "notes.txt").write_text("")
+    drop(pictures, [*paths, tmp_path / "notes.txt"])
+    assert oracle.asked == [{"image": str(paths[0])}] and pictures.several.isVisible()
+    oracle.answer({"classes": [{"name": "cat", "probability": 0.93}, {"name": "dog", "probability": 0.07}]})
+    broken = {"id": "data-unreadable-picture", "facts": {"path": str(paths[1])}}
+    oracle.answer({"error": broken})
+    assert rows(pictures)[2] == ("2.png", "Thinking…", "")
+    oracle.answer({"classes": [{"name": "dog", "probability": 0.6}]})
+    assert [one["image"] for one in oracle.asked] == [str(path) for path in paths]
+    first, second, third = rows(pictures)
+    assert (first, third) == (("0.png", "cat", "93%"), ("2.png", "dog", "60%"))
+    assert second[1] == "No answer" and not pictures.problem.isVisible()
+    assert pictures.findChildren(PictureRow)[1].why.text().startswith("“1.png” cannot be read. It may be cut short")
+
+    assert (pictures.name.text(), pictures.answers.head.text()) == ("0.png", "This is cat")
+    row = pictures.findChildren(PictureRow)[2]
+    assert row.picture.accessibleName() == "2.png: dog 60%"
+    qtbot.mouseClick(row.picture, Qt.MouseButton.LeftButton)
+    assert (pictures.name.text(), pictures.answers.head.text()) == ("2.png", "Probably dog")
+
+    pictures.ask(str(paths[0]))  # one alone, as ever
+    assert not pictures.several.isVisible() and pictures.name.text() == "0.png"
+    oracle.answer({"classes": [{"name": "cat", "probability": 0.93}]})
+    assert pictures.answers.head.text() == "This is cat"
+
+
+def test_of_very_many_pictures_the_first_are_asked_about_and_the_rest_is_counted(
+    pictures: PicturePanel, oracle: Oracle, tmp_path: Path
+) -> None:
+    drop(pictures, made(tmp_path, MOST_PICTURES + 5))
+    assert pictures.several.note.text().startswith("20 pictures. 5 more were left out")
+    for _ in range(MOST_PICTURES):
+        oracle.answer({"value": 3.5})
+    assert len(oracle.asked) == MOST_PICTURES and {answer for _, answer, _ in rows(pictures)} == {"3.5"}
+
+
+def test_a_model_that_has_ended_is_not_asked_about_the_other_pictures(
+    pictures: PicturePanel, oracle: Oracle, tmp_path: Path
+) -> None:
+    drop(pictures, made(tmp_path, 3))
+    oracle.answer({"error": {"id": "predict-stopped", "facts": {"code": -9}}})
+    assert len(oracle.asked) == 1 and pictures.problem.isVisible()
+    assert [answer for _, answer, _ in rows(pictures)][1:] == ["Not asked", "Not asked"]
+
+
+def test_another_question_takes_the_place_of_pictures_that_are_not_asked_yet(
+    pictures: PicturePanel, oracle: Oracle, tmp_path: Path
+) -> None:
+    paths = made(tmp_path, 3)
+    drop(pictures, paths[:2])
+    late = oracle.answer
+    drop(pictures, paths[2:])
+    assert oracle.cancelled == 1 and pictures.name.text() == "2.png"
+    late({"classes": [{"name": "cat", "probability": 0.9}]})
+    assert [one["image"] for one in oracle.asked] == [str(paths[0]), str(paths[2])]
+    assert pictures.answers.head.text() == "Thinking…"

@@ -80,14 +80,13 @@ class Answers(QWidget):
         elif trial.value is not None:
             self.head.setText(figures.datum(trial.value, 4))
         elif trial.several:
-            said = [name for name, likely in trial.classes if likely >= PROBABLE_FROM]
-            self.head.setText(_several(said) if said else "None of the labels")
+            self.head.setText(several_words(trial.classes))
         elif trial.classes:
             best, likely = trial.classes[0]
             guess = "Probably " if likely >= PROBABLE_FROM else "Not sure, perhaps "
             self.head.setText(f"{words if likely >= SURE_FROM else guess}{best}")
         else:
-            self.head.setText(self._waiting_for)
+            self.head.setText("No answer" if trial.problem is not None else self._waiting_for)
         loading = trial.asking and not known
         self.under.setVisible(loading or bool(trial.unread))
         self.under.setText(
@@ -106,10 +105,11 @@ class Answers(QWidget):
                 share.setText(figures.share(likely))
 
 
-def _several(names: Sequence[str]) -> str:
-    """`beach and dog`; of many the likeliest."""
-    if len(names) == 1:
-        return names[0]
+def several_words(labels: Sequence[tuple[str, float]]) -> str:
+    """The labels that are said, `beach and dog`; of many the likeliest."""
+    names = [name for name, likely in labels if likely >= PROBABLE_FROM]
+    if len(names) < 2:
+        return names[0] if names else "None of the labels"
     if len(names) > BEST_SHOWN:
         return f"{', '.join(names[:BEST_SHOWN])} and {len(names) - BEST_SHOWN} more"
     return f"{', '.join(names[:-1])} and {names[-1]}"
