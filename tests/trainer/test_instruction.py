@@ -176,3 +176,44 @@ def test_plain_headings_stand_in_the_folder_that_its_result_becomes(tmp_path: Pa
     assert "### Response:" in jinja and "<|endoftext|>" in jinja
     assert math.isfinite(json.loads((run / "result" / "model.json").read_text())["trained"]["final"]["val_loss"])
     assert reading.read(to).template == "plain"  # as it is begun from again
+
+
+@pytest.mark.parametrize(("rank", "precision"), [(4, "bfloat16"), (0, "float32")])
+def test_the_model_before_training_answers_beside_the_one_that_has_learned(
+    tmp_path: Path, pairs: Path, rank: int, precision: str
+) -> None:
+    """That before is the one that a run without a step's worth of learning has."""
+    folder = with_template("qwen2", tmp_path)
+    usual = {"evaluate_every": 1, "checkpoint_every": 100, "precision": precision, "rematerialize": True}
+    still = {"steps": 1, "learning_rate": 1e-12, **usual}
+    learned = {"steps": 60, "learning_rate": 0.02, **usual, "evaluate_every": 30}
+    runs = [
+        train(put(tmp_path / name, planned(folder, pairs, rank=rank, training=training))).run
+        for name, training in (("still", still), ("learned", learned))
+    ]
+    question = ("--temperature", "0", "--tokens", "12", "--prompt", "Is 17 quick?")
+    stood, after, before = (
+        answers(runs[0], *question),
+        answers(runs[1], *question),
+        answers(runs[1], "--before", *question),
+    )
+    assert before["answers"][0]["text"] == stood["answers"][0]["text"] != after["answers"][0]["text"]
+    with Server(runs[1], "--before") as server:
+        server.tell({"id": 1, "prompt": "Is 17 quick?", "tokens": 12, "temperature": 0})
+        told = [server.hear()]
+        while told[-1].get("done", True) is False:
+            told.append(server.hear())
+    assert "".join(one["text"] for one in told) == before["answers"][0]["text"]
+
+    weights = folder / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1] + b"\x7f")
+    assert answers(runs[1], "--before", *question)["error"]["id"] == "preset-changed"
+    weights.unlink()
+    assert answers(runs[1], "--before", *question)["error"]["id"].startswith("preset-")
+    weights.write_bytes(whole)
+    card = runs[1] / "result" / "model.json"
+    lied = json.loads(card.read_text())
+    lied["data"]["input_shape"] = [10**9]
+    card.write_text(json.dumps(lied))
+    assert answers(runs[1], "--before", *question)["error"]["id"] == "result-unreadable"

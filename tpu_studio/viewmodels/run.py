@@ -16,7 +16,8 @@ from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_untended
 from tpu_studio.domain.sentences.result import checked_words
-from tpu_studio.viewmodels import draft, runfacts, runwords
+from tpu_studio.planner.computer import this_computer
+from tpu_studio.viewmodels import draft, runfacts, runwords, trybefore
 from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.receipt import facts_in
 from tpu_studio.viewmodels.review import Fact
@@ -50,6 +51,7 @@ class RunViewModel:
     Args:
         follow: Opens the run's follower; called elsewhere, it may read much.
         predictor: Makes the process that answers for the model, when it is first asked.
+        before: Makes the one that answers as the model did before training.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class RunViewModel:
         tasks: Tasks,
         predictor: Callable[[], Predictor],
         clock: Callable[[], float] = time.time,
+        before: Callable[[], Predictor] | None = None,
     ) -> None:
         self.plan = plan
         self.planned_again: Callable[[Job], None] = lambda job: None
@@ -82,7 +85,7 @@ class RunViewModel:
         self.cloud_now: Callable[[], float | None] = lambda: None  # what time it is there, as far as it is known
         self.state = Observable(RunPageState(run, runfacts.facts_of(plan), folder, RunView(), clock(), plan=plan))
         self._follow, self._verbs, self._tasks, self._clock = follow, verbs, tasks, clock
-        self.trying = Trying(predictor, tasks, lambda trial: self._change(trial=trial))
+        self.trying = Trying(predictor, before or predictor, tasks, lambda trial: self._change(trial=trial))
         self._follower: Following | None = None
         self._polling = False
         self._closed = False
@@ -338,6 +341,25 @@ class RunViewModel:
 
     def new_chat(self) -> None:
         self.trying.begin_anew()
+
+    @property
+    def may_compare(self) -> bool:
+        """Whether it began from a pretrained language model, which could answer beside it."""
+        return trybefore.is_offered(self.plan)
+
+    def look_before(self, shown: Callable[[str], None]) -> Callable[[], None]:
+        """Look elsewhere whether that one can be asked here, and hand *shown* why not, "" where it can. Returns the way
+        to forget about it."""
+        state, memory = self.state.value, this_computer().memory_bytes
+
+        def look() -> str:
+            imported = is_imported(state.folder)
+            return trybefore.problem(self.plan, state.folder, imported=imported, memory_bytes=memory)
+
+        return self._tasks.submit(look, done=shown, failed=lambda error: shown(_said(error).title)).cancel
+
+    def compare(self, on: bool) -> None:
+        self.trying.compare(on)
 
     def cancel_trial(self) -> None:
         self.trying.cancel()

@@ -78,6 +78,7 @@ class Trial:
         stopped: The person stopped it. left_out: See `Exchange`.
         earlier: Of a model that answers, the conversation before this question.
         pictures: One each, of several that are asked about one after another; *left_over*: those that were too many.
+        before: The same question to the model before training, where both are asked.
     """
 
     question: Mapping[str, object] | None = None
@@ -93,6 +94,12 @@ class Trial:
     earlier: tuple[Exchange, ...] = ()
     pictures: tuple[Trial, ...] = ()
     left_over: int = 0
+    before: Trial | None = None
+
+    @property
+    def writing(self) -> bool:
+        """Whether one of the models is not through yet."""
+        return self.asking or (self.before is not None and self.before.asking)
 
     @property
     def answered(self) -> bool:

@@ -22,17 +22,63 @@ _OF_A_PICTURE = ("data-", "predict-failed", "predict-not-finite")
 """How ids of errors begin that say nothing of the next picture."""
 
 
+class _Program:
+    """A program that has a model, started when it is first asked; one question at a time."""
+
+    def __init__(self, make: Callable[[], Predictor], tasks: Tasks) -> None:
+        self.make, self._tasks = make, tasks
+        self._predictor: Predictor | None = None
+        self._cancel: Callable[[], None] | None = None
+        self._sent: Question | None = None
+
+    def start(self) -> None:
+        """Raises StudioError: there is no engine for it."""
+        if self._predictor is None:
+            self._predictor = self.make()
+
+    def send(self, question: Question, on_answer: Callable[[Mapping[str, Any]], None]) -> None:
+        """*on_answer* is called for each line of the answer, until another question is sent or it is hushed."""
+        assert self._predictor is not None
+        self._sent = question
+
+        def answered(answer: Mapping[str, Any]) -> None:
+            if self._sent is question:
+                if answer.get("done", True):
+                    self._sent = self._cancel = None
+                on_answer(answer)
+
+        cancel = self._predictor.ask(question, answered)
+        if self._sent is question:  # else it was answered at once
+            self._cancel = cancel
+
+    def hush(self) -> None:
+        cancel, self._cancel, self._sent = self._cancel, None, None
+        if cancel is not None:
+            cancel()
+
+    def end(self) -> None:
+        self.hush()
+        if self._predictor is not None:
+            predictor, self._predictor = self._predictor, None
+            self._tasks.submit(predictor.close, failed=lambda _: None)
+
+
 class Trying:
     """Args:
-    make: Starts the program. Raises StudioError: there is no engine for it.
+    make: Starts the program that has the model. Raises StudioError: there is no engine for it.
+    make_before: Starts the one that has the model before training.
     show: Called with each new `Trial`.
     """
 
-    def __init__(self, make: Callable[[], Predictor], tasks: Tasks, show: Callable[[Trial], None]) -> None:
-        self.make, self._tasks, self._show = make, tasks, show
-        self._predictor: Predictor | None = None
-        self._cancel: Callable[[], None] | None = None
-        self._sent: Question = {}
+    def __init__(
+        self,
+        make: Callable[[], Predictor],
+        make_before: Callable[[], Predictor],
+        tasks: Tasks,
+        show: Callable[[Trial], None],
+    ) -> None:
+        self.learned, self._before, self._show = _Program(make, tasks), _Program(make_before, tasks), show
+        self._compares = False
         self.trial = Trial()
 
     def ask(self, question: Question) -> None:
@@ -58,6 +104,15 @@ class Trying:
             self._tell(trial)
             self._ask_next()
 
+    def compare(self, on: bool) -> None:
+        """The model before training answers beside: the question that stands there, and those that come."""
+        self._compares = on
+        if on and self.trial.question is not None:
+            self._put_before(self.trial.question)
+        elif not on:
+            self._before.end()  # its memory is free again
+            self._tell(replace(self.trial, before=None))
+
     def begin_anew(self) -> None:
         """Nothing was asked yet; the model stays loaded."""
         self.cancel()
@@ -65,44 +120,53 @@ class Trying:
 
     def cancel(self) -> None:
         """Stop what is being written; what was written stays."""
+        self.learned.hush()
+        self._before.hush()
+        before = self.trial.before
+        if before is not None and before.asking:
+            self._tell(replace(self.trial, before=replace(before, asking=False, stopped=True)))
         if self.trial.asking:
-            self._hush()
             self._tell(replace(_over(self.trial), stopped=True))
 
     def forget(self) -> None:
         """There is another model now."""
         self.begin_anew()
-        self._end()
+        self.close()
 
     def close(self) -> None:
-        if self.trial.asking:
-            self._hush()
-        self._end()
-
-    def _hush(self) -> None:
-        if self._cancel is not None:
-            self._cancel()
-            self._cancel = None
-
-    def _end(self) -> None:
-        if self._predictor is not None:
-            predictor, self._predictor = self._predictor, None
-            self._tasks.submit(predictor.close, failed=lambda _: None)
+        self.learned.end()
+        self._before.end()
 
     def _is_there(self, trial: Trial) -> bool:
         """Whether there is a program to put *trial*'s question to; else it is told that there is none."""
-        if self._predictor is None:
-            try:
-                self._predictor = self.make()
-            except StudioError as error:
-                self._tell(replace(_over(trial), problem=say(error)))
-        return self._predictor is not None
+        try:
+            self.learned.start()
+        except StudioError as error:
+            self._tell(replace(_over(trial), problem=say(error)))
+            return False
+        return True
 
     def _put(self, trial: Trial) -> None:
         if self._is_there(trial):
             self._tell(trial)
             assert trial.question is not None
-            self._send(trial.question, lambda answer: self._tell(with_answer(self.trial, answer)))
+            self.learned.send(trial.question, lambda answer: self._tell(with_answer(self.trial, answer)))
+            if self._compares:
+                self._put_before(trial.question)
+
+    def _put_before(self, question: Question) -> None:
+        self._tell(replace(self.trial, before=Trial(question, asking=True)))
+        try:
+            self._before.start()
+        except StudioError as error:
+            self._tell(replace(self.trial, before=Trial(question, problem=say(error))))
+            return
+
+        def answered(answer: Mapping[str, Any]) -> None:
+            if self.trial.before is not None:
+                self._tell(replace(self.trial, before=with_answer(self.trial.before, answer)))
+
+        self._before.send(question, answered)
 
     def _ask_next(self) -> None:
         """The next picture; when there is none, it is over."""
@@ -123,21 +187,7 @@ class Trying:
             self._tell(told)
             self._ask_next()
 
-        self._send(question, answered)
-
-    def _send(self, question: Question, on_answer: Callable[[Mapping[str, Any]], None]) -> None:
-        """*on_answer* is called for each line of the answer, as long as nothing else is asked and nobody stops it."""
-        assert self._predictor is not None
-        whole = self.trial.question
-
-        def answered(answer: Mapping[str, Any]) -> None:
-            if self.trial.question is whole and self.trial.asking:
-                on_answer(answer)
-
-        self._sent = question
-        cancel = self._predictor.ask(question, answered)
-        if self._sent is question:  # else the next was asked by an answer that came at once
-            self._cancel = cancel
+        self.learned.send(question, answered)
 
     def _tell(self, trial: Trial) -> None:
         self.trial = trial

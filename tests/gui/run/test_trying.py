@@ -34,7 +34,8 @@ SORTS = next(task.id for task in tasks.all_tasks() if task.has_classes and task.
 
 def test_while_the_model_is_loaded_the_text_panel_says_so(qtbot: QtBot) -> None:
     facts = SimpleNamespace(subtitle="my diary.txt", token="token")
-    model: Any = SimpleNamespace(state=SimpleNamespace(value=SimpleNamespace(facts=facts)), cancel_trial=lambda: None)
+    state = SimpleNamespace(value=SimpleNamespace(facts=facts))
+    model: Any = SimpleNamespace(state=state, cancel_trial=lambda: None, may_compare=False)
     panel = TextPanel(cast(RunViewModel, model))
     qtbot.addWidget(panel)
     panel.show()
@@ -112,6 +113,7 @@ class Oracle:
         self.asked: list[Mapping[str, Any]] = []
         self.answer: Callable[[Mapping[str, object]], None] = lambda answer: None
         self.cancelled = 0
+        self.closed = False
 
     def ask(self, question: Mapping[str, object], on_answer: Callable[[Mapping[str, object]], None]) -> Any:
         self.asked.append(question)
@@ -122,15 +124,35 @@ class Oracle:
 
         return cancel
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self.closed = True
 
 
 class Asked(SimpleNamespace):
-    """What a panel has of a run's view-model, with the real `Trying`: each new trial is drawn."""
+    """What a panel has of a run's view-model, with the real `Trying`: each new trial is drawn.
 
-    def __init__(self, oracle: Oracle, facts: SimpleNamespace, preview: Mapping[str, Any]) -> None:
+    *before*: answers as the model before training. *why*: why it cannot be asked.
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        facts: SimpleNamespace,
+        preview: Mapping[str, Any],
+        before: Oracle | None = None,
+        why: str = "",
+    ) -> None:
         drawn: list[Callable[[Trial], None]] = []
-        trying = Trying(lambda: oracle, InlineTasks(), lambda trial: [draw(trial) for draw in drawn] and None)
+
+        def show(trial: Trial) -> None:
+            for draw in drawn:
+                draw(trial)
+
+        def look_before(shown: Callable[[str], None]) -> Callable[[], None]:
+            shown(why)
+            return lambda: None
+
+        trying = Trying(lambda: oracle, lambda: before or oracle, InlineTasks(), show)
         super().__init__(
             state=SimpleNamespace(value=SimpleNamespace(facts=facts)),
             plan=SimpleNamespace(data={"preview": preview}),
@@ -142,6 +164,9 @@ class Asked(SimpleNamespace):
             ask_pictures=trying.ask_pictures,
             show_picture=lambda path, side, shown: lambda: None,
             cancel_trial=trying.cancel,
+            may_compare=before is not None,
+            look_before=look_before,
+            compare=trying.compare,
         )
 
 
@@ -158,17 +183,22 @@ def oracle() -> Oracle:
     return Oracle()
 
 
-@pytest.fixture
-def chat(qtbot: QtBot, oracle: Oracle) -> ChatPanel:
-    answers = next(task.id for task in tasks.all_tasks() if task.has_chats)
-    facts = SimpleNamespace(task=answers, kind="text", columns=(), subtitle="pairs.jsonl", token="token", context=128)
-    model = Asked(oracle, facts, CHATS)
+def shown(qtbot: QtBot, oracle: Oracle, *, chats: bool, before: Oracle | None = None, why: str = "") -> Any:
+    task = next(task.id for task in tasks.all_tasks() if task.has_tokens and task.has_chats == chats)
+    facts = SimpleNamespace(task=task, kind="text", columns=(), subtitle="pairs.jsonl", token="token", context=128)
+    model = Asked(oracle, facts, CHATS, before, why)
     panel = panel_for(cast(RunViewModel, model))
-    assert isinstance(panel, ChatPanel)
     model.drawn.append(panel.show_trial)
     qtbot.addWidget(panel)
     panel.show()
     panel.show_trial(Trial())
+    return panel
+
+
+@pytest.fixture
+def chat(qtbot: QtBot, oracle: Oracle) -> ChatPanel:
+    panel = shown(qtbot, oracle, chats=True)
+    assert isinstance(panel, ChatPanel)
     return panel
 
 
@@ -256,6 +286,56 @@ def test_of_an_answer_without_end_the_begin_is_laid_out(qtbot: QtBot, chat: Chat
     oracle.answer({"text": "a" * 10**6, "done": False})
     oracle.answer({"text": "b" * 10**6, "done": True})
     assert len(chat.talk.toPlainText()) < MOST_LETTERS + 100 and chat.talk.toPlainText().endswith("a…")
+
+
+def test_the_model_before_training_answers_the_same_beside(qtbot: QtBot, oracle: Oracle) -> None:
+    before = Oracle()
+    panel = shown(qtbot, oracle, chats=True, before=before)
+    assert panel.beside.tick.isEnabled() and not panel.beside.tick.isChecked() and not panel.beside.isVisible()
+    ask(qtbot, panel, "Who?")
+    oracle.answer({"text": "Nobody."})
+    assert before.asked == []
+
+    qtbot.mouseClick(panel.beside.tick, Qt.MouseButton.LeftButton)
+    assert before.asked == oracle.asked and panel.beside.isVisible() and panel.after.isVisible()  # what stands there
+    assert panel.beside.note.text().startswith("Its first words take") and panel.cancel.isVisible()
+    before.answer({"text": "Who asks?"})
+    assert panel.beside.written.toPlainText() == "Who asks?" and not panel.cancel.isVisible()
+
+    ask(qtbot, panel, "Why?")
+    assert before.asked == oracle.asked and len(before.asked) == 2 and panel.beside.written.toPlainText() == ""
+    before.answer({"error": {"id": "predict-stopped", "facts": {"code": -9}}})
+    assert "memory" in panel.beside.note.text() and not panel.problem.isVisible()  # the other goes on
+    oracle.answer({"text": "So.", "done": False})
+    assert panel.talk.toPlainText().endswith("So.")
+    qtbot.mouseClick(panel.cancel, Qt.MouseButton.LeftButton)
+
+    qtbot.mouseClick(panel.beside.tick, Qt.MouseButton.LeftButton)
+    assert before.closed and not panel.beside.isVisible() and not panel.after.isVisible()  # its memory is free
+    ask(qtbot, panel, "Where?")
+    assert len(before.asked) == 2
+
+
+def test_both_go_on_from_the_same_beginning_and_stop_together(qtbot: QtBot, oracle: Oracle) -> None:
+    before = Oracle()
+    panel = shown(qtbot, oracle, chats=False, before=before)
+    qtbot.mouseClick(panel.beside.tick, Qt.MouseButton.LeftButton)
+    qtbot.keyClicks(panel.prompt, "Today ")
+    qtbot.mouseClick(panel.button, Qt.MouseButton.LeftButton)
+    oracle.answer({"text": "I", "done": False})
+    before.answer({"text": "he", "done": False})
+    assert (panel.written.toPlainText(), panel.beside.written.toPlainText()) == ("Today I", "Today he")
+    late = before.answer
+    qtbot.mouseClick(panel.cancel, Qt.MouseButton.LeftButton)
+    late({"text": " lay", "done": False})
+    assert (oracle.cancelled, before.cancelled) == (1, 1) and not panel.cancel.isVisible()
+    assert panel.beside.written.toPlainText() == "Today he"
+
+
+def test_where_the_model_before_training_is_not_here_the_tick_says_why(qtbot: QtBot, oracle: Oracle) -> None:
+    panel = shown(qtbot, oracle, chats=True, before=Oracle(), why="What it began from is not on this computer.")
+    assert not panel.beside.tick.isEnabled() and panel.beside.why.text().endswith("not on this computer.")
+    assert "not on this computer" in panel.beside.tick.accessibleDescription()
 
 
 def test_of_a_picture_with_several_labels_all_that_are_likely_are_said(qtbot: QtBot) -> None:

@@ -174,6 +174,14 @@ def test_a_server_whose_model_cannot_be_opened_says_why_to_every_question(runs: 
             assert (answer["id"], answer["error"]["id"]) == (number, "model-no-consent")
 
 
+@pytest.mark.parametrize("name", ["text", "pictures", "own"])
+def test_a_model_that_began_from_nothing_has_no_before(runs: Path, name: str) -> None:
+    with Server(runs / name, "--before") as server:
+        server.tell({"id": 1, "prompt": "x"})
+        answer = server.hear()
+        assert (answer["error"]["id"], "--before" in str(answer["error"]["facts"])) == ("predict-bad-question", True)
+
+
 def test_the_end_of_the_questions_ends_the_server_after_the_last_answer(runs: Path) -> None:
     server = Server(runs / "rows")
     out, _ = server.process.communicate(b'{"id":1,"row":{"thing":"hat","colour":"red"}}\n', timeout=PATIENCE_S)

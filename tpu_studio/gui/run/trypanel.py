@@ -28,7 +28,7 @@ class TryPanel(Card):
         self.model = model
         self.title("Try the model")
         self.body.addWidget(Text(sentence, "secondary", "text_2"))
-        row = QHBoxLayout()
+        self.columns = row = QHBoxLayout()
         row.setSpacing(Space.xxl)
         self.ask_box, self.answer_box = QVBoxLayout(), QVBoxLayout()
         for box in (self.ask_box, self.answer_box):

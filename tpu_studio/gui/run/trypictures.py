@@ -83,9 +83,10 @@ class PictureRow(QWidget):
         self.why.hide()
         words = QVBoxLayout()
         words.setSpacing(0)
-        words.addWidget(self.answer)
-        words.addWidget(self.name)
-        words.addWidget(self.why)
+        words.addStretch(1)
+        for line in (self.answer, self.name, self.why):
+            words.addWidget(line)
+        words.addStretch(1)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(Space.l)

@@ -216,17 +216,18 @@ class Written(Themed, QPlainTextEdit):
     """What the model has written so far, the end of it where it is very long; scrolls along, can be selected and
     copied."""
 
-    def __init__(self) -> None:
+    def __init__(self, which: str = "the model", role: str = "mono") -> None:
         super().__init__()
+        self._role = role
         self.setReadOnly(True)
-        self.setAccessibleName("What the model wrote")
-        self.setPlaceholderText("What the model writes appears here.")
+        self.setAccessibleName(f"What {which} wrote")
+        self.setPlaceholderText(f"What {which} writes appears here.")
         self._text = ""
         self.follow_theme()
 
     def restyle(self) -> None:
         self.setMinimumHeight(px(168))
-        self.setFont(fonts.font("mono"))
+        self.setFont(fonts.font(self._role))
 
     def show_text(self, text: str, asking: bool) -> None:
         if text == self._text:

@@ -36,26 +36,22 @@ class Writing:
 
 
 class Asked:
-    """A result's model, loaded and ready. For one thread.
-
-    Args:
-        consent: See ``result.loading.load``.
+    """A model that is loaded and ready (`opened`), asked as the *result* with that *card* is. For one thread.
 
     Raises:
-        RunError: ``result-unreadable``; and as ``result.loading.load``.
+        RunError: ``result-unreadable``.
     """
 
-    def __init__(self, result: Path, card: dict[str, Any], *, consent: str = "") -> None:
-        self._card = card
+    def __init__(self, result: Path, card: dict[str, Any], model: Any) -> None:
+        self._card, self._model = card, model
         self._data: dict[str, Any] = {**card["data"], "folder": str(result)}
-        self._model = loading.load(result, consent=consent)  # first: it holds memory
         if self.reads_text:
             # a tokenizer of another model is told before the first question
             (continuing.of_result if self.writes else tokens.of_description)(self._data)
-        inputs = getattr(self._model, "inputs", None)  # a subclass of a person's own has none
+        inputs = getattr(model, "inputs", None)  # a subclass of a person's own has none
         claimed = card["input"].get("shape") if isinstance(card.get("input"), dict) else None
         predicting.check_shape(self._data, claimed, inputs[0].shape[1:] if inputs else None, result / files.CARD)
-        self._run = running().compiled(self._model)
+        self._run = running().compiled(model)
 
     def answer(self, items: Sequence[Any], at_once: int = 1) -> list[Answer]:
         """One answer for each picture, row or text; ``{"error": …}`` for one that cannot be read.
@@ -139,6 +135,23 @@ class Asked:
             except OSError as error:
                 answers[place] = {"error": {"id": "data-missing", "facts": {"path": str(item), "raw": str(error)}}}
         return inputs, answers
+
+
+def opened(run: Path, result: Path, card: dict[str, Any], *, consent: str = "", before: bool = False) -> Asked:
+    """The model of *run*, ready to be asked.
+
+    Args:
+        consent: See ``result.loading.load``.
+        before: As it was before training, see ``before.load``.
+
+    Raises:
+        RunError: ``result-unreadable``; and as ``result.loading.load`` or ``before.load``.
+    """
+    if before:
+        from tpu_studio.trainer.predict.before import load  # builds models, which a result needs not
+
+        return Asked(result, card, load(run, result, card))
+    return Asked(result, card, loading.load(result, consent=consent))
 
 
 def _plain(told: dict[str, Any]) -> Answer:

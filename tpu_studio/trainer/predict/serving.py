@@ -24,7 +24,7 @@ import queue
 import sys
 import threading
 import traceback
-from pathlib import Path
+from argparse import Namespace
 from typing import Any
 
 from tpu_studio.trainer.words import take_stdout
@@ -89,12 +89,13 @@ class Answers:
             line = line[os.write(self._fd, line) :]
 
 
-def serve(run: Path, consent: str) -> int:
+def serve(asked: Namespace) -> int:
+    """Answer until there are no more questions. *asked*: the command's arguments; the exit code."""
     answers, questions = Answers(take_stdout()), Questions()
     model: object = None
     refused: StudioError | None = None
     try:
-        model = _load(run, consent)
+        model = _load(asked)
     except StudioError as error:
         refused = error
     while (question := questions.next()) is not END:
@@ -116,13 +117,13 @@ def serve(run: Path, consent: str) -> int:
     return 0
 
 
-def _load(run: Path, consent: str) -> object:
+def _load(asked: Namespace) -> object:
     from tpu_studio.trainer.predict.command import prepare
 
-    result, card = prepare(run)
-    from tpu_studio.trainer.predict.asking import Asked
+    result, card = prepare(asked.run)
+    from tpu_studio.trainer.predict.asking import opened
 
-    model = Asked(result, card, consent=consent)
+    model = opened(asked.run, result, card, consent=asked.consent, before=asked.before)
     model.warm_up()
     return model
 
