@@ -13,7 +13,7 @@ import pytest
 from tests.trainer.in_engine import ROOT
 from tests.trainer.test_based import train
 from tests.trainer.test_starting import newest
-from tests.trainer.training import put
+from tests.trainer.training import answers, put
 from tpu_studio.data.look import look
 from tpu_studio.domain.catalogue import SHIPPED
 from tpu_studio.wire import plan as plans
@@ -73,6 +73,20 @@ def test_a_text_is_cut_by_the_other_runs_tokenizer(home: Path, cut: str) -> None
     assert not differing(first, second)  # all is taken over: the answers are the tokens
     short = {"kind": "text", "path": str(home / "two.txt"), "sequence_length": 16}
     assert not differing(first, trained(home, "third", begins, short, STILL))  # the first places
+
+
+def test_the_model_before_training_is_the_other_run(home: Path) -> None:
+    (home / "one.txt").write_text(TEXT[:40_000])
+    (home / "two.txt").write_text(TEXT[60_000:75_000].upper())
+    model = {"name": "gpt-nano", "options": {"layers": 1, "width": 16, "heads": 2}}
+    text = {"kind": "text", "path": str(home / "one.txt"), "sequence_length": 32}
+    first = trained(home, BASE, model, text | {"tokenizer": "bpe"}, FEW_STEPS | {"learning_rate": 0.01})
+    begins = {"name": "gpt-nano", "preset": f"run:{BASE}"}
+    learned = FEW_STEPS | {"steps": 40, "learning_rate": 0.05}
+    second = trained(home, "second", begins, {"kind": "text", "path": str(home / "two.txt")}, learned)
+    question = ("--temperature", "0", "--tokens", "12", "--prompt", "To be")
+    before, after = (answers(second, *more, *question)["answers"][0]["text"] for more in (("--before",), ()))
+    assert before == answers(first, *question)["answers"][0]["text"] != after
 
 
 def test_texts_are_told_apart_anew_in_the_other_runs_pieces(home: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.presets import decoder
 from tests.trainer.in_engine import engine_python
+from tests.trainer.predict.test_predict import Server
 from tests.trainer.test_adapted_texts import train
 from tests.trainer.test_starting import newest
 from tests.trainer.training import Training, answers, curve, put
@@ -125,6 +126,28 @@ def test_it_answers_in_its_template_until_the_end_of_its_turn(tmp_path: Path, pa
     assert not (to / "chat_template.jinja").exists() and "chat template “chatml”" in (to / "README.md").read_text()
 
 
+def test_a_conversation_goes_on_and_what_has_no_room_is_told(tmp_path: Path, pairs: Path) -> None:
+    training = {"steps": 4, "evaluate_every": 2, "checkpoint_every": 2}
+    run = train(put(tmp_path / "run", planned(with_template("qwen2", tmp_path), pairs, training=training))).run
+    said = [{"role": "user", "text": "Is 1 quick?"}, {"role": "assistant", "text": ANSWER}]
+
+    def heard(server: Server, question: dict[str, Any]) -> list[dict[str, Any]]:
+        server.tell({"prompt": "And 2?", "tokens": 5, **question})
+        told = [server.hear()]
+        while told[-1].get("done", True) is False:
+            told.append(server.hear())
+        return told
+
+    with Server(run) as server:
+        assert not any("left_out" in one for one in heard(server, {"id": 1}))
+        long = heard(server, {"id": 2, "turns": said * 6})
+        assert long[0] == {"id": 2, "text": "", "left_out": long[0]["left_out"], "done": False}
+        assert 4 <= long[0]["left_out"] <= 6 and long[-1]["done"] is True
+        (refused,) = heard(server, {"id": 3, "turns": said[:1]})
+        assert refused["error"]["id"] == "predict-bad-question"
+        assert heard(server, {"id": 4, "turns": said[:2]})[-1]["done"] is True  # nothing of it stays behind
+
+
 def test_a_machine_needs_no_template_for_the_plan_names_it(tmp_path: Path, pairs: Path) -> None:
     """What is brought to a rented one are the files that the base's sha256 counts."""
     folder = with_template("qwen2", tmp_path)
@@ -153,3 +176,44 @@ def test_plain_headings_stand_in_the_folder_that_its_result_becomes(tmp_path: Pa
     assert "### Response:" in jinja and "<|endoftext|>" in jinja
     assert math.isfinite(json.loads((run / "result" / "model.json").read_text())["trained"]["final"]["val_loss"])
     assert reading.read(to).template == "plain"  # as it is begun from again
+
+
+@pytest.mark.parametrize(("rank", "precision"), [(4, "bfloat16"), (0, "float32")])
+def test_the_model_before_training_answers_beside_the_one_that_has_learned(
+    tmp_path: Path, pairs: Path, rank: int, precision: str
+) -> None:
+    """That before is the one that a run without a step's worth of learning has."""
+    folder = with_template("qwen2", tmp_path)
+    usual = {"evaluate_every": 1, "checkpoint_every": 100, "precision": precision, "rematerialize": True}
+    still = {"steps": 1, "learning_rate": 1e-12, **usual}
+    learned = {"steps": 60, "learning_rate": 0.02, **usual, "evaluate_every": 30}
+    runs = [
+        train(put(tmp_path / name, planned(folder, pairs, rank=rank, training=training))).run
+        for name, training in (("still", still), ("learned", learned))
+    ]
+    question = ("--temperature", "0", "--tokens", "12", "--prompt", "Is 17 quick?")
+    stood, after, before = (
+        answers(runs[0], *question),
+        answers(runs[1], *question),
+        answers(runs[1], "--before", *question),
+    )
+    assert before["answers"][0]["text"] == stood["answers"][0]["text"] != after["answers"][0]["text"]
+    with Server(runs[1], "--before") as server:
+        server.tell({"id": 1, "prompt": "Is 17 quick?", "tokens": 12, "temperature": 0})
+        told = [server.hear()]
+        while told[-1].get("done", True) is False:
+            told.append(server.hear())
+    assert "".join(one["text"] for one in told) == before["answers"][0]["text"]
+
+    weights = folder / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1] + b"\x7f")
+    assert answers(runs[1], "--before", *question)["error"]["id"] == "preset-changed"
+    weights.unlink()
+    assert answers(runs[1], "--before", *question)["error"]["id"].startswith("preset-")
+    weights.write_bytes(whole)
+    card = runs[1] / "result" / "model.json"
+    lied = json.loads(card.read_text())
+    lied["data"]["input_shape"] = [10**9]
+    card.write_text(json.dumps(lied))
+    assert answers(runs[1], "--before", *question)["error"]["id"] == "result-unreadable"

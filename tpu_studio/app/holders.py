@@ -181,8 +181,9 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
     from tpu_studio.local.predictor import PredictorProcess
     from tpu_studio.viewmodels.run import RunViewModel
 
-    def predictor() -> PredictorProcess:
-        argv = ownpython.module(services.engine.python(), "tpu_studio.trainer", "predict", "--run", folder, "--serve")
+    def predictor(*more: str) -> PredictorProcess:
+        python = services.engine.python()
+        argv = ownpython.module(python, "tpu_studio.trainer", "predict", "--run", folder, "--serve", *more)
         if services.consents.agreed(plan.consent):
             argv += ["--consent", plan.consent]  # the run's own Python file, agreed to on this computer
         return PredictorProcess(argv, trainer_environment(), studio.tasks.post)
@@ -192,7 +193,11 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
         packages = packages_for(services.engine.root, wanted)
         return write(services.engine.python(), folder, wanted, file, replace=True, consent=consent, packages=packages)
 
-    model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
+    def before() -> PredictorProcess:
+        return predictor("--before")
+
+    runs = services.runs
+    model = RunViewModel(run, folder, plan, lambda: runs.follow(run), runs, studio.tasks, predictor, before=before)
     model.write_format = write_format
     model.with_packages = lambda form, then: _with_packages(studio, services, exports.by_id(form), then)
     model.tell = studio.shell.notify

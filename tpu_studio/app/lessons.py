@@ -60,9 +60,7 @@ class Lessons:
         """The model of *run* may be tried, and its receipt read, on its page."""
 
         def seen(state: RunPageState) -> None:
-            trial = state.trial
-            answered = bool(trial.classes or trial.text) or trial.value is not None
-            if answered and not trial.asking and trial.problem is None:
+            if state.trial.answered:
                 self.model.happened("tried", run=run)
 
         model.state.subscribe(seen)

@@ -40,6 +40,7 @@ from tpu_studio.wire.starters import TOKENIZER
 
 SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 SHOWN = 6
+ANSWER_SHARE = 4  # of a model's length, a quarter is kept for the answer where more was said before
 _A_TURN, _A_CHAT = 6, 24  # tokens about it; the latter are what most templates have the system say
 
 
@@ -110,23 +111,30 @@ class Writer:
 
     def fitting(self, turns: Sequence[Turn], length: int, cut: _Cut) -> tuple[list[int], list[bool]]:
         """No more than *length* + 1 tokens, of which the last ones are foretold only; none where no answer is left."""
-        tokens, learned = self.tokens(turns)
-        if len(tokens) <= length + 1:
+        tokens, learned, pairs = self.later(turns, length + 1)
+        if not pairs and len(tokens) <= length + 1:
             return tokens, learned
-        begins = 1 if turns[0].role == "system" else 0
-
-        def without(pairs: int) -> tuple[list[int], list[bool]]:
-            return self.tokens([*turns[:begins], *turns[begins + 2 * pairs :]])
-
-        most = max(0, (len(turns) - begins - 1) // 2)  # the last question stays
-        fewest = bisect_left(range(most), True, lo=min(1, most), key=lambda one: len(without(one)[0]) <= length + 1)
-        tokens, learned = without(fewest)
         tokens, learned = tokens[: length + 1], learned[: length + 1]
         if not any(learned[1:]):
             cut.left_out += 1
             return [], []
         cut.shortened += 1
         return tokens, learned
+
+    def later(self, turns: Sequence[Turn], most: int) -> tuple[list[int], list[bool], int]:
+        """As `tokens`, without as many of the first questions with their answers as must go for no more than *most*
+        tokens to be left; the last question stays in any case. And how many went."""
+        tokens, learned = self.tokens(turns)
+        if len(tokens) <= most:
+            return tokens, learned, 0
+        begins = 1 if turns[0].role == "system" else 0
+
+        def without(pairs: int) -> tuple[list[int], list[bool]]:
+            return self.tokens([*turns[:begins], *turns[begins + 2 * pairs :]])
+
+        pairs = max(0, (len(turns) - begins - 1) // 2)
+        fewest = bisect_left(range(pairs), True, lo=min(1, pairs), key=lambda one: len(without(one)[0]) <= most)
+        return *without(fewest), fewest
 
 
 def look(job: Job, task: str, watch: Watch) -> Look:
@@ -299,8 +307,26 @@ def _some(found: Chats, kept: Bools, *, side: bool) -> list[tuple[tuple[Turn, ..
     return list(islice(((turns, mine) for turns, mine in both if mine == side), SHOWN))
 
 
-def question(description: Mapping[str, object], asked: str) -> tuple[list[int], frozenset[int]]:
-    """The tokens of a question as a model of that *description* was asked in training, and those that end an answer.
+@dataclass(frozen=True)
+class Question:
+    """As a model reads it.
+
+    Attributes:
+        tokens: What stands before its answer; *ends*: those with which the answer ends.
+        left_out: How many of the first questions of the conversation it does not see, with their answers.
+    """
+
+    tokens: list[int]
+    ends: frozenset[int]
+    left_out: int = 0
+
+
+def question(description: Mapping[str, object], asked: str, before: Sequence[Turn] = ()) -> Question:
+    """A question as a model of that *description* was asked in training.
+
+    Args:
+        before: The conversation so far, questions and answers in turn. The earliest are left out where the model's
+            length has no room for them, a quarter of it being kept for the answer.
 
     Raises:
         DataError: data-prompt-empty, data-prompt-too-long.
@@ -311,10 +337,12 @@ def question(description: Mapping[str, object], asked: str) -> tuple[list[int], 
         raise DataError("data-prompt-empty")
     assert isinstance(cutter, Published)
     writer, most = Writer(cutter, str(description.get("chat_template"))), whole(description.get("sequence_length"))
+    turns = (*before, Turn("user", asked.strip()))
     try:
-        tokens, ends = writer.tokens([Turn("user", asked.strip())])[0], writer.ends
+        tokens, _, left_out = writer.later(turns, most - max(1, most // ANSWER_SHARE))
+        ends = writer.ends
     except KeyError as error:  # no template that is known, or one whose tokens are not there
         raise RunError("result-unreadable", path=str(description.get("folder")), raw=f"no template {error}") from error
     if len(tokens) > most - 1:
         raise DataError("data-prompt-too-long", tokens=len(tokens), most=most - 1)
-    return tokens, ends
+    return Question(tokens, ends, left_out)

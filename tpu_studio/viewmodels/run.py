@@ -7,7 +7,7 @@ events happens elsewhere, through `Tasks`, never in the window's thread.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_untended
-from tpu_studio.domain.sentences.result import checked_words, unread_words
-from tpu_studio.viewmodels import draft, runfacts, runwords
+from tpu_studio.domain.sentences.result import checked_words
+from tpu_studio.planner.computer import this_computer
+from tpu_studio.viewmodels import draft, runfacts, runwords, trybefore
 from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.receipt import facts_in
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runlog import read_log
-from tpu_studio.viewmodels.runports import FileOfModel, Predictor, Trial, Verbs
+from tpu_studio.viewmodels.runports import FileOfModel, Predictor, Verbs
 from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.viewmodels.thumbnails import Thumbnail
 from tpu_studio.viewmodels.thumbnails import read as read_picture
+from tpu_studio.viewmodels.trying import Trying
 from tpu_studio.wire import exports, places
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
@@ -49,6 +51,7 @@ class RunViewModel:
     Args:
         follow: Opens the run's follower; called elsewhere, it may read much.
         predictor: Makes the process that answers for the model, when it is first asked.
+        before: Makes the one that answers as the model did before training.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class RunViewModel:
         tasks: Tasks,
         predictor: Callable[[], Predictor],
         clock: Callable[[], float] = time.time,
+        before: Callable[[], Predictor] | None = None,
     ) -> None:
         self.plan = plan
         self.planned_again: Callable[[Job], None] = lambda job: None
@@ -81,12 +85,10 @@ class RunViewModel:
         self.cloud_now: Callable[[], float | None] = lambda: None  # what time it is there, as far as it is known
         self.state = Observable(RunPageState(run, runfacts.facts_of(plan), folder, RunView(), clock(), plan=plan))
         self._follow, self._verbs, self._tasks, self._clock = follow, verbs, tasks, clock
-        self._make_predictor = predictor
-        self._predictor: Predictor | None = None
+        self.trying = Trying(predictor, before or predictor, tasks, lambda trial: self._change(trial=trial))
         self._follower: Following | None = None
         self._polling = False
         self._closed = False
-        self._cancel_trial: Callable[[], None] | None = None
 
     def open(self) -> None:
         """Begin to watch; the first state with ``loading`` False has everything that was written so far."""
@@ -151,19 +153,11 @@ class RunViewModel:
             if view is before.view and view.settled and not before.busy:
                 return  # over, and nothing is drawn anew
             if before.over and not view.over and not before.loading:
-                self._forget_model()
+                self.trying.forget()  # the run goes on: what answered so far is not the model that it will have
             error = self.trouble() if before.facts.rented and not view.settled else None
             self._change(view=view, trouble=self._troubled(error, view))
             if view.steps_planned != before.view.steps_planned:  # it was extended
                 self._read_limit()
-
-    def _forget_model(self) -> None:
-        """The run goes on: what answered so far is not the model that it will have."""
-        self.cancel_trial()
-        if self._predictor is not None:
-            predictor, self._predictor = self._predictor, None
-            self._tasks.submit(predictor.close, failed=lambda _: None)
-        self._change(trial=Trial())
 
     def _poll_failed(self, error: BaseException) -> None:
         self._polling = False
@@ -335,59 +329,45 @@ class RunViewModel:
 
     def ask(self, question: Mapping[str, object]) -> None:
         """Put a question to the model: {"image": path}, {"row": {…}} or {"prompt": text, …}. It replaces the last."""
-        self.cancel_trial()
-        if self._predictor is None:
-            try:
-                self._predictor = self._make_predictor()
-            except StudioError as error:  # no engine to answer with
-                self._change(trial=Trial(question, problem=say(error)))
-                return
-        self._change(trial=Trial(question, asking=True))
-        self._cancel_trial = self._predictor.ask(question, lambda answer: self._answered(question, answer))
+        self.trying.ask(question)
+
+    def ask_pictures(self, paths: Sequence[str]) -> None:
+        """Ask about several, one after another."""
+        self.trying.ask_pictures(paths)
+
+    def say(self, words: str, **wishes: object) -> None:
+        """Go on with the conversation with a model that answers."""
+        self.trying.say(words, **wishes)
+
+    def new_chat(self) -> None:
+        self.trying.begin_anew()
+
+    @property
+    def may_compare(self) -> bool:
+        """Whether it began from a pretrained language model, which could answer beside it."""
+        return trybefore.is_offered(self.plan)
+
+    def look_before(self, shown: Callable[[str], None]) -> Callable[[], None]:
+        """Look elsewhere whether that one can be asked here, and hand *shown* why not, "" where it can. Returns the way
+        to forget about it."""
+        state, memory = self.state.value, this_computer().memory_bytes
+
+        def look() -> str:
+            imported = is_imported(state.folder)
+            return trybefore.problem(self.plan, state.folder, imported=imported, memory_bytes=memory)
+
+        return self._tasks.submit(look, done=shown, failed=lambda error: shown(_said(error).title)).cancel
+
+    def compare(self, on: bool) -> None:
+        self.trying.compare(on)
 
     def cancel_trial(self) -> None:
-        if self._cancel_trial is not None:
-            self._cancel_trial()
-            self._cancel_trial = None
-        self._change(trial=replace(self.state.value.trial, asking=False))
-
-    def _answered(self, question: Mapping[str, object], answer: Mapping[str, Any]) -> None:
-        trial = self.state.value.trial
-        if trial.question is not question or self._closed:
-            return
-        if "error" in answer:
-            error = answer["error"]
-            self._change(
-                trial=replace(
-                    trial, asking=False, problem=say(StudioError(str(error.get("id")), **dict(error.get("facts", {}))))
-                )
-            )
-            return
-        labels = answer.get("labels", ())
-        named = labels or answer.get("classes", ())
-        classes = tuple((str(row["name"]), float(row["probability"])) for row in named)
-        text = trial.text + str(answer.get("text", ""))
-        value = answer.get("value")
-        self._change(
-            trial=replace(
-                trial,
-                asking=not answer.get("done", True),
-                classes=classes or trial.classes,
-                several=bool(labels),
-                text=text,
-                value=float(value) if value is not None else trial.value,
-                unread=unread_words(answer["unread"]) if answer.get("unread") else "",
-            )
-        )
+        self.trying.cancel()
 
     def close(self) -> None:
         """Stop watching; the run goes on."""
         self._closed = True
-        if self._cancel_trial is not None:
-            self._cancel_trial()
-        if self._predictor is not None:
-            predictor = self._predictor
-            self._tasks.submit(predictor.close, failed=lambda _: None)
+        self.trying.close()
         if self._follower is not None:
             self._follower.close()
 

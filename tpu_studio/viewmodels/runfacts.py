@@ -43,6 +43,7 @@ class RunFacts:
     kind: str = ""
     mfu_planned: tuple[float, float] | None = None
     tokenizer: str = ""
+    context: int = 0  # tokens of a text that it sees at once; 0 where it reads none
 
     @property
     def rented(self) -> bool:
@@ -89,6 +90,7 @@ def facts_of(plan: Plan) -> RunFacts:
         kind=kind,
         mfu_planned=_mfu(plan),
         tokenizer=job.data.tokenizer,
+        context=job.data.sequence_length if tasks.by_id(plan.task).has_tokens else 0,
     )
 
 

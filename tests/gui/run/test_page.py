@@ -23,8 +23,9 @@ from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.plots.scale import EPOCHS, STEPS, TIME
 from tpu_studio.gui.run.page import RunPage
-from tpu_studio.gui.run.trying import PicturePanel, RowPanel, TextPanel
+from tpu_studio.gui.run.trying import PicturePanel, RowPanel
 from tpu_studio.gui.run.trypieces import Picture
+from tpu_studio.gui.run.trywriting import TextPanel
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial

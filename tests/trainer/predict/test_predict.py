@@ -151,6 +151,11 @@ def test_a_cancelled_text_ends_and_the_next_question_is_answered(writer: Server)
         ({"id": 31, "prompt": "x", "tokens": -1}, "predict-bad-question"),
         ({"id": 32, "prompt": "x", "temperature": "hot"}, "predict-bad-question"),
         ({"id": 33, "image": "cat.png"}, "predict-wrong-kind"),
+        ({"id": 34, "prompt": "x", "turns": "hello"}, "predict-bad-question"),
+        (
+            {"id": 35, "prompt": "x", "turns": [{"role": "user", "text": "a"}, {"role": "assistant", "text": "b"}]},
+            "predict-bad-question",  # it goes on with a text, it does not answer
+        ),
     ],
 )
 def test_a_question_that_cannot_be_answered_is_told_so_and_ends_nothing(writer: Server, question: Any, id: str) -> None:
@@ -167,6 +172,14 @@ def test_a_server_whose_model_cannot_be_opened_says_why_to_every_question(runs: 
             server.tell({"id": number, "image": "x"})
             answer = server.hear()
             assert (answer["id"], answer["error"]["id"]) == (number, "model-no-consent")
+
+
+@pytest.mark.parametrize("name", ["text", "pictures", "own"])
+def test_a_model_that_began_from_nothing_has_no_before(runs: Path, name: str) -> None:
+    with Server(runs / name, "--before") as server:
+        server.tell({"id": 1, "prompt": "x"})
+        answer = server.hear()
+        assert (answer["error"]["id"], "--before" in str(answer["error"]["facts"])) == ("predict-bad-question", True)
 
 
 def test_the_end_of_the_questions_ends_the_server_after_the_last_answer(runs: Path) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpu_studio.data.instructing import Writer, _Cut
+from tpu_studio.data import continuing
+from tpu_studio.data.instructing import Writer, _Cut, question
+from tpu_studio.data.published import Published
+from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.pretrained.template import Turn
 
 
@@ -56,3 +60,62 @@ def test_of_a_chat_of_very_many_turns_they_are_not_written_down_again_and_again(
     writer = Counting()
     writer.fitting(chat([1] * 100_000, 0), 64, _Cut())
     assert writer.asked < 400_000
+
+
+@given(st.lists(st.integers(1, 9), max_size=20).map(lambda many: many[: len(many) // 2 * 2]), st.integers(1, 60))
+def test_a_question_keeps_as_much_of_what_was_said_before_as_has_room(letters: list[int], most: int) -> None:
+    turns = [*chat(letters, 0), Turn("user", "q" * 5)]
+    tokens, _, left_out = Counting().later(turns, most)
+    kept = turns[2 * left_out :]
+    assert tokens == Counting().tokens(kept)[0] and kept[-1] == turns[-1]
+    assert len(tokens) <= most or len(kept) == 1
+    assert not left_out or len(Counting().tokens(turns[2 * left_out - 2 :])[0]) > most
+
+
+class Bytes(Published):
+    """A token a byte, and ChatML's marks: the library is the engine's."""
+
+    def __init__(self) -> None:
+        self.standing = {"<|im_start|>": 256, "<|im_end|>": 257, "<|endoftext|>": 258}
+
+    def of_text(self, text: str) -> list[int]:
+        return list(text.encode())
+
+
+@pytest.fixture
+def description(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """Of a result that learned chats in ChatML, 160 tokens at once."""
+    monkeypatch.setattr(continuing, "of_result", lambda description: Bytes())
+    return {"chat_template": "chatml", "sequence_length": 160}
+
+
+def written(turns: Sequence[Turn]) -> list[int]:
+    return Writer(Bytes(), "chatml").tokens(turns)[0]
+
+
+def test_a_question_is_written_down_behind_the_conversation_so_far(description: dict[str, object]) -> None:
+    said = (Turn("user", "Who?"), Turn("assistant", "No."))
+    asked = question(description, " Why? ", said)
+    assert asked.tokens == written([*said, Turn("user", "Why?")]) and asked.left_out == 0
+    assert question(description, "Why?").tokens == written([Turn("user", "Why?")])
+
+
+def test_the_earliest_questions_make_room_for_the_answer_and_it_is_told_how_many(
+    description: dict[str, object],
+) -> None:
+    said = [Turn("user", "Who?"), Turn("assistant", "No.")] * 10
+    asked = question(description, "Why?", said)
+    assert 0 < asked.left_out < 10 and len(asked.tokens) <= 120
+    assert asked.tokens == written([*said[2 * asked.left_out :], Turn("user", "Why?")])
+    assert len(written([*said[2 * asked.left_out - 2 :], Turn("user", "Why?")])) > 120
+
+
+def test_a_question_that_is_long_itself_is_asked_alone_or_refused_by_its_own_length(
+    description: dict[str, object],
+) -> None:
+    said = [Turn("user", "Who?"), Turn("assistant", "No.")]
+    found = question(description, "z" * 120, said)
+    assert found.left_out == 1 and 120 < len(found.tokens) < 160
+    with pytest.raises(DataError) as refused:
+        question(description, "z" * 160, said)
+    assert refused.value.id == "data-prompt-too-long" and refused.value.facts["most"] == 159

@@ -376,7 +376,7 @@ def test_a_question_without_an_engine_is_answered_with_what_is_missing(page: Run
     def no_engine() -> Oracle:
         raise NotReady("engine-not-ready", status="missing", problem="", folder="/e")
 
-    page._make_predictor = no_engine
+    page.trying.learned.make = no_engine
     page.open()
     page.ask({"image": "/a.png"})
     trial = page.state.value.trial

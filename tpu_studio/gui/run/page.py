@@ -32,7 +32,8 @@ from tpu_studio.gui.run.events import EventCard
 from tpu_studio.gui.run.profile import ProfileCard
 from tpu_studio.gui.run.rented import PracticeStrip, RemovalCard, WaitingCard
 from tpu_studio.gui.run.story import StoryCard
-from tpu_studio.gui.run.trying import TryPanel, panel_for
+from tpu_studio.gui.run.trying import panel_for
+from tpu_studio.gui.run.trypanel import TryPanel
 from tpu_studio.viewmodels import runprofile, runrented
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.run import RunViewModel

@@ -1,4 +1,5 @@
-"""Try the model: pick a picture, fill in a row, or type the beginning of a text; the answer of the trained model.
+"""Try the model: pick pictures, fill in a row, or type a text; the answer of the trained model. What it writes: see
+``trywriting``.
 
 Draws `RunPageState.trial`; the questions go through `RunViewModel.ask`. The model is loaded with the first question.
 """
@@ -23,14 +24,14 @@ from PySide6.QtWidgets import (
 )
 
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit
-from tpu_studio.gui.kit.numberedit import SpinBox
-from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.gui.run.trypieces import Answers, Picture, Prompt, Written
+from tpu_studio.gui.run.trypanel import PASSAGES_SHOWN, TryPanel, shortened
+from tpu_studio.gui.run.trypictures import PictureAnswers, path_of
+from tpu_studio.gui.run.trypieces import Answers, Picture, Prompt
+from tpu_studio.gui.run.trywriting import ChatPanel, TextPanel
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.viewmodels.samples import Passage, Sample, passages_of, samples_of
@@ -42,7 +43,6 @@ PICTURES = "Pictures (*.jpg *.jpeg *.png *.bmp *.gif *.webp *.tif *.tiff);;All f
 FIELDS_SHOWN = 12
 NONE_CHOSEN = "No picture chosen yet"
 SAMPLES_SHOWN = 8
-PASSAGES_SHOWN, PASSAGE_LETTERS = 4, 60
 
 
 def panel_for(model: RunViewModel) -> TryPanel:
@@ -60,46 +60,17 @@ def panel_for(model: RunViewModel) -> TryPanel:
     return PicturePanel(model, samples_of(model.plan))
 
 
-class TryPanel(Card):
-    """Title, what to do, the question (`ask_box`), and the answer (`answer_box`) beside it."""
-
-    def __init__(self, model: RunViewModel, sentence: str, *, ask_share: int = 1) -> None:
-        super().__init__()
-        self.model = model
-        self.title("Try the model")
-        self.body.addWidget(Text(sentence, "secondary", "text_2"))
-        row = QHBoxLayout()
-        row.setSpacing(Space.xxl)
-        self.ask_box, self.answer_box = QVBoxLayout(), QVBoxLayout()
-        for box in (self.ask_box, self.answer_box):
-            box.setSpacing(Space.m)
-        row.addLayout(self.ask_box, ask_share)
-        row.addLayout(self.answer_box, 1)
-        self.body.addLayout(row)
-        self.problem = Note("", "", "bad")
-        self.problem.hide()
-        self.body.addWidget(self.problem)
-
-    def show_trial(self, trial: Trial) -> None:
-        self.problem.setVisible(trial.problem is not None)
-        if trial.problem is not None:
-            self.problem.set_words(trial.problem.title, f"{trial.problem.meaning} {trial.problem.action}".strip())
-        self.draw(trial)
-
-    def draw(self, trial: Trial) -> None:
-        raise TypeError("a panel draws its own answer")
-
-
 class PicturePanel(TryPanel):
-    """Drop a picture, choose a file, or press one of the pictures of the data."""
+    """Drop pictures, choose files, or press one of the pictures of the data. Of several each has its answer below; the
+    one that is pressed there stands large above."""
 
     def __init__(self, model: RunViewModel, known: Sequence[Sample]) -> None:
         noun = model.state.value.facts.noun
         below = f", or press one of the {noun} below" if known else ""
         unseen = " They were kept aside: the model has never seen them." if known and known[0].kept else ""
-        super().__init__(model, f"Choose a picture that it has not seen, or drop one here{below}.{unseen}")
+        super().__init__(model, f"Choose pictures that it has not seen, or drop them here{below}.{unseen}")
         self.setAcceptDrops(True)
-        self.choose = Button("Choose an image…", icon="image")
+        self.choose = Button("Choose images…", icon="image")
         self.choose.clicked.connect(self._choose)
         self.shown = Picture(model, "", "The picture that was asked about", 148)
         self.shown.setEnabled(False)
@@ -112,36 +83,58 @@ class PicturePanel(TryPanel):
         right.setSpacing(Space.m)
         right.addWidget(self.choose, 0, Qt.AlignmentFlag.AlignLeft)
         right.addWidget(self.name)
-        strip = QGridLayout()
-        strip.setSpacing(Space.s)
-        for index, sample in enumerate(known[:SAMPLES_SHOWN]):
-            small = Picture(model, str(sample.path), f"{sample.label}, {sample.path.name}", 44)
-            small.clicked.connect(lambda _=False, sample=sample: self.ask(str(sample.path), sample.label))
-            strip.addWidget(small, index // 4, index % 4)
-        strip.setColumnStretch(4, 1)
-        right.addLayout(strip)
+        right.addLayout(self._strip(known))
         right.addStretch(1)
         left.addLayout(right, 1)
         self.ask_box.addLayout(left)
         self.answers = Answers("The answer appears here")
         self.answer_box.addWidget(self.answers)
+        self.several = PictureAnswers(model)
+        self.several.chosen.connect(self._show_one)
+        self.several.hide()
+        self.body.addWidget(self.several)
+
+    def _strip(self, known: Sequence[Sample]) -> QGridLayout:
+        strip = QGridLayout()
+        strip.setSpacing(Space.s)
+        for index, sample in enumerate(known[:SAMPLES_SHOWN]):
+            small = Picture(self.model, str(sample.path), f"{sample.label}, {sample.path.name}", 44)
+            small.clicked.connect(lambda _=False, sample=sample: self.ask(str(sample.path), sample.label))
+            strip.addWidget(small, index // 4, index % 4)
+        strip.setColumnStretch(4, 1)
+        return strip
 
     def ask(self, path: str, label: str = "") -> None:
         """*label*: what the data calls it, told beside the answer."""
         self.model.ask({"image": path})
-        self.shown.load(path)
+        self._show(path, label)
+
+    def ask_each(self, paths: Sequence[str]) -> None:
+        if len(paths) == 1:
+            self.ask(paths[0])
+        elif paths:
+            self.model.ask_pictures(paths)
+
+    def _show(self, path: str, label: str = "") -> None:
+        if path != self.shown.path:
+            self.shown.load(path)
         self.name.setText(f"{Path(path).name}, in the data: {label}" if label else Path(path).name)
 
+    def _show_one(self, one: Trial) -> None:
+        """One of several, large."""
+        self._show(path_of(one))
+        self.answers.show_answer(one, "This is ")
+
     def _choose(self) -> None:
-        dialog = QFileDialog(self, "Choose an image", "", PICTURES)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog = QFileDialog(self, "Choose images", "", PICTURES)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda path: self.ask(path))
+        dialog.filesSelected.connect(lambda paths: self.ask_each(paths))
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Anything but a picture is for the window around it: a run, data, or what it knows nothing of."""
-        self.shown.mark(bool(_picture_in(event)))
+        self.shown.mark(bool(_pictures_in(event)))
         event.setAccepted(self.shown.marked)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
@@ -149,11 +142,15 @@ class PicturePanel(TryPanel):
 
     def dropEvent(self, event: QDropEvent) -> None:
         self.shown.mark(False)
-        if path := _picture_in(event):
+        if paths := _pictures_in(event):
             event.acceptProposedAction()
-            self.ask(path)
+            self.ask_each(paths)
 
     def draw(self, trial: Trial) -> None:
+        self.several.setVisible(bool(trial.pictures))
+        if trial.pictures:
+            self.several.show_trial(trial)  # which chooses one of them
+            return
         if self.shown.path and trial.question is None:  # another model is there now, which was asked nothing yet
             self.shown.clear()
             self.name.setText(NONE_CHOSEN)
@@ -217,78 +214,6 @@ class RowPanel(TryPanel):
             self.answers.under.show()
 
 
-class TextPanel(TryPanel):
-    """The beginning of a text; the model goes on from it, as it is written."""
-
-    def __init__(self, model: RunViewModel, sentence: str = "") -> None:
-        token = model.state.value.facts.token
-        super().__init__(model, sentence or f"Type a beginning. The model goes on from there, one {token} at a time.")
-        self.prompt = Prompt("ROMEO:\n" if "shakespeare" in model.state.value.facts.subtitle else "")
-        self.prompt.setAccessibleName("The beginning")
-        self.prompt.setTabChangesFocus(True)
-        self.prompt.setPlaceholderText("Once upon a time")
-        name, suffix = f"{token.capitalize()}s to write", f"{token}s"
-        self.length = SpinBox(300, 10, 2000, step=50, name=name, suffix=suffix)
-        self.button = Button("Generate", icon="wand-sparkles")
-        self.button.clicked.connect(self._ask)
-        self.cancel = Button("Stop writing", kind="quiet")
-        self.cancel.clicked.connect(model.cancel_trial)
-        row = QHBoxLayout()
-        row.setSpacing(Space.m)
-        row.addWidget(self.length)
-        row.addWidget(self.button)
-        row.addWidget(self.cancel)
-        row.addStretch(1)
-        self.loading = Text("The first words take a few seconds: the model is being loaded.", "caption", "text_2")
-        self.ask_box.addWidget(self.prompt)
-        self.ask_box.addLayout(row)
-        self.ask_box.addWidget(self.loading)
-        self.ask_box.addStretch(1)
-        self.written = Written()
-        self.answer_box.addWidget(self.written)
-
-    def _ask(self) -> None:
-        self.model.ask(
-            {"prompt": self.prompt.toPlainText() or "\n", "tokens": self.length.value(), "temperature": 0.8, "seed": 0}
-        )
-
-    def draw(self, trial: Trial) -> None:
-        if self.cancel.hasFocus() and not trial.asking:  # else the focus would fall somewhere else on the page
-            self.button.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.cancel.setVisible(trial.asking)
-        self.loading.setVisible(trial.asking and not trial.text)
-        self.written.show_text(self.before(trial) + trial.text if trial.question else "", trial.asking)
-
-    def before(self, trial: Trial) -> str:
-        """What stands before what the model wrote."""
-        return str((trial.question or {}).get("prompt", ""))
-
-
-class ChatPanel(TextPanel):
-    """A question of one's own, or one of the data; the model answers until it is through, or has written so much."""
-
-    def __init__(self, model: RunViewModel) -> None:
-        known = [one for one in passages_of(model.plan) if one.kept]
-        kept = " Those below were kept aside: the model has never seen them." if known else ""
-        super().__init__(model, f"Ask it something. It knows nothing of what was asked before.{kept}")
-        self.prompt.setAccessibleName("The question")
-        self.prompt.setPlaceholderText("What would you like to know?")
-        self.button.setText("Ask")
-        for passage in known[:PASSAGES_SHOWN]:
-            words = " ".join(passage.text.split())
-            short = f"{words[:PASSAGE_LETTERS]} …" if len(words) > PASSAGE_LETTERS else words
-            button = Button(short, "quiet", size="small", hover=f"In the data: {passage.label}")
-            button.clicked.connect(lambda _=False, one=passage: self._show(one.text))
-            self.ask_box.insertWidget(self.ask_box.count() - 1, button, 0, Qt.AlignmentFlag.AlignLeft)
-
-    def before(self, trial: Trial) -> str:
-        return ""
-
-    def _show(self, question: str) -> None:
-        self.prompt.setPlainText(question)
-        self._ask()
-
-
 class PassagePanel(TryPanel):
     """A text of one's own, or one of the data; the model says of which kind it is."""
 
@@ -311,9 +236,8 @@ class PassagePanel(TryPanel):
         self.ask_box.addLayout(row)
         self.samples: list[Button] = []
         for passage in known[:PASSAGES_SHOWN]:
-            words = " ".join(passage.text.split())
-            short = f"{words[:PASSAGE_LETTERS]} …" if len(words) > PASSAGE_LETTERS else words
-            button = Button(short, "quiet", size="small", hover=words)
+            hover = " ".join(passage.text.split())
+            button = Button(shortened(passage.text), "quiet", size="small", hover=hover)
             button.clicked.connect(lambda _=False, one=passage: self._show(one))
             self.samples.append(button)
             self.ask_box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
@@ -334,6 +258,6 @@ class PassagePanel(TryPanel):
         self.answers.show_answer(trial, "This is ")
 
 
-def _picture_in(event: QDropEvent) -> str:
-    """Path of the first picture that is dragged; "" where there is none."""
-    return next((str(path) for path in local_paths(event.mimeData()) if may_be_picture(path)), "")
+def _pictures_in(event: QDropEvent) -> list[str]:
+    """Paths of the pictures that are dragged."""
+    return [str(path) for path in local_paths(event.mimeData()) if may_be_picture(path)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QMimeData, QRectF, QSize, Qt
+from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QImage,
+    QKeyEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
@@ -79,14 +80,13 @@ class Answers(QWidget):
         elif trial.value is not None:
             self.head.setText(figures.datum(trial.value, 4))
         elif trial.several:
-            said = [name for name, likely in trial.classes if likely >= PROBABLE_FROM]
-            self.head.setText(_several(said) if said else "None of the labels")
+            self.head.setText(several_words(trial.classes))
         elif trial.classes:
             best, likely = trial.classes[0]
             guess = "Probably " if likely >= PROBABLE_FROM else "Not sure, perhaps "
             self.head.setText(f"{words if likely >= SURE_FROM else guess}{best}")
         else:
-            self.head.setText(self._waiting_for)
+            self.head.setText("No answer" if trial.problem is not None else self._waiting_for)
         loading = trial.asking and not known
         self.under.setVisible(loading or bool(trial.unread))
         self.under.setText(
@@ -105,10 +105,11 @@ class Answers(QWidget):
                 share.setText(figures.share(likely))
 
 
-def _several(names: Sequence[str]) -> str:
-    """`beach and dog`; of many the likeliest."""
-    if len(names) == 1:
-        return names[0]
+def several_words(labels: Sequence[tuple[str, float]]) -> str:
+    """The labels that are said, `beach and dog`; of many the likeliest."""
+    names = [name for name, likely in labels if likely >= PROBABLE_FROM]
+    if len(names) < 2:
+        return names[0] if names else "None of the labels"
     if len(names) > BEST_SHOWN:
         return f"{', '.join(names[:BEST_SHOWN])} and {len(names) - BEST_SHOWN} more"
     return f"{', '.join(names[:-1])} and {names[-1]}"
@@ -195,6 +196,19 @@ class Prompt(Themed, QPlainTextEdit):
         return not holds_files(source) and super().canInsertFromMimeData(source)
 
 
+class QuestionBox(Prompt):
+    """A question: Enter asks it (`entered`), Shift+Enter begins a new line."""
+
+    entered = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not enter or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat():  # held down since the button that has led here: it asks nothing
+            self.entered.emit()
+
+
 MOST_LETTERS = 20_000  # a line of more is laid out for seconds each time that a piece comes
 
 
@@ -202,17 +216,18 @@ class Written(Themed, QPlainTextEdit):
     """What the model has written so far, the end of it where it is very long; scrolls along, can be selected and
     copied."""
 
-    def __init__(self) -> None:
+    def __init__(self, which: str = "the model", role: str = "mono") -> None:
         super().__init__()
+        self._role = role
         self.setReadOnly(True)
-        self.setAccessibleName("What the model wrote")
-        self.setPlaceholderText("What the model writes appears here.")
+        self.setAccessibleName(f"What {which} wrote")
+        self.setPlaceholderText(f"What {which} writes appears here.")
         self._text = ""
         self.follow_theme()
 
     def restyle(self) -> None:
         self.setMinimumHeight(px(168))
-        self.setFont(fonts.font("mono"))
+        self.setFont(fonts.font(self._role))
 
     def show_text(self, text: str, asking: bool) -> None:
         if text == self._text:

@@ -2,6 +2,7 @@
 
     python -m tpu_studio.trainer.predict --run FOLDER ITEM… [--json]      once, answers on stdout
     python -m tpu_studio.trainer.predict --run FOLDER --serve             warm, JSON lines on stdin and stdout
+    python -m tpu_studio.trainer.predict --run FOLDER --serve --before    the same, of the model before training
 
 FOLDER is a run folder or an exported result. ``serving`` has the lines, ``asking`` the model, ``generating`` the text.
 Importing this imports no framework.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tpu_studio.trainer.predict.generating import generate
 from tpu_studio.trainer.result import files, loading
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
+from tpu_studio.wire.pretrained.template import Turn
 
 TOP = 10
 SAID_FROM = 0.5  # the probability from which on an example is said to have a label
@@ -25,27 +27,31 @@ SAID_FROM = 0.5  # the probability from which on an example is said to have a la
 Answer = dict[str, object]
 
 
-class Asked:
-    """A result's model, loaded and ready. For one thread.
+@dataclass(frozen=True)
+class Writing:
+    """*pieces* of a text, as they are made; *left_out*: earlier questions with answers that there was no room for."""
 
-    Args:
-        consent: See ``result.loading.load``.
+    pieces: Iterator[str]
+    left_out: int = 0
+
+
+class Asked:
+    """A model that is loaded and ready (`opened`), asked as the *result* with that *card* is. For one thread.
 
     Raises:
-        RunError: ``result-unreadable``; and as ``result.loading.load``.
+        RunError: ``result-unreadable``.
     """
 
-    def __init__(self, result: Path, card: dict[str, Any], *, consent: str = "") -> None:
-        self._card = card
+    def __init__(self, result: Path, card: dict[str, Any], model: Any) -> None:
+        self._card, self._model = card, model
         self._data: dict[str, Any] = {**card["data"], "folder": str(result)}
-        self._model = loading.load(result, consent=consent)  # first: it holds memory
         if self.reads_text:
             # a tokenizer of another model is told before the first question
             (continuing.of_result if self.writes else tokens.of_description)(self._data)
-        inputs = getattr(self._model, "inputs", None)  # a subclass of a person's own has none
+        inputs = getattr(model, "inputs", None)  # a subclass of a person's own has none
         claimed = card["input"].get("shape") if isinstance(card.get("input"), dict) else None
         predicting.check_shape(self._data, claimed, inputs[0].shape[1:] if inputs else None, result / files.CARD)
-        self._run = running().compiled(self._model)
+        self._run = running().compiled(model)
 
     def answer(self, items: Sequence[Any], at_once: int = 1) -> list[Answer]:
         """One answer for each picture, row or text; ``{"error": …}`` for one that cannot be read.
@@ -82,19 +88,34 @@ class Asked:
         return kinds.by_id(self._data["kind"]).has_text
 
     def write(
-        self, prompt: str, *, tokens: int, temperature: float, seed: int, stopped: Callable[[], bool] = lambda: False
-    ) -> Iterator[str]:
-        """What comes after *prompt*, or answers it, in pieces as they are made."""
+        self,
+        prompt: str,
+        *,
+        tokens: int,
+        temperature: float,
+        seed: int,
+        turns: Sequence[Turn] = (),
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Writing:
+        """What comes after *prompt*, or answers it; *turns*: what was said before, of a model that answers.
+
+        Raises:
+            BadInput: ``predict-wrong-kind``; ``predict-bad-question``: turns for a model that goes on with a text.
+            DataError, RunError: as ``data.instructing.question``.
+        """
         if not self.writes:
             raise BadInput("predict-wrong-kind", wanted=kinds.by_id(self._data["kind"]).question)
         length, cutter = int(self._card["input"]["shape"][1]), continuing.of_result(self._data)
         if tasks.by_id(self._card["task"]).has_chats:
-            asked, ends = instructing.question(self._data, prompt)
-            start = np.array(asked, np.int32)
-            return generate(self._run, length, start, tokens, temperature, seed, stopped, cutter, ends)
+            asked = instructing.question(self._data, prompt, turns)
+            start = np.array(asked.tokens, np.int32)
+            told = generate(self._run, length, start, tokens, temperature, seed, stopped, cutter, asked.ends)
+            return Writing(told, asked.left_out)
+        if turns:
+            raise BadInput("predict-bad-question", raw="turns: this model goes on with a text, it does not answer")
         encoded = predicting.encode_inputs(self._data, [prompt or "\n"])
         start = encoded["x"][0][: int(encoded["length"][0])]
-        return generate(self._run, length, start, tokens, temperature, seed, stopped, cutter)
+        return Writing(generate(self._run, length, start, tokens, temperature, seed, stopped, cutter))
 
     def warm_up(self) -> None:
         """Compile before the first question comes."""
@@ -114,6 +135,23 @@ class Asked:
             except OSError as error:
                 answers[place] = {"error": {"id": "data-missing", "facts": {"path": str(item), "raw": str(error)}}}
         return inputs, answers
+
+
+def opened(run: Path, result: Path, card: dict[str, Any], *, consent: str = "", before: bool = False) -> Asked:
+    """The model of *run*, ready to be asked.
+
+    Args:
+        consent: See ``result.loading.load``.
+        before: As it was before training, see ``before.load``.
+
+    Raises:
+        RunError: ``result-unreadable``; and as ``result.loading.load`` or ``before.load``.
+    """
+    if before:
+        from tpu_studio.trainer.predict.before import load  # builds models, which a result needs not
+
+        return Asked(result, card, load(run, result, card))
+    return Asked(result, card, loading.load(result, consent=consent))
 
 
 def _plain(told: dict[str, Any]) -> Answer:

@@ -26,7 +26,7 @@ def main(argv: list[str]) -> int:
     if asked.serve:
         from tpu_studio.trainer.predict import serving
 
-        return serving.serve(asked.run, asked.consent)
+        return serving.serve(asked)
     try:
         rows = list(answers(asked))
     except StudioError as error:
@@ -55,13 +55,13 @@ def answers(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """One answer for each example in the items, in order; a broken one has an ``error`` and stops nothing."""
     result, card = prepare(asked.run)
     items = [*_items(card, asked.items), *((prompt, prompt) for prompt in asked.prompt)]
-    from tpu_studio.trainer.predict.asking import Asked
+    from tpu_studio.trainer.predict.asking import opened
 
-    model = Asked(result, card, consent=asked.consent)
+    model = opened(asked.run, result, card, consent=asked.consent, before=asked.before)
     if tasks.by_id(card["task"]).has_tokens:
         for name, prompt in items:
-            chunks = model.write(prompt, tokens=asked.tokens, temperature=asked.temperature, seed=asked.seed)
-            yield {"item": name, "text": "".join(chunks)}
+            told = model.write(prompt, tokens=asked.tokens, temperature=asked.temperature, seed=asked.seed)
+            yield {"item": name, "text": "".join(told.pieces)}
         return
     for start in range(0, len(items), AT_ONCE):
         part = items[start : start + AT_ONCE]
@@ -148,6 +148,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--prompt", action="append", default=[], help="a prompt as it is, also if a file is called so")
     parser.add_argument("--serve", action="store_true", help="stay, and answer JSON lines")
+    parser.add_argument(
+        "--before", action="store_true", help="the model as it was before training, of a language model"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument(
         "--consent", default="", metavar="SHA256", help="the model file of your own that you agree to run"

@@ -5,10 +5,14 @@
     {"id":2,"prompt":"…"}                                   → classes, of a model that tells texts apart
     {"id":3,"prompt":"…","tokens":200,"temperature":0.8,"seed":0}  → {"id":3,"text":"…","done":false}…
     {"id":3,"cancel":true}                                  → {"id":3,"cancelled":true,"done":true}
+    {"id":4,"prompt":"…","turns":[{"role":"user","text":"…"},{"role":"assistant","text":"…"}]}
+                                                            → as 3, of a model that answers
 
-Text comes in pieces that follow each other. Whatever goes wrong is {"id","error":{"id","facts"}} and ends nothing;
-the end of stdin does, after the questions that came before it. Only answers go to stdout: whatever else prints goes to
-stderr.
+
+Text comes in pieces that follow each other. `turns` is the conversation so far (``wire.turns``); the first piece says
+how many of its questions had no room, as ``"left_out":2``. Whatever goes wrong is {"id","error":{"id","facts"}} and
+ends nothing; the end of stdin does, after the questions that came before it. Only answers go to stdout: whatever else
+prints goes to stderr.
 """
 
 from __future__ import annotations
@@ -20,10 +24,11 @@ import queue
 import sys
 import threading
 import traceback
-from pathlib import Path
+from argparse import Namespace
 from typing import Any
 
 from tpu_studio.trainer.words import take_stdout
+from tpu_studio.wire import turns
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.secrets import short
 
@@ -84,12 +89,13 @@ class Answers:
             line = line[os.write(self._fd, line) :]
 
 
-def serve(run: Path, consent: str) -> int:
+def serve(asked: Namespace) -> int:
+    """Answer until there are no more questions. *asked*: the command's arguments; the exit code."""
     answers, questions = Answers(take_stdout()), Questions()
     model: object = None
     refused: StudioError | None = None
     try:
-        model = _load(run, consent)
+        model = _load(asked)
     except StudioError as error:
         refused = error
     while (question := questions.next()) is not END:
@@ -111,13 +117,13 @@ def serve(run: Path, consent: str) -> int:
     return 0
 
 
-def _load(run: Path, consent: str) -> object:
+def _load(asked: Namespace) -> object:
     from tpu_studio.trainer.predict.command import prepare
 
-    result, card = prepare(run)
-    from tpu_studio.trainer.predict.asking import Asked
+    result, card = prepare(asked.run)
+    from tpu_studio.trainer.predict.asking import opened
 
-    model = Asked(result, card, consent=consent)
+    model = opened(asked.run, result, card, consent=asked.consent, before=asked.before)
     model.warm_up()
     return model
 
@@ -130,23 +136,31 @@ def _answer(model: Any, question: dict[str, object], questions: Questions, answe
         (told,) = model.answer([question["prompt"]])
         answers.send(number, **told)
     elif isinstance(question.get("prompt"), str):
-        tokens, temperature, seed = _wishes(question)
-        told = model.write(
-            question["prompt"],
-            tokens=tokens,
-            temperature=temperature,
-            seed=seed,
-            stopped=lambda: questions.is_cancelled(number),
-        )
-        for piece in told:
-            answers.send(number, text=piece, done=False)
-        ended = {"cancelled": True} if questions.is_cancelled(number) else {"text": ""}
-        answers.send(number, **ended, done=True)
+        _write(model, question, questions, answers)
     elif isinstance(question.get("image"), str) or isinstance(question.get("row"), dict):
         (told,) = model.answer([question.get("image") or question["row"]])
         answers.send(number, **told)
     else:
         raise BadInput("predict-bad-question", raw=str(question.get("raw") or json.dumps(question))[:200])
+
+
+def _write(model: Any, question: dict[str, Any], questions: Questions, answers: Answers) -> None:
+    number = question.get("id")
+    tokens, temperature, seed = _wishes(question)
+    told = model.write(
+        question["prompt"],
+        tokens=tokens,
+        temperature=temperature,
+        seed=seed,
+        turns=turns.read(question.get("turns")),
+        stopped=lambda: questions.is_cancelled(number),
+    )
+    if told.left_out:
+        answers.send(number, text="", left_out=told.left_out, done=False)
+    for piece in told.pieces:
+        answers.send(number, text=piece, done=False)
+    ended = {"cancelled": True} if questions.is_cancelled(number) else {"text": ""}
+    answers.send(number, **ended, done=True)
 
 
 def _wishes(question: dict[str, object]) -> tuple[int, float, int]:

@@ -111,7 +111,12 @@ def _closed(result: Path, card: Mapping[str, Any], held: int) -> keras.Model:
 
 def _memory(result: Path, card: Mapping[str, Any]) -> tuple[int, int]:
     """As `memory.hold` takes them."""
-    return (result / MODEL).stat().st_size, memory.BASE + ALIVE * _square(card)
+    return (result / MODEL).stat().st_size, room(card)
+
+
+def room(card: Mapping[str, Any]) -> int:
+    """Bytes that asking the model of that *card* may take beside its weights."""
+    return memory.BASE + ALIVE * _square(card)
 
 
 def _budget(card: Mapping[str, Any], weights: int) -> Budget:
