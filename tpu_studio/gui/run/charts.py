@@ -101,6 +101,8 @@ class Charts:
         self.split = Plot("Step time", TIME, PERCENT, waits_for=soon, y_top=1.0)
         self.split.set_explained(SPLIT_HERE if places.by_id(facts.place).on_this_computer else SPLIT_ON_CHIPS)
         as_perplexity = main.unit == "nats"
+        if as_perplexity:  # it begins hundreds of times as high as where it ends
+            self.quality.set_log(True)
         self._wanted: dict[Plot, tuple[Wanted, ...]] = {
             self.loss: (_curve_of(metrics.training_loss().id, unseen), _curve_of(task.loss, unseen)),
             self.quality: tuple(_curve_of(name, unseen, perplexity=as_perplexity) for name in task.quality),
