@@ -36,6 +36,7 @@ from tpu_studio.trainer.guardian.vm.environment import EnvironmentFailed, prepar
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, unpack
 from tpu_studio.trainer.notebookview import Course, page
 from tpu_studio.wire import controls, frameworks, ownpython
+from tpu_studio.wire.archives import open_zip
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, claim_file, latest_attempt, write_atomically
 
@@ -110,7 +111,7 @@ class Notebook:
 
     def _from_zip(self, path: Path) -> None:
         try:
-            with zipfile.ZipFile(path) as archive:
+            with open_zip(path) as archive:
                 for entry in archive.infolist():
                     parts = PurePosixPath(entry.filename).parts
                     if not parts or parts[0] != self.run or ".." in parts or "\\" in entry.filename:

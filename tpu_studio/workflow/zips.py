@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from tpu_studio.wire.archives import open_zip
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import LINE_BYTES, Event, decode
 from tpu_studio.wire.homes import make_private
@@ -76,7 +77,7 @@ def unzipped(path: Path, runs: Path, progress: Progress | None = None) -> Iterat
     make_private(runs)
     with passing.folder(runs, "unzipping") as beside, ExitStack() as opened:
         with _reading(path):
-            archive = opened.enter_context(zipfile.ZipFile(path))
+            archive = opened.enter_context(open_zip(path))
         entries, root = _checked(archive, path, runs)
         with _reading(path):
             frozen = _plan(archive, root, path)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tpu_studio.trainer.result import plainmodel
 from tpu_studio.wire import hdf5
+from tpu_studio.wire.archives import open_zip
 from tpu_studio.wire.jsonfile import parse_json
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
@@ -43,7 +44,7 @@ def check(path: Path, *, own: bool = False) -> int:
     Raises:
         REFUSED: It does not, or cannot be read.
     """
-    with zipfile.ZipFile(path) as archive:
+    with open_zip(path) as archive:
         names = archive.namelist()
         known = all(name in _ENTRIES or (own and name.startswith(ASSETS)) for name in names)
         if len(names) != len(set(names)) or not known:
