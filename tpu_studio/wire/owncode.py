@@ -22,6 +22,7 @@ _ADDRESS = re.compile(r"(?:^|[/\\])(?!gs:)[a-z][a-z0-9+.-]+:[/\\]{2}", re.I)
 _MOUNTS = re.compile("(/(?:net|afs|network/servers)/[^/]+)(?:/|$)")
 """Automounters (macOS's has two such places) and AFS ask the computer or cell of that name once it is looked for."""
 _WHOLE_DISK = re.compile(r"^/+proc/+[^/]+/+(?:task/+[^/]+/+)?root(?:/+|$)")  # proc(5): another name of "/"
+_DESCRIPTORS = re.compile("^/+dev/+fd(?=/|$)")
 _MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
 
@@ -35,8 +36,16 @@ def in_a_share(path: str | Path) -> bool:
         plain.startswith(("//", "/??/"))
         or _ADDRESS.search(str(path)) is not None
         or any(part.startswith(("\\\\", "/\\", "\\??\\")) or _SCHEME.fullmatch(part) for part in Path(path).parts)
-        or _is_mounted_when_looked_for(posixpath.normpath(_WHOLE_DISK.sub("/", plain)))
+        or _is_mounted_when_looked_for(_by_its_first_name(plain))
     )
+
+
+def _by_its_first_name(plain: str) -> str:
+    """*plain* without the other names that proc(5) has for the whole disk, however they are written."""
+    before = ""
+    while plain != before:
+        before, plain = plain, posixpath.normpath(_WHOLE_DISK.sub("/", _DESCRIPTORS.sub("/proc/self/fd", plain)))
+    return plain
 
 
 def _is_mounted_when_looked_for(plain: str) -> bool:

@@ -173,3 +173,9 @@ def test_data_behind_a_link_to_another_computer_is_not_looked_at(
             data_path(job)
         assert refused.value.id == "data-in-a-share"
     assert not [path for path in seen if path.startswith("/net")]
+
+
+@pytest.mark.parametrize("root", ["/proc/self/root", "/proc/self/./root", "/dev/fd/../root", "/proc/self/fd/../root"])
+def test_the_disks_other_names_hide_no_other_computer(root: str) -> None:
+    for whole in (root, f"{root}/proc/self/root", f"/dev/..{root}", f"{root}/../../..{root}"):
+        assert owncode.in_a_share(f"{whole}/net/host/m.py") and not owncode.in_a_share(f"{whole}/home/me/m.py"), whole
