@@ -75,3 +75,11 @@ def test_renewing_says_that_an_object_is_gone(practice: Practice, piece: Path) -
     pass_days(practice, 2.0)
     with pytest.raises(CloudRefused):
         side_of(practice).mailbox.renew("data/old")
+
+
+def test_of_more_objects_than_are_wanted_the_first_are_listed(practice: Practice) -> None:
+    box = side_of(practice).mailbox
+    for number in range(5):
+        box.write(f"many/{number}", b"x")
+    assert [one.name for one in box.list("many/", most=3)] == ["many/0", "many/1", "many/2"]
+    assert [one.name for one in box.list("many/", start="many/3", most=9)] == ["many/3", "many/4"]

@@ -14,6 +14,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.sizes import TooLarge
 from tpu_studio.workflow.cloudruns.gate import GONE, NOT_FOUND, PERMISSION_DENIED, Account, Evidence
 from tpu_studio.workflow.cloudruns.ports import (
+    LISTED_AT_MOST,
     CloudSide,
     Deletion,
     MachineSeen,
@@ -272,10 +273,10 @@ class Box:
         known = self._sky.objects.get(name)
         return None if known is None else Stored(name, len(known[0]), known[1], known[2], _md5(known[0]))
 
-    def list(self, prefix: str, *, start: str = "") -> Sequence[Stored]:
+    def list(self, prefix: str, *, start: str = "", most: int = LISTED_AT_MOST) -> Sequence[Stored]:
         self._sky.hook("list", False)
         names = sorted(name for name in self._sky.objects if name.startswith(prefix) and name >= start)
-        return [found for name in names if (found := self.stat(name)) is not None]
+        return [found for name in names[:most] if (found := self.stat(name)) is not None]
 
     def renew(self, name: str) -> bool:
         self._sky.renewed.append(name)

@@ -24,7 +24,7 @@ from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, TIMEOUT, Patience, segment
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.sizes import TooLarge
-from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Progress, Stored
+from tpu_studio.workflow.cloudruns.ports import LISTED_AT_MOST, READ_AT_MOST, Progress, Stored
 
 CHUNK = 8 * 2**20  # of a resumable upload; Google wants a multiple of 256 KiB
 _PIECE = 2**20
@@ -80,10 +80,16 @@ class BucketMailbox:
         blob = self._blob(name)
         return None if blob is None else _stored(blob)
 
-    def list(self, prefix: str, *, start: str = "") -> Sequence[Stored]:
+    def list(self, prefix: str, *, start: str = "", most: int = LISTED_AT_MOST) -> Sequence[Stored]:
         def read() -> list[Stored]:
             found = self._client.list_blobs(
-                self._name, prefix=prefix, start_offset=start or None, fields=_FIELDS, timeout=TIMEOUT, retry=None
+                self._name,
+                prefix=prefix,
+                start_offset=start or None,
+                max_results=most,
+                fields=_FIELDS,
+                timeout=TIMEOUT,
+                retry=None,
             )
             return [_stored(one) for one in found]
 

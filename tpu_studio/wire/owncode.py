@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import posixpath
 import re
 import stat
 from pathlib import Path
@@ -21,8 +20,7 @@ _SCHEME = re.compile("(?:afp|cifs|davs?|file|ftps?|https?|nfs4?|sftp|smb|webdavs
 _ADDRESS = re.compile(r"(?:^|[/\\])(?!gs:)[a-z][a-z0-9+.-]+:[/\\]{2}", re.I)
 _MOUNTS = re.compile("(/(?:net|afs|network/servers)/[^/]+)(?:/|$)")
 """Automounters (macOS's has two such places) and AFS ask the computer or cell of that name once it is looked for."""
-_WHOLE_DISK = re.compile(r"^/+proc/+[^/]+/+(?:task/+[^/]+/+)?root(?:/+|$)")  # proc(5): another name of "/"
-_DESCRIPTORS = re.compile("^/+dev/+fd(?=/|$)")
+_WHOLE_DISK = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?root")  # proc(5): another name of "/"
 _MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
 
@@ -41,11 +39,16 @@ def in_a_share(path: str | Path) -> bool:
 
 
 def _by_its_first_name(plain: str) -> str:
-    """*plain* without the other names that proc(5) has for the whole disk, however they are written."""
-    before = ""
-    while plain != before:
-        before, plain = plain, posixpath.normpath(_WHOLE_DISK.sub("/", _DESCRIPTORS.sub("/proc/self/fd", plain)))
-    return plain
+    """*plain* without the other names that proc(5) has for the whole disk, wherever they stand in it."""
+    at: list[str] = []
+    for part in plain.split("/"):
+        if part == "..":
+            at = at[:-1]
+        elif part not in ("", "."):
+            at = [*at, part] if at != ["dev"] or part != "fd" else ["proc", "self", "fd"]
+        if _WHOLE_DISK.fullmatch("/".join(["", *at])):
+            at = []
+    return "/".join(["", *at]) if plain.startswith("/") else plain
 
 
 def _is_mounted_when_looked_for(plain: str) -> bool:

@@ -115,7 +115,8 @@ class BucketControls:
 
     def _lay(self, data: bytes) -> bool:
         """Into the bucket under the first number that is free there, unless it stands before that; False: none is."""
-        there = {one.name: one.md5 for one in self._box.list(f"{self._prefix}control/")}
+        stored = self._box.list(f"{self._prefix}control/", start=self._name(1), most=AT_MOST + 1)
+        there = {one.name: one.md5 for one in stored}  # what others laid between them hides some: then they are asked
         mine = hashlib.md5(data, usedforsecurity=False).hexdigest()  # Cloud Storage's own sum
         for number in range(1, AT_MOST + 2):  # a machine reads on to the first that is not there
             if (md5 := there.get(self._name(number))) == mine:

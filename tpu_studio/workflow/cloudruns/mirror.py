@@ -59,6 +59,7 @@ DESK_AT_MOST = 64 << 20  # bytes of this desktop's events
 DESKS_AT_MOST = 4 << 20  # of all others'; a run writes some kilobytes
 DESKS_FROM_BUCKET = 20  # other desktops
 _DIGITS = 12
+_RANGES = 10_000  # objects that are looked at of desktops' events: a run has some hundred
 _ATTEMPTS = 50  # first and last
 _LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
 _PIECE = 1 << 20
@@ -281,7 +282,7 @@ class Mirror:
         """The other desktops' events, for whoever takes the run over: of those that are here and then of those that
         began first, DESKS_FROM_BUCKET, and DESKS_AT_MOST bytes in all."""
         began: dict[str, float] = {}
-        for one in self._box.list(f"{self.prefix}events/desk-"):
+        for one in self._box.list(f"{self.prefix}events/desk-", most=_RANGES):
             name = PurePosixPath(one.name).parent.name
             if _DESK.fullmatch(name) and name != f"desk-{self._install}":
                 began[name] = min(one.updated, began.get(name, one.updated))
@@ -406,7 +407,7 @@ class Mirror:
 
     def _ranges(self, name: str) -> dict[int, int]:
         """Where each of a file's ranges begins, and how many bytes it has."""
-        stored = self._box.list(f"{self.prefix}events/{name}/")
+        stored = self._box.list(f"{self.prefix}events/{name}/", most=_RANGES)
         return {at: one.size for one in stored if (at := _offset(one.name)) is not None}
 
     def watching(self, now: float) -> None:

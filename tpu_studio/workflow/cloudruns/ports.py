@@ -196,6 +196,9 @@ class StopRights(Protocol):
         ...
 
 
+LISTED_AT_MOST = 100_000  # names, in a hundred pages: more than any run has
+
+
 @dataclass(frozen=True)
 class Stored:
     name: str
@@ -225,8 +228,9 @@ class Mailbox(Protocol):
 
     def stat(self, name: str) -> Stored | None: ...
 
-    def list(self, prefix: str, *, start: str = "") -> Sequence[Stored]:
-        """All names under *prefix* from *start* on (inclusive), in order."""
+    def list(self, prefix: str, *, start: str = "", most: int = LISTED_AT_MOST) -> Sequence[Stored]:
+        """Names under *prefix* from *start* on (inclusive), in order: of more than *most* the first, for whoever may
+        write there could lay so many that nothing else is ever done."""
         ...
 
     def upload(self, path: Path, name: str, progress: Progress | None = None) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tpu_studio.wire.events import Event
-from tpu_studio.workflow.cloudruns.ports import Mailbox, Progress, Stored
+from tpu_studio.workflow.cloudruns.ports import LISTED_AT_MOST, Mailbox, Progress, Stored
 
 _PAGE = 1000
 
@@ -77,8 +77,8 @@ class CountedMailbox:
         self.usage.b += found is not None
         return found
 
-    def list(self, prefix: str, *, start: str = "") -> Sequence[Stored]:
-        found = self._box.list(prefix, start=start)
+    def list(self, prefix: str, *, start: str = "", most: int = LISTED_AT_MOST) -> Sequence[Stored]:
+        found = self._box.list(prefix, start=start, most=most)
         self.usage.a += 1 + len(found) // _PAGE
         return found
 

@@ -124,7 +124,7 @@ class Box:
     def stat(self, name: str) -> Stored | None:
         return None
 
-    def list(self, prefix: str, *, start: str = "") -> list[Stored]:
+    def list(self, prefix: str, *, start: str = "", most: int = 0) -> list[Stored]:
         return []
 
     def upload(self, path: Path, name: str, progress: Any = None) -> None: ...

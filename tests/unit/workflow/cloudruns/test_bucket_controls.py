@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,30 @@ def test_a_stop_goes_out_at_once_where_others_have_taken_a_thousand_numbers(
     assert {one["verb"] for one in here} == {"profile", "stop", "extend"}
     assert [one["epochs"] for one in here if one["verb"] == "extend"] == [3]
     assert here[300]["verb"] == "stop" and stops_there(sky) == [301]
+
+
+def test_objects_without_end_in_a_bucket_hold_up_no_stop(
+    mirror: Mirror, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million of them are a thousand pages, each turn, before anything is decided."""
+    for number in range(1, 22):
+        put(sky, number)
+    for number in range(3_000):
+        sky._put(f"{PREFIX}000000x{number}", b"{}")
+        sky._put(f"{PREFIX}000005x{number}", b"{}")
+    listed: list[int] = []
+    box = type(sky.side().mailbox)
+    real = box.list
+
+    def seen(self: object, prefix: str, **more: Any) -> Any:
+        found = real(self, prefix, **more)
+        listed.append(len(found))
+        return found
+
+    monkeypatch.setattr(box, "list", seen)
+    send(mirror.folder, {"verb": "stop", "attempt": 1, "keep": True})
+    mirror.controls.push()
+    assert len(stops_there(sky)) == 1 and max(listed) <= bucketcontrols.AT_MOST + 1
 
 
 @pytest.mark.parametrize("written", [False, True])

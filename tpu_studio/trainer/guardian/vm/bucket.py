@@ -24,6 +24,7 @@ from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Reply, Unreacha
 _SMALL_BYTES = 8 << 20  # more goes up in a resumable session
 _CHUNK_BYTES = 8 << 20  # a multiple of 256 KiB
 _PAGE = 1000
+_LISTED = 100_000  # names: more than any run has
 _TRIES = 8
 _PASSING_S = (0.3, 0.6)  # Google's own clients ask again after such answers
 
@@ -75,7 +76,7 @@ class Bucket:
         return reply.body
 
     def list(self, prefix: str, start: str = "") -> list[tuple[str, int]]:
-        """Names from *start* on, with their sizes, in order."""
+        """Names from *start* on, with their sizes, in order; of more than _LISTED the first."""
         found: list[tuple[str, int]] = []
         page = ""
         while True:
@@ -87,7 +88,7 @@ class Bucket:
             self._count("a")
             found += [(str(item["name"]), int(item.get("size", 0))) for item in reply.get("items", [])]
             page = str(reply.get("nextPageToken", ""))
-            if not page:
+            if not page or len(found) >= _LISTED:
                 return found
 
     def delete(self, name: str) -> None:
