@@ -16,6 +16,8 @@ import pytest
 
 from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.warm import Forked, Server
+from tpu_studio.local.engine import engine_root
+from tpu_studio.local.engine.state import Paths
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGUN = ROOT / "tests" / "fakes" / "engine_program.py"
@@ -26,15 +28,15 @@ WELL_COMPILED = {"XLA_FLAGS": ""}
 """The environment of a training of hundreds of steps: convolutions run ten times as fast as quickly compiled ones."""
 
 
+PYTHON = Paths(engine_root()).python
+"""Looked for before a test gives its runs a home of their own, where no engine is."""
+
+
 def engine_python() -> Path:
     """The engine's interpreter; skips the test, and says so, where there is none."""
-    from tpu_studio.local.engine import engine_root
-    from tpu_studio.local.engine.state import Paths
-
-    python = Paths(engine_root()).python
-    if not python.exists():
+    if not PYTHON.exists():
         pytest.skip("no training engine on this computer (TPU_STUDIO_ENGINE, or the app's folder)")
-    return python
+    return PYTHON
 
 
 def environment(backend: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from tests.fakes.planning import World
 from tests.fakes.tasks import LaterTasks
 from tests.gui.plan.pages import as_wide_as
 from tpu_studio.data.looked import Finding
+from tpu_studio.gui.plan import consent
 from tpu_studio.gui.plan.consent import ConsentSheet
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
@@ -164,3 +165,15 @@ def test_before_a_model_file_runs_on_a_rented_machine_it_is_said_what_it_reaches
     assert "it shares that machine's Google account" in told["cloud"] and "delete TPUs" in told["cloud"]
     assert "read what is set on all of its virtual machines (metadata)" in told["cloud"]
     assert "rented machine" not in told["computer"]
+
+
+def test_a_line_without_end_is_shown_whole_in_pieces_that_are_laid_out_one_by_one(qtbot: QtBot, tmp_path: Path):
+    """One line of a million letters held the window for half a minute, and again at each change of its width."""
+    code = f"x = 1\n# {'a' * 1_234} import os; os.system('x')\n\ny = 2\n"
+    file = tmp_path / "model.py"
+    file.write_text(code, "utf-8")
+    window = QWidget()
+    qtbot.addWidget(window)
+    shown = ConsentSheet(ownfile.read(file, None), "computer", window, lambda: None, lambda: None).code.toPlainText()
+    assert max(map(len, shown.splitlines())) <= consent.LONGEST_LINE + len(consent.GOES_ON)
+    assert shown.replace(f"\n{consent.GOES_ON}", "") == code

@@ -14,6 +14,8 @@ from tpu_studio.gui.kit.theme import ink
 from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.workflow.ownfile import OwnFile
 
+LONGEST_LINE = 500  # letters
+GOES_ON = "⤷ "
 _LINES = 15
 
 
@@ -36,8 +38,17 @@ class ConsentSheet(Sheet):
         self.yes = self.answer("I agree, run it", agree, kind="primary")
 
 
+def in_pieces(text: str) -> str:
+    """*text* with its very long lines taken apart, each piece but the first behind `GOES_ON`: a line is laid out as a
+    whole, which of a million letters takes half a minute."""
+    return "\n".join(
+        f"\n{GOES_ON}".join(line[at : at + LONGEST_LINE] for at in range(0, max(1, len(line)), LONGEST_LINE))
+        for line in text.split("\n")
+    )
+
+
 def _shown(text: str) -> QPlainTextEdit:
-    code = QPlainTextEdit(text)
+    code = QPlainTextEdit(in_pieces(text))
     code.setReadOnly(True)
     code.setFont(fonts.font("mono"))
     code.setTabChangesFocus(True)
