@@ -43,7 +43,7 @@ from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import DESKS_AT_MOST, PLAN, events_names, is_of_desk
 from tpu_studio.workflow.cloudruns.state import AHEAD_S, NOTICES_OF_DESKTOPS, OF_DESKTOPS
-from tpu_studio.workflow.ports import Changes
+from tpu_studio.workflow.ports import EVENTS_AT_MOST, Changes
 
 _CHUNK = 4 << 20
 _PIECE = 256 << 10  # of a poll that has not long: some thousand of the shortest lines
@@ -141,7 +141,7 @@ class Follower:
 
     def _poll(self, patience_s: float | None) -> Changes:
         with self._lock:
-            events: list[Event] = []
+            events: deque[Event] = deque(maxlen=EVENTS_AT_MOST)
             self.unread, begun, parts = 0, time.monotonic(), 0
             before = {name: curve.version for name, curve in self._curves.items()}
             reset = False
@@ -379,12 +379,17 @@ def _is_a_desktops(kind: str, record: dict[str, Any]) -> bool:
     """Whether it is a desktop's to tell: of a machine that is waited for, gone, not to be deleted, or settled."""
     match kind:
         case "phase":
-            return record.get("phase") not in _PHASES
+            return _word(record, "phase") not in _PHASES
         case "money":
             return bool(record.get("settled"))
         case "notice":
-            return record.get("id") in NOTICES_OF_DESKTOPS
+            return _word(record, "id") in {"", *NOTICES_OF_DESKTOPS}
     return kind in _OF_DESKTOPS
+
+
+def _word(record: dict[str, Any], name: str) -> str:
+    """ "" where something else stands there."""
+    return value if isinstance(value := record.get(name), str) else ""
 
 
 def _behind(one: Cursor, other: Cursor) -> bool:

@@ -5,6 +5,7 @@ Read when somebody asks for it, from the ends of the events files; nothing is ke
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 from tpu_studio.domain import figures
@@ -12,24 +13,33 @@ from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
 
-TAIL_BYTES = 2_000_000
+TAIL_BYTES, BYTES_AT_MOST = 2_000_000, 20_000_000  # of one file, of all
 LINES_AT_MOST = 5_000
 _NUMBERS = ("metric", "speed", "device", "money")
 
 
 def read_log(run: Path) -> str:
-    """At most the last `LINES_AT_MOST` lines. Raises OSError when the folder cannot be read."""
+    """At most the last `LINES_AT_MOST` lines of the newest files. Raises OSError when the folder cannot be read."""
     events: list[Event] = []
-    for path in events_names(run):
-        with open_to_read(path) as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - TAIL_BYTES))
-            lines = file.read().split(b"\n")
-        if size > TAIL_BYTES:
-            lines = lines[1:]  # the first one is torn
-        events += [found for line in lines if (found := decode(line)) is not None and found.kind not in _NUMBERS]
-    events.sort(key=lambda found: found.t)
-    return "\n".join(_spelled(found) for found in events[-LINES_AT_MOST:])
+    left = BYTES_AT_MOST
+    for path in reversed(events_names(run)):
+        found, read = _of_end(path)
+        events = sorted([*found, *events], key=lambda event: event.t)[-LINES_AT_MOST:]
+        left -= read
+        if left <= 0:
+            break
+    return "\n".join(map(_spelled, events))
+
+
+def _of_end(path: Path) -> tuple[list[Event], int]:
+    """The last events of a file that are no numbers, and the bytes that were read of it."""
+    with open_to_read(path) as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL_BYTES))
+        data = file.read()
+    lines = data.split(b"\n")[1 if size > TAIL_BYTES else 0 :]  # the first one is torn
+    found = (event for line in reversed(lines) if (event := decode(line)) is not None and event.kind not in _NUMBERS)
+    return list(islice(found, LINES_AT_MOST))[::-1], len(data)
 
 
 def _spelled(found: Event) -> str:

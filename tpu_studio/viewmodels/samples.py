@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tpu_studio.wire import kinds
 from tpu_studio.wire.brief import NAME_LETTERS, SAMPLE_LETTERS, cut
-from tpu_studio.wire.owncode import in_a_share
+from tpu_studio.wire.owncode import located
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
 
@@ -72,7 +72,7 @@ def _found(plan: Plan, name: str) -> Path | None:
     """The built-in digits lie with the program, wherever the run was made. None: there is no such file here."""
     kind = kinds.find(plan.data.get("kind"))
     ours = kind is not None and kind.is_built_in
-    ways = [Path(name), *([resource_path("samples", "digits", "preview", Path(name).name)] if ours else [])]
-    with suppress(OSError):  # a name that no file can have
-        return next((path for path in ways if not in_a_share(path) and path.is_file()), None)
+    with suppress(OSError):  # a name that no file can have, or no file of ours
+        ways = [Path(name), *([resource_path("samples", "digits", "preview", Path(name).name)] if ours else [])]
+        return next((path for path in ways if located(path) is not None and path.is_file()), None)
     return None

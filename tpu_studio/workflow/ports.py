@@ -151,12 +151,15 @@ class Curve(Protocol):
         ...
 
 
+EVENTS_AT_MOST = 50_000  # of one poll, the latest
+
+
 @dataclass(frozen=True)
 class Changes:
     """What a poll brought.
 
     Attributes:
-        events: New events that are no metric points, in their order.
+        events: New events that are no metric points, in their order; of very many the latest.
         grown: Metrics with new (or, after a resume, fewer) points.
         reset: Points were dropped by a resume: repaint everything.
     """

@@ -17,6 +17,7 @@ from tests.fakes.studio import Studio
 from tpu_studio.cli.keeping import _parts, as_json
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
+from tpu_studio.store.follower import _of_machine
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.store.reading import Points, Reader, records
@@ -29,6 +30,7 @@ from tpu_studio.workflow.cloudruns.mine import Mine
 from tpu_studio.workflow.cloudruns.state import fold
 from tpu_studio.workflow.runs import Runs
 
+MACHINE = Path("a0001-w000.jsonl")
 LINES = (
     b'{"t":1795388000.0,"kind":"money","usd":1.84,"usd_per_hour":3.12,"since":1795227550.0,"usd_at_least":1}',
     b'{"t":1795388000.0,"kind":"device","worker":3,"duty_cycle":0.71,"hbm_used_bytes":9.1e9,"hbm_total_bytes":1.6e10}',
@@ -82,7 +84,7 @@ def put(studio: Studio, source: Path, name: str) -> Path:
 
 
 class Events(Base):
-    """Lines of events through the reader and both folds."""
+    """Lines of events through the readers of runs here and rented, and both folds."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -95,9 +97,11 @@ class Events(Base):
         for _ in range(20):
             line = damage.mutated_record(chance.choice([*self.known, *LINES * 3]))
             self.given("event", line)
-            for part in Reader().read(records([line])).parts:
-                if isinstance(part, Points):
-                    list(part.rows())
+            told = records([line])
+            for here in (told, _of_machine(MACHINE, told, 1.2, alone=False)):  # also as of a machine that is rented
+                for part in Reader().read(here).parts:
+                    if isinstance(part, Points):
+                        list(part.rows())
             found = decode(line)
             if found is not None:
                 view = apply(view, found)

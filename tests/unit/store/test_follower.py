@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.plans import plan
+from tpu_studio.store import follower
 from tpu_studio.store import follower as follower_module
 from tpu_studio.store.follower import Follower
 from tpu_studio.store.index import Index
@@ -50,6 +51,16 @@ def test_points_arrive_as_they_are_written_and_only_once(index: Index, folder: P
     assert following.metrics == ("loss", "val_loss")
     assert (following.view.step, following.view.last["val_loss"]) == (3, 1.5)
     assert not following.poll()
+
+
+def test_of_words_without_end_a_poll_keeps_the_latest(
+    index: Index, folder: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Millions of lines that a stranger's run has written took more than a gigabyte."""
+    monkeypatch.setattr(follower, "EVENTS_AT_MOST", 10)
+    write(*({"t": float(step), "kind": "log", "text": str(step)} for step in range(100)))
+    found = index.follow(folder).poll()
+    assert [event.get("text") for event in found.events] == [str(step) for step in range(90, 100)]
 
 
 def test_a_torn_last_line_waits_for_its_rest(index: Index, folder: Path, write: Write) -> None:

@@ -30,6 +30,10 @@ def test_the_built_in_digits_are_found_also_in_a_run_from_another_computer():
     assert samples_of(with_pictures({"path": f"/elsewhere/{SEVEN.name}", "class": "7"}))[0].path == SEVEN
 
 
+def test_a_digit_that_does_not_lie_with_the_program_is_not_offered():
+    assert samples_of(with_pictures({"path": "/elsewhere/strange.png", "class": "7"})) == ()
+
+
 def test_pictures_that_are_gone_are_not_offered(tmp_path: Path):
     gone = replace(with_pictures({"path": str(tmp_path / "a.jpg"), "class": "cat"}))
     assert samples_of(replace(gone, data={**gone.data, "kind": "images"})) == ()

@@ -134,6 +134,20 @@ def test_a_machine_cannot_say_what_only_the_screens_hear(
     assert sky.nodes or following.view.usd != 0.01
 
 
+@pytest.mark.parametrize("odd", [["x"], {"a": 1}, 3, None])
+def test_a_line_whose_id_is_no_word_hides_no_machine(desk: CloudDesk, sky: Sky, odd: object) -> None:
+    """`show` and `watch` of the run that is rented ended in a mistake of the program."""
+    hanging(desk, sky)
+    lines = [{"kind": "notice", "id": odd, "level": "info", "facts": {}}, {"kind": "phase", "phase": odd, "attempt": 1}]
+    size = (desk.folder / "events" / "a0001-w000.jsonl").stat().st_size
+    data = b"".join(json.dumps({"t": sky.now, **line}).encode() + b"\n" for line in lines)
+    sky._put(f"runs/{RUN}/events/a0001-w000/{size:012d}.jsonl", data)
+    desk.turn()
+    following = Index(desk.home, counts=desk.driver.counts).follow(desk.folder)
+    following.poll()
+    assert following.view.phase is not Phase.DONE and not following.view.over and is_shown(desk)
+
+
 @pytest.mark.parametrize("kind", ["end", "phase", "resume"])
 @pytest.mark.parametrize("attempt", [1, 3])
 def test_the_end_of_another_attempts_machine_is_not_that_of_the_run(
