@@ -39,7 +39,7 @@ _SHAPES: list[
     tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 ] = [  # each of them looks ahead a bounded way: a line may be a megabyte
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|$)", re.S), CUT),
-    (re.compile(r"(?<=[a-z]://)[^\s/@:\"']{0,200}:[^\s@\"']{1,500}@"), ""),  # a name and a password in an address
+    (re.compile(r"(?<=[a-z]://)[^\s/@:\"']{0,200}:[^\s\"']{1,500}@"), ""),  # a name and a password in an address
     (
         re.compile(
             r"(?:hf|api_org)_[A-Za-z0-9]{16,}"  # Hugging Face

@@ -117,6 +117,7 @@ NAMED = [
     ("Authorization: Basic {}", "dXNlcjpwYXNz"),
     ("proxy_authorization: Basic {}", "dXNlcjpwYXNz"),
     ("https://me:{}@proxy.example:3128/", "geheim"),
+    ("https://me:a@{}@proxy.example:3128/", "geheim"),
     ('key = "-----BEGIN PRIVATE KEY-----\\n{}', "MIIEvQIBADANBgkqhkiG9w0BAQ"),
     ("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQ"),
 ]
