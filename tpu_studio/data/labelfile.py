@@ -46,6 +46,7 @@ MOST_MARKS = 200_000_000  # pictures times labels, a byte each
 LONGEST_LABEL = 100
 SEPARATORS = ("|", ";", ",")
 _FILES = ("file", "filename", "file_name", "image", "picture", "photo", "path")  # what a column of files is called
+_LONGEST_NAME = 4_096  # letters of a path
 NO_SIGN = "\x1f"  # a cell is one label, with its blanks
 LISTS = ("labels", "label", "tags", "tag", "classes", "class", "categories", "category")
 """What a column of labels is called, where there are others beside it."""
@@ -160,7 +161,7 @@ class _Known:
 
     def __init__(self, names: Sequence[str], problems: dict[str, str]) -> None:
         self.names, self._problems = names, problems
-        self._whole = {unicodedata.normalize("NFC", name): at for at, name in enumerate(names)}
+        self._whole = {_composed(name): at for at, name in enumerate(names)}
         self._short: dict[str, int] = {}
         self._twice: dict[str, int] = {}
         for name, at in self._whole.items():
@@ -175,7 +176,7 @@ class _Known:
         Raises:
             KeyError: it may be either of two, whose numbers are its arguments.
         """
-        name = unicodedata.normalize("NFC", _path(cell))
+        name = _composed(_path(cell))
         if (at := self._whole.get(name)) is not None:
             return at
         if "/" not in name and name in self._short:
@@ -189,6 +190,11 @@ class _Known:
             return isinstance(self.find(cell), int)
         except KeyError:
             return True
+
+
+def _composed(name: str) -> str:
+    """As it is written nearly everywhere; of thousands of marks on one letter that would take minutes."""
+    return unicodedata.normalize("NFC", name) if len(name) <= _LONGEST_NAME else name
 
 
 def leads_away(cell: str) -> bool:

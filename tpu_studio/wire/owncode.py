@@ -21,6 +21,8 @@ _ADDRESS = re.compile(r"(?:^|[/\\])(?!gs:)[a-z][a-z0-9+.-]+:[/\\]{2}", re.I)
 _MOUNTS = re.compile("(/(?:net|afs|network/servers)/[^/]+)(?:/|$)")
 """Automounters (macOS's has two such places) and AFS ask the computer or cell of that name once it is looked for."""
 _WHOLE_DISK = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?root")  # proc(5): another name of "/"
+_ROOT_PARTS = 5  # of its longest: /proc/1/task/1/root
+LONGEST_PATH = 4_096  # letters: no system opens a longer one
 _MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
 
@@ -43,11 +45,13 @@ def _by_its_first_name(plain: str) -> str:
     at: list[str] = []
     for part in plain.split("/"):
         if part == "..":
-            at = at[:-1]
+            del at[-1:]
+        elif part == "fd" and at == ["dev"]:
+            at[:] = ["proc", "self", "fd"]
         elif part not in ("", "."):
-            at = [*at, part] if at != ["dev"] or part != "fd" else ["proc", "self", "fd"]
-        if _WHOLE_DISK.fullmatch("/".join(["", *at])):
-            at = []
+            at.append(part)
+            if part == "root" and len(at) <= _ROOT_PARTS and _WHOLE_DISK.fullmatch("/".join(["", *at])):
+                at.clear()
     return "/".join(["", *at]) if plain.startswith("/") else plain
 
 

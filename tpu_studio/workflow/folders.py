@@ -121,7 +121,9 @@ class RunFolders:
 
     @staticmethod
     def slug(name: str) -> str:
-        plain = unicodedata.normalize("NFKD", name.lower()).replace("ß", "ss")  # an accent is a letter of its own now
+        plain = unicodedata.normalize("NFKD", name[:1_000].lower()).replace(
+            "ß", "ss"
+        )  # an accent is a letter of its own now
         plain = "".join(c for c in plain if not unicodedata.combining(c))
         letters = "".join(c if c.isascii() and c.isalnum() else " " for c in plain)
         slug = "-".join(letters.split())[:40].strip("-")

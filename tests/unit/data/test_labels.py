@@ -18,6 +18,7 @@ from tpu_studio.data import labelfile
 from tpu_studio.data.guess import guess
 from tpu_studio.data.listed import listing_of
 from tpu_studio.data.look import look
+from tpu_studio.data.looked import alike_findings
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.watching import Watch
 from tpu_studio.domain.sentences import say_finding
@@ -226,6 +227,15 @@ def test_a_title_above_the_names_is_no_row(photos: Path, job_of: JobOf) -> None:
     table(photos, "My labels,,\nfile,cat,dog\n" + "".join(f"{n:02d}.png,{n % 2},{n % 3 % 2}\n" for n in range(20)))
     seen = look(job_of("images", photos))
     assert [name for name, _ in seen.classes] == ["cat", "dog"] and not seen.broken_count
+
+
+def test_marks_without_end_on_one_letter_are_not_put_in_order(photos: Path, job_of: JobOf) -> None:
+    """Unicode's order of a million marks takes minutes."""
+    many = "a" + "\u0301\u0327" * 150_000
+    table(photos, "file,label\n" + "".join(f"{n:02d}.png,{'ab'[n % 2]}\n" for n in range(20)) + f"{many},a\n{many},b\n")
+    job = job_of("images", photos, max_broken_share=0.5)
+    assert look(job).broken_count == 2
+    assert alike_findings([many, many + "x"]) and not alike_findings(["a" * 900, "b" * 900])
 
 
 def test_one_label_each_is_told(photos: Path, job_of: JobOf) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tpu_studio.data.sources import MEMORY_BUDGET_BYTES
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.advice import CHECKS
 from tpu_studio.planner import assumptions
+from tpu_studio.planner.advice import learning
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job, set_values
@@ -340,3 +342,12 @@ def test_a_slice_advised_for_its_memory_is_not_called_better_for_a_larger_model(
     found = advice(plan)["advice-slice"]
     meaning = say_check(found.id, found.title, found.facts).meaning
     assert not plan.fits and "its memory holds the model" in meaning and "better" not in meaning
+
+
+def test_where_no_rate_is_recommended_none_is_compared_with_it():
+    """A learning rate of nothing, as odd settings make it, was a mistake of the program."""
+    rule, training = SimpleNamespace(reads_tokens=False), SimpleNamespace(learning_rate=1.0)
+    odd = SimpleNamespace(
+        job=SimpleNamespace(training=training), usual_rate=0.0, resolved=SimpleNamespace(rule=rule), value=lambda _: 1.0
+    )
+    assert list(learning.learning_rate(odd)) == []

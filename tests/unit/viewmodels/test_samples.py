@@ -34,6 +34,17 @@ def test_a_digit_that_does_not_lie_with_the_program_is_not_offered():
     assert samples_of(with_pictures({"path": "/elsewhere/strange.png", "class": "7"})) == ()
 
 
+def test_a_picture_in_more_folders_than_any_is_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    asked: list[Path] = []
+    monkeypatch.setattr(samples, "located", lambda path: asked.append(path) or path)
+    (tmp_path / "a.png").write_bytes(b"x")
+    named = [
+        {"path": str(path), "class": "7"} for path in (Path("/a" * 1_500), Path("/" + "b" * 5_000), tmp_path / "a.png")
+    ]
+    found = samples_of(replace(plan(), data={"kind": "images", "preview": {"pictures": named}}))
+    assert asked == [tmp_path / "a.png"] == [one.path for one in found]
+
+
 def test_pictures_that_are_gone_are_not_offered(tmp_path: Path):
     gone = replace(with_pictures({"path": str(tmp_path / "a.jpg"), "class": "cat"}))
     assert samples_of(replace(gone, data={**gone.data, "kind": "images"})) == ()

@@ -30,6 +30,7 @@ def learning_rate(s: Situation) -> Iterator[Advice]:
     rate, recommended = float(s.value("training.learning_rate")), s.usual_rate
     if (
         s.resolved.rule.reads_tokens
+        or not recommended > 0
         or 1 / RATE_OFF < rate / recommended < RATE_OFF
         or rate > UNUSUAL_RATE * recommended
     ):

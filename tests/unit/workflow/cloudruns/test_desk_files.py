@@ -25,8 +25,9 @@ def box(sky: Sky, monkeypatch: pytest.MonkeyPatch) -> Any:
     made = sky.side().mailbox
     real = type(made).list
 
-    def listed(self: Any, *given: Any) -> Any:
-        return [replace(one, updated=1000.0 - int(one.name.split("desk-")[1][:8])) for one in real(self, *given)]
+    def listed(self: Any, *given: Any, **more: Any) -> Any:
+        found = real(self, *given, **more)
+        return [replace(one, updated=1000.0 - int(one.name.split("desk-")[1][:8])) for one in found]
 
     monkeypatch.setattr(type(made), "list", listed)
     return made
