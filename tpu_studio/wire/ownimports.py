@@ -10,6 +10,8 @@ from collections.abc import Iterator
 BACKEND = "KERAS_BACKEND"
 LONGEST = 250_000
 """Letters of a file that is looked into; a network takes some thousand."""
+_MARKS = re.compile("[^\\x00-\\x7f]{1000}")
+"""Of a name, Python puts the marks on its letters in order: without end, that takes minutes."""
 _F_STRING = re.compile(r"""\b(?:[fF]([rR]?["'])|[rR][fF](["']))""")
 """Where an f-string begins. Python 3.11 parses each expression in one anew: a million letters of them hold the whole
 process for minutes. As plain strings, which are told by the same line, they cost nothing."""
@@ -26,7 +28,7 @@ def asked(source: str) -> dict[str, object]:
         ``compile_line``, where it compiles the model with a loss, an optimizer or metrics.
     """
     imports: dict[str, int] = {}
-    if len(source) > LONGEST:
+    if len(source) > LONGEST or _MARKS.search(source):
         return {}
     try:
         tree = ast.parse(source if sys.version_info >= (3, 12) else _F_STRING.sub(_plain, source))

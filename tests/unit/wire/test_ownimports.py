@@ -42,3 +42,8 @@ def test_f_strings_are_passed_over_and_all_else_of_their_file_is_told() -> None:
 
 def test_a_file_longer_than_any_network_is_not_looked_into() -> None:
     assert asked("import keras\n" + "x = f'{x}{x}'\n" * 100_000) == {}
+
+
+def test_a_name_with_marks_without_end_is_not_put_in_order() -> None:
+    assert asked("import keras\na" + "\u0301\u0327" * 100_000 + " = 1\n") == {}
+    assert asked("import keras\n# " + "汉字 " * 500) == {"imports": {"keras": 1}}
