@@ -13,7 +13,6 @@ from tpu_studio.wire.owncode import LONGEST_PATH, in_a_share, located
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
 
-_FOLDERS = 100  # that a picture lies in, one in the other
 _NAMED = 100  # `data.shown` names 24
 
 
@@ -71,8 +70,7 @@ def _named_in(plan: Plan, what: str) -> list[dict[str, object]]:
 
 def _may_be_looked_for(path: Path) -> bool:
     """Whether it is a picture here; one elsewhere is not asked for. Raises OSError."""
-    plain = len(str(path)) <= LONGEST_PATH and len(path.parts) <= _FOLDERS
-    return plain and not in_a_share(path) and located(path) is not None and path.is_file()
+    return len(str(path)) <= LONGEST_PATH and not in_a_share(path) and located(path) is not None and path.is_file()
 
 
 def _found(plan: Plan, name: str) -> Path | None:

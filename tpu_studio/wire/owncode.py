@@ -23,6 +23,7 @@ _MOUNTS = re.compile("(/(?:net|afs|network/servers)/[^/]+)(?:/|$)")
 _WHOLE_DISK = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?root")  # proc(5): another name of "/"
 _ROOT_PARTS = 5  # of its longest: /proc/1/task/1/root
 LONGEST_PATH = 4_096  # letters: no system opens a longer one
+_MOST_PARTS = 250
 _MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
 
@@ -66,9 +67,10 @@ def located(path: Path) -> Path | None:
     A link is read before it is followed: to look through it would already ask that computer.
 
     Raises:
-        OSError: ``ELOOP``: too many links.
+        OSError: ``ELOOP``: too many links; ``ENAMETOOLONG``: more folders than anybody has, each in the other.
     """
     whole = path.absolute()
+    _check_depth(path, len(whole.parts))
     at, ahead, links = Path(whole.anchor), [*reversed(whole.parts[1:])], 0
     while ahead:
         part = ahead.pop()
@@ -79,9 +81,15 @@ def located(path: Path) -> Path | None:
             links += 1
             leads = at.parent / target
             at, ahead = Path(leads.anchor), [*ahead, *reversed(leads.parts[1:])]
+            _check_depth(path, len(ahead))
         if links > _MOST_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     return at
+
+
+def _check_depth(path: Path, parts: int) -> None:
+    if parts > _MOST_PARTS:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path)[:200])
 
 
 def _target(path: Path) -> str:

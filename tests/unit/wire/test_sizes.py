@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -184,3 +185,13 @@ def test_the_disks_other_names_hide_no_other_computer(root: str) -> None:
 def test_a_path_without_end_is_judged_at_once() -> None:
     """Each of its folders was put together anew: of a path of 80,000 letters that took seconds."""
     assert not owncode.in_a_share("/a" * 500_000) and owncode.in_a_share("/net/host" + "/a" * 500_000)
+
+
+def test_more_folders_than_anybody_has_are_not_followed(tmp_path: Path) -> None:
+    """Each was judged with all those before it: a link of four kilobytes took twenty seconds."""
+    deep = Path("/", *("a" for _ in range(2_000)))
+    (tmp_path / "link").symlink_to(deep)
+    for path in (deep, tmp_path / "link"):
+        with pytest.raises(OSError) as caught:
+            owncode.located(path)
+        assert caught.value.errno == errno.ENAMETOOLONG

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from tpu_studio.trainer.guardian.vm.bucket import Bucket
 from tpu_studio.trainer.guardian.vm.compiled import CompiledPrograms
 from tpu_studio.trainer.guardian.vm.config import Config
-from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable
+from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, TooLong, Unreachable
 from tpu_studio.wire.events import encode
 from tpu_studio.wire.runfolder import (
     COMMITTED,
@@ -199,11 +199,23 @@ class Mailbox:
         with self._control_lock:
             while True:
                 number = self._next_control
-                data = self._bucket.read(f"{self._config.prefix}control/{number:06d}.json")
+                data = self._control(f"{self._config.prefix}control/{number:06d}.json")
                 if data is None:
                     return
                 create_once(control_file(self._run, number), data)
                 self._next_control += 1
+
+    def _control(self, name: str) -> bytes | None:
+        """None: there is none. What somebody laid there that nobody can read asks for nothing, and holds up none
+        behind it: it has more bytes than anything of ours, or Google gives it to nobody without that one's key."""
+        try:
+            return self._bucket.read(name)
+        except TooLong:
+            return b""
+        except Refused as refusal:
+            if refusal.status == 400 or (refusal.status == 403 and "kms" in str(refusal).lower()):
+                return b""
+            raise
 
     # ------------------------------------------------------------------------------------------------------- threads
 
