@@ -60,8 +60,8 @@ def leads_outside(root: Path, path: Path) -> bool:
     try:
         if located(path) is None and located(root) is not None:
             return True
-    except OSError:
-        return False  # links in a circle, of which whoever opens it says so
+    except OSError as error:
+        return error.errno != errno.ELOOP  # of links in a circle whoever opens one says so
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 

@@ -19,7 +19,9 @@ from tpu_studio.data.convert import convert
 from tpu_studio.data.described import read_dataset
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.guess import guess
+from tpu_studio.data.links import is_file_inside, is_folder_inside
 from tpu_studio.data.look import look
+from tpu_studio.data.paths import leads_outside
 from tpu_studio.data.predicting import inputs_in
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.watching import Watch
@@ -249,3 +251,13 @@ def test_links_within_the_folder_are_data(tmp_path: Path) -> None:
     assert (len(found), outside) == (42, [])
     assert [one.name for one in links.links_below(root)] == ["again.txt", "whole.txt"]
     assert {*map(Path, below_of_a_script(root))} == {*found}  # type: ignore[call-overload]
+
+
+def test_a_link_by_more_folders_than_anybody_has_leads_outside(tmp_path: Path, mine: Path) -> None:
+    """It is followed no further than that, and yet a system would open it."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    there = Path("/", *(["tmp", ".."] * 200), *mine.parts[1:])
+    (folder / "link").symlink_to(there)
+    assert os.path.exists(folder / "link") and leads_outside(folder, folder / "link")
+    assert not is_file_inside(folder, "link") and not is_folder_inside(folder, "link")
