@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from tpu_studio.domain import rates
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import decoders
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import FLOAT, Memory, Work
 from tpu_studio.wire import places
@@ -49,8 +48,8 @@ def uploading_s(size: int) -> Range | None:
 
 def weights_in(preset: Preset) -> int:
     """Numbers that the network of *preset* has, before the engine has counted them."""
-    if preset.reads_text and not preset.base:
-        return decoders.weights_in(decoder.describe(preset.config))
+    if preset.is_decoder:
+        return decoder.describe(preset.config).numbers
     return preset.size_bytes // FLOAT
 
 
