@@ -6,6 +6,7 @@ Its folder is gone in each of these: the result says all that is needed.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,33 @@ def test_of_an_imported_run_nothing_is_believed_that_its_files_do_not_hold(home:
     tree["network"]["config"]["num_hidden_layers"] = 300
     run(home, tree, files)
     assert ids(planned(tale)) == ["base-damaged"]
+
+
+def test_it_goes_to_a_rented_machine_that_has_room_for_it(home: Path, tale: Path) -> None:
+    """A result of 4.5 billion weights is put together twice, beside the base that is opened whole: 54 GB in float32,
+    where a machine of one v5e chip has 48 GiB of memory."""
+    begun(home)
+    where = {"where": {"place": "cloud", "accelerator": "v5litepod-1"}, "limits": {"money_usd": 50}}
+    plan = planned(tale, **where)
+    assert plan.preset_bytes > 0 and not [one for one in ids(plan) if one.startswith(("base-", "preset-"))]
+    large = {"flops": 1e9, "model_flops": 1e9, "convolutions": False, "precision": "bfloat16", "widest": 10}
+    large |= {"activation_bytes": 1e6, "evaluation_bytes": 1e6, "params": 1_000_000}
+    assert "preset-needs-host" in ids(planned(tale, counted=large | {"frozen": 4_500_000_000}, **where))
+    assert "preset-needs-disk" in ids(planned(tale, counted=large | {"frozen": 7_000_000_000}, **where))
+    assert "starter-not-in-notebook" in ids(planned(tale, where={"place": "colab"}))
+
+
+def test_a_chain_on_the_same_chats_keeps_the_same_aside(home: Path, pairs: Path) -> None:
+    """Whichever of the runs before has learned from them."""
+    begun(home, run_name="first-aa11", chats="plain")
+    first = planned(pairs, model={"preset": "run:first-aa11"}, training={"seed": 7})
+    (home / "runs" / "first-aa11" / "plan.json").write_bytes(
+        plans.dumps(replace(first, job=first.job.with_values({"model.preset": "/gone"}), run="first-aa11"))
+    )
+    second = planned(pairs, model={"preset": "run:first-aa11"})
+    assert second.job.training.seed == 7
+    folder = begun(home, chats="plain")
+    (folder / "plan.json").write_bytes(plans.dumps(replace(second, run=RUN)))
+    assert planned(pairs).job.training.seed == 7
+    (check,) = (one for one in planned(pairs, training={"seed": 8}).checks if one.id == "base-saw-unseen")
+    assert check.fix == {"training.seed": 7}
