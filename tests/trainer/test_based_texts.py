@@ -17,14 +17,18 @@ import pytest
 
 from tests.fakes import presets
 from tests.fakes.presets import decoder
+from tests.trainer.in_engine import engine_python
 from tests.trainer.test_adapted_texts import LINE
 from tests.trainer.test_based import train
 from tests.trainer.test_instruction import ANSWER, CHATML
 from tests.trainer.test_starting import newest, tensors
-from tests.trainer.training import Training, curve, put
+from tests.trainer.training import Training, answers, curve, put
 from tpu_studio.data.look import look
 from tpu_studio.domain.catalogue import SHIPPED
+from tpu_studio.local import formats
+from tpu_studio.wire import exports
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.pretrained import decoder as decoders
@@ -48,11 +52,12 @@ def pairs(path: Path) -> Path:
     return path
 
 
-def planned(run: str, preset: str, data: Path, rank: int = 4, **training: Any) -> Plan:
+def planned(run: str, preset: str, data: Path, rank: int = 4, template: str = "auto", **training: Any) -> Plan:
     tree = {
         "name": "tale",
         "model": {"name": "pretrained-lm", "preset": preset, "lora_rank": rank},
-        "data": {"kind": "text", "path": str(data), "sequence_length": 48 if data.suffix == ".jsonl" else 16},
+        "data": {"kind": "text", "path": str(data), "sequence_length": 48 if data.suffix == ".jsonl" else 16}
+        | {"chat_template": template},
         "training": {"framework": "tensorflow", "precision": "float32"} | training,
     }
     job = parse(tree)
@@ -127,7 +132,7 @@ def test_each_network_is_begun_from_again(home: Path, name: str) -> None:
 
 
 def test_a_chain_of_text_answers_and_answers_again(home: Path) -> None:
-    """Each stage has its own rank."""
+    """Each stage has its own rank; the last goes back into a folder of the first's files, and answers as it does."""
     second = trained(home, "asks-cd34", f"run:{BASE}", pairs(home / "pairs.jsonl"), 2, **LEARNS)
     plan = plans.read(second.run)
     assert (plan.task, plan.job.data.chat_template) == ("instruction", "chatml")
@@ -135,6 +140,35 @@ def test_a_chain_of_text_answers_and_answers_again(home: Path) -> None:
     assert last(second) < losses[min(losses)]
     third = trained(home, "more-ef56", "run:asks-cd34", home / "pairs.jsonl", 0, **STILL).run
     assert card(third)["trained"]["final"]["val_loss"] == pytest.approx(last(second), rel=1e-5)
+    question = ("--temperature", "0", "--tokens", "6", "--prompt", "Is 17 quick?")
+    told = answers(second.run, *question)["answers"][0]["text"]
+    assert answers(third, *question)["answers"][0]["text"] == told
+    assert answers(third, "--before", *question)["answers"][0]["text"] == told
+    assert answers(second.run, "--before", *question)["answers"][0]["text"] != told
+
+    written = formats.write(engine_python(), third, exports.by_id("huggingface"), home / "out")
+    assert (written.checked, written.difference < 1e-4) == ("folder", True)
+    assert (home / "out" / "LICENSE").read_text() == "of the base"
+    assert reading.read(home / "out").template == "chatml"
+    for gone, said in ((home / "runs" / BASE, BASE), (home / "runs" / "asks-cd34", "asks-cd34")):
+        shutil.rmtree(gone)
+        with pytest.raises(StudioError) as refused:
+            formats.write(engine_python(), third, exports.by_id("huggingface"), home / "other")
+        assert refused.value.id == "export-unsupported" and said in str(refused.value.facts["raw"])
+
+
+def test_what_a_run_has_answered_in_goes_along_into_the_folder_of_a_later_one(home: Path) -> None:
+    """Of a folder whose template is not known the person agreed to plain headings; a text is learned behind that."""
+    (home / "qwen2" / "tokenizer_config.json").write_text('{"chat_template": "{{ its own }}"}')
+    data, few = pairs(home / "pairs.jsonl"), LEARNS | {"steps": 10}
+    asks = planned("asks-cd34", str(home / "qwen2"), data, 4, template="plain", **few)
+    train(put(home / "runs" / "asks-cd34", asks))
+    text = trained(home, "more-ef56", "run:asks-cd34", home / "tale.txt", 4, **few).run
+    assert card(text)["network"]["template"] == "plain" and "chat_template" not in card(text)["data"]
+    formats.write(engine_python(), text, exports.by_id("huggingface"), home / "out")
+    assert reading.read(home / "out").template == "plain"
+    about = (home / "out" / "README.md").read_text()
+    assert "trained it on a text" in about and str(home) not in about
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", pytest.param("jax", marks=pytest.mark.thorough)])
