@@ -121,8 +121,10 @@ def test_it_begins_where_the_other_run_ended_though_the_folder_is_gone(home: Pat
     assert kept == {"lora_kernel_a", "lora_kernel_b"} if rank else {"kernel", "embeddings"} <= kept
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", [one for one in presets.decoders() if one != "qwen2"])
+OTHERS = [one for one in presets.decoders() if one not in ("qwen2", "gpt2")]
+
+
+@pytest.mark.parametrize("name", ["gpt2", *(pytest.param(one, marks=pytest.mark.thorough) for one in OTHERS)])
 def test_each_network_is_begun_from_again(home: Path, name: str) -> None:
     """Learned places, gates, tied tables, windows and norms of one's own: what its card says builds the same."""
     first = trained(home, "one", str(decoder(name, home)), home / "tale.txt", 4, **LEARNS | {"steps": 10}).run
