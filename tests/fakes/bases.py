@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.presets import decoder
 from tpu_studio.wire import models
 from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.pretrained import decoder as decoders
+from tpu_studio.wire.pretrained import reading, tokenizer
 
 RUN = "hands-ab12"
 PICTURES: dict[str, Any] = {
@@ -48,7 +52,28 @@ def result(folder: Path, tree: dict[str, Any] | None = None, files: dict[str, by
     return folder
 
 
-def run(home: Path, tree: dict[str, Any] | None = None, *, name: str = RUN, status: str = "finished") -> Path:
+def tuned(name: str, to: Path, *, chats: str = "", **network: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Card and further files of a result that began from that language model (`fakes.presets.decoder`), whose folder is
+    not kept; *network*: what its card says of that. *chats*: the template of those that it has learned."""
+    folder = decoder(name, to)
+    seen = reading.read(folder)
+    file = tokenizer.tidied((folder / "tokenizer.json").read_bytes()).text.encode()
+    shutil.rmtree(folder)
+    data: dict[str, Any] = {"kind": "text", "task": "instruction" if chats else "language-model", "input_shape": [16]}
+    data |= {"vocabulary": seen.vocabulary, "tokenizer": "preset", "tokenizer_sha256": hashlib.sha256(file).hexdigest()}
+    told = {"config": decoders.traits(seen.config), "template": chats or seen.template} | network
+    tree = card("pretrained-lm", data | ({"chat_template": chats} if chats else {}), network=told)
+    return tree, {"tokenizer.json": file, "model.keras": bytes(4 * decoders.describe(seen.config).numbers)}
+
+
+def run(
+    home: Path,
+    tree: dict[str, Any] | None = None,
+    files: dict[str, bytes] | None = None,
+    *,
+    name: str = RUN,
+    status: str = "finished",
+) -> Path:
     """The folder of a run of *home* that has ended with *status* and that result; "": it has not ended."""
     folder = home / "runs" / name
     (folder / "events").mkdir(parents=True)
@@ -57,5 +82,5 @@ def run(home: Path, tree: dict[str, Any] | None = None, *, name: str = RUN, stat
     told += [event("end", t=9.0, status=status, reason="completed")] if status else []
     (folder / "events" / "a0001-w000.jsonl").write_bytes(b"".join(map(encode, told)))
     if status != "failed":
-        result(folder / "result", tree)
+        result(folder / "result", tree, files)
     return folder

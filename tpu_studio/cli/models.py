@@ -10,7 +10,7 @@ from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.wire import hub, presets, starters
 from tpu_studio.wire.families import ModelSpec
-from tpu_studio.wire.models import MODELS
+from tpu_studio.wire.models import MODELS, begins_others
 from tpu_studio.wire.pretrained.known import all_known
 
 
@@ -44,7 +44,7 @@ def as_json(model: ModelSpec) -> dict[str, object]:
         "starter": _starter(model),
         "begins_from": _networks(model) if model.from_folder else [],
         "measured": [asdict(one) for one in model.measured],
-        "begins_from_runs": not model.from_folder,
+        "begins_from_runs": begins_others(model.name),
     }
 
 
@@ -78,6 +78,6 @@ def _words(model: ModelSpec) -> str:
     lines += [f"Measured on unseen examples: {one.words}." for one in model.measured]
     if model.from_folder:
         lines.append(f"Begins from a folder, named by model.preset: {', '.join(_networks(model))}.")
-    else:
+    if begins_others(model.name):
         lines.append("Begins from a run of yours, named by model.preset: run:ID.")
     return "\n    ".join(lines)

@@ -261,7 +261,7 @@ def vocabulary_of(job: Job) -> int:
 def _preset(job: Job) -> presets.Preset:
     if not job.model.folder:
         raise ModelError("preset-not-chosen", model=job.model.id)
-    preset = reading.read(presets.folder_of(job.model.folder, job.base))
+    preset = reading.of(job.model.folder, job.base)
     if not preset.reads_text:
         raise ModelError("preset-other-network", path=str(preset.folder), file="config.json", network=preset.kind)
     return preset

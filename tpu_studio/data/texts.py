@@ -217,7 +217,7 @@ def _cutter(job: Job, train: Bytes) -> tuple[continuing.Cutter, int]:
     match tokenizer_of(job):
         case "preset":
             preset = _preset(job)
-            if preset.base is not None:
+            if preset.base is not None and not preset.is_decoder:
                 return continuing.of_result(based.described(preset)), preset.vocabulary
             if not preset.reads_text:
                 facts = {"path": str(preset.folder), "file": "config.json", "network": preset.kind}
@@ -243,7 +243,7 @@ def tokenizer_of(job: Job) -> str:
 
 
 def _preset(job: Job) -> presets.Preset:
-    return reading.read(presets.folder_of(job.model.folder, job.base))
+    return reading.of(job.model.folder, job.base)
 
 
 def vocabulary_of(job: Job, train: int) -> int:

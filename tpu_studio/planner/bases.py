@@ -8,7 +8,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved
-from tpu_studio.wire import bases
+from tpu_studio.wire import bases, tasks
 from tpu_studio.wire.bases import Base
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check
@@ -47,7 +47,8 @@ def _lacking(base: Base, look: Look) -> list[str]:
 
 def _head(base: Base, look: Look) -> dict[str, object]:
     """Whether its last layer is taken over as well."""
-    return {"head": base.answers(look.task, look.target, tuple(name for name, _ in look.classes))}
+    head = base.answers(look.task, look.target, tuple(name for name, _ in look.classes))
+    return {"head": head, "tokens": tasks.by_id(look.task).has_tokens}
 
 
 def _check(id: str, facts: Mapping[str, Any], fix: Mapping[str, object] | None = None) -> Check:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from tpu_studio.domain import rates
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import decoders
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import FLOAT, Memory, Work
 from tpu_studio.wire import places
@@ -26,6 +25,7 @@ _COPIES = 4  # of what learns, with the optimizer's two moments: the last two, t
 _MOMENTS = 3
 _FORMATS = 4  # of the result, each with all weights (`planner.places.rented`)
 _AT_ONCE = 2  # the result in memory: as it is put together, and as it is written
+_OPENED = 1  # beside it a result that it begins from, which is opened whole
 _GB = 10**9
 
 
@@ -49,8 +49,8 @@ def uploading_s(size: int) -> Range | None:
 
 def weights_in(preset: Preset) -> int:
     """Numbers that the network of *preset* has, before the engine has counted them."""
-    if preset.reads_text and not preset.base:
-        return decoders.weights_in(decoder.describe(preset.config))
+    if preset.is_decoder:
+        return decoder.describe(preset.config).numbers
     return preset.size_bytes // FLOAT
 
 
@@ -77,7 +77,8 @@ def room(
         disk, has_disk = disk + assumed.DISK_TAKEN_BYTES, gb * _GB
     if has_disk is not None and disk > has_disk:
         yield _check("preset-needs-disk", facts | {"needs_bytes": disk, "has_bytes": has_disk})
-    host = memory.framework + memory.data + FLOAT * (_AT_ONCE * every + _MOMENTS * learns)
+    at_once = _AT_ONCE + (_OPENED if preset.base and preset.is_decoder else 0)
+    host = memory.framework + memory.data + FLOAT * (at_once * every + _MOMENTS * learns)
     has_memory = 0 if practice else rented.generation.ram_bytes_for(rented.slice.chips)
     if 0 < has_memory < host:
         yield _check("preset-needs-host", facts | {"needs_bytes": host, "has_bytes": has_memory})

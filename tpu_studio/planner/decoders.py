@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from tpu_studio.planner.work import Work
 from tpu_studio.wire.pretrained import decoder
-from tpu_studio.wire.pretrained.decoder import Decoder
 
 _NUMBER = 2  # bytes, in bfloat16
 _SCORES = 12  # bytes a score over the vocabulary: in float32 with its gradient and what softmax leaves
-
-
-def weights_in(network: Decoder) -> int:
-    """Numbers of all its tensors; of GPT-2 three weights are parts of one."""
-    return sum(math.prod(shape) for shape in {one.name: one.shape for one in network.tensors()}.values())
 
 
 def guess(config: Mapping[str, object], tokens: int, rank: int, guessed: Work) -> Work:
@@ -30,7 +23,7 @@ def guess(config: Mapping[str, object], tokens: int, rank: int, guessed: Work) -
         rank: Of the matrices that learn beside the weights; 0: all of these learn.
     """
     network = decoder.describe(config)
-    every = weights_in(network)
+    every = network.numbers
     kernels = [one.shape for one in network.tensors() if one.path.startswith("block_") and len(one.shape) == 2]
     learns = rank * sum(map(sum, kernels)) if rank else every
     block = tokens * (34 * network.width + 5 * network.heads * tokens) * _NUMBER // 2

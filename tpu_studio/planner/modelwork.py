@@ -63,7 +63,7 @@ def work_of(resolved: Resolved, facts: DataFacts, counted: Mapping[str, Any], pa
 
 def _wide(resolved: Resolved) -> int:
     """The layer that makes the scores computes in float32 where it has a table of its own."""
-    if resolved.preset is None or resolved.preset.base or not resolved.preset.reads_text:
+    if resolved.preset is None or not resolved.preset.is_decoder:
         return 0
     network = decoder.describe(resolved.preset.config)
     return 0 if network.tied else network.vocabulary * network.width
@@ -121,7 +121,7 @@ def usual_params(name: str) -> int | None:
 
 def _guess(resolved: Resolved, counted: Mapping[str, Any], params: int) -> work.Work:
     begins = resolved.preset
-    if begins is not None and begins.reads_text and not begins.base:
+    if begins is not None and begins.is_decoder:
         return decoders.guess(begins.config, resolved.tokens, resolved.job.model.rank, _GUESS)
     params = int(counted.get("params") or params)
     return replace(_GUESS, params=params, flops=6.0 * params) if params else _GUESS

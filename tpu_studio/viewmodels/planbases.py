@@ -9,7 +9,7 @@ from pathlib import Path
 from tpu_studio.viewmodels.runrows import RunRow
 from tpu_studio.wire import bases, kinds
 from tpu_studio.wire.job import Job
-from tpu_studio.wire.models import BY_NAME
+from tpu_studio.wire.models import BY_NAME, begins_others
 from tpu_studio.wire.runfolder import result_folder
 
 MOST = 30  # that are offered, the newest
@@ -33,13 +33,7 @@ class BaseChoice:
 
 def of_rows(rows: Iterable[RunRow]) -> tuple[BaseChoice, ...]:
     """Of the runs that are over; whether one has a result is looked at when they are shown (`with_result`)."""
-    return tuple(_choice(row) for row in rows if row.over and not row.problem and may_begin(row.model))
-
-
-def may_begin(model: str | None) -> bool:
-    """Whether a result of that model can be begun from: those of a folder of the person's are begun from by that."""
-    known = BY_NAME.get(model or "")
-    return known is not None and not known.from_folder
+    return tuple(_choice(row) for row in rows if row.over and not row.problem and begins_others(row.model))
 
 
 def suited(choices: tuple[BaseChoice, ...], job: Job) -> tuple[BaseChoice, ...]:

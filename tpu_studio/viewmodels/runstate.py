@@ -9,7 +9,6 @@ from tpu_studio.domain.forecast import Forecast, forecast
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say_reason
 from tpu_studio.viewmodels import (
-    planbases,
     runcopies,
     runfacts,
     runhappened,
@@ -24,6 +23,7 @@ from tpu_studio.viewmodels import (
 from tpu_studio.viewmodels.runfacts import RunFacts
 from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.wire import places
+from tpu_studio.wire.models import begins_others
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
@@ -143,7 +143,7 @@ class RunPageState:
     @property
     def may_begin_another(self) -> bool:
         """Its model is one that another training can begin from, on other data."""
-        return self.may_try and self.plan is not None and planbases.may_begin(self.plan.job.model.name)
+        return self.may_try and self.plan is not None and begins_others(self.plan.job.model.name)
 
     @property
     def ending(self) -> Sentence | None:

@@ -66,6 +66,13 @@ def spec(name: str) -> ModelSpec:
         ) from None
 
 
+def begins_others(name: str | None) -> bool:
+    """Whether another training can begin from results of the model of that name; of those that began from a folder only
+    where they say their network themselves."""
+    model = BY_NAME.get(name or "")
+    return model is not None and (not model.from_folder or families.by_id(model.family).back_into_folder)
+
+
 def preset(name: str, given: str) -> str:
     """What the model of that name begins from, as `model.preset` has it: `starters.NONE`, its starter, a folder, a
     model of the Hub, or a result of ours.

@@ -89,7 +89,8 @@ class Preset:
     files_bytes: Of all files that are read, which is what travels.
     absent: Bytes of those that the Hub has and that were not downloaded yet.
     sha256: Of all that counts: the same base.
-    base: Of a result of ours, what its card says; *kind* is its model, then.
+    base: Of a result of ours, what its card says; *kind* is its model, then, but of a language model that began from a
+        folder: that is described as the folder was.
     """
 
     folder: Path
@@ -117,7 +118,14 @@ class Preset:
 
     @property
     def network(self) -> Network:
-        return Network(self.base.title, reads=self.base.reads) if self.base else NETWORKS[self.kind]
+        if self.base and not self.is_decoder:
+            return Network(self.base.title, reads=self.base.reads)
+        return NETWORKS[self.kind]
+
+    @property
+    def is_decoder(self) -> bool:
+        """Whether *config* is that of a causal language model (`wire.pretrained.decoder`)."""
+        return self.kind in NETWORKS and NETWORKS[self.kind].reads_text
 
     def takes(self, side: int) -> bool:
         """Whether it can see pictures of that many pixels a side."""

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 from pathlib import Path
 
-from tpu_studio.wire import bases, homes
+from tpu_studio.wire import bases, homes, owncode
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.bases import Learned
 from tpu_studio.wire.errors import ModelError, StudioError
@@ -71,7 +71,17 @@ def lineage(result: Path) -> tuple[Learned, ...]:
         if not bases.is_one(begun):
             break
         result = bases.folder_of_run(begun) if bases.is_run(begun) else Path(begun).parent
+        if not _is_here(result):
+            break
     return tuple(found)
+
+
+def _is_here(folder: Path) -> bool:
+    """Whether a *folder* that the plan of a stranger's run may name is on this computer, before it is looked into."""
+    try:
+        return owncode.located(folder) is not None
+    except OSError:
+        return False
 
 
 def _runs(home: Path) -> list[str]:

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from tests.fakes.bases import PICTURES, RUN, card, run
+from tests.fakes.bases import PICTURES, RUN, card, run, tuned
 from tests.fakes.looks import NOW
 from tests.fakes.planning import World
 from tests.gui.plan.pages import press, words_in
@@ -73,6 +73,23 @@ def test_a_run_is_chosen_from_those_that_suit_and_taken_back(
     assert f"the run {RUN}" in words_in(line) and line.without.isVisible()
     qtbot.mouseClick(line.without, Qt.MouseButton.LeftButton)
     assert world.view.plan is not None and world.view.plan.job.model.preset == "none"
+
+
+def test_a_fine_tuned_language_model_is_chosen_though_its_folder_is_gone(
+    qtbot: QtBot, page: PlanPage, world: World, home: Path
+) -> None:
+    run(home, *tuned("qwen2", home))
+    world.model.choose_data("text", Path("/plays.txt"))
+    world.model.open_section("model")
+    show(world, summary(home, model="pretrained-lm", kind="text"))
+    line = page.model_section.bases
+    qtbot.mouseClick(line.choose, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet_over(page), "Begin from it")
+    plan = world.view.plan
+    assert plan is not None and not plan.blocking, plan and plan.blocking
+    assert (plan.job.model.name, plan.job.model.preset) == ("pretrained-lm", f"run:{RUN}")
+    assert plan.job.data.tokenizer == "preset" and plan.preset_sha256
+    assert f"the run {RUN}" in words_in(line)
 
 
 def test_where_no_result_is_left_it_says_so(qtbot: QtBot, page: PlanPage, world: World, home: Path) -> None:

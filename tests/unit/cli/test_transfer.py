@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.bases import PICTURES, RUN, card, run
+from tests.fakes.bases import PICTURES, RUN, card, run, tuned
 from tpu_studio.cli.main import main
 
 
@@ -58,3 +58,20 @@ def test_another_width_is_refused_by_its_name(home: Path, capsys: pytest.Capture
     run(home, card(data=PICTURES | {"input_shape": [8, 8, 1]}))
     assert main(["plan", job(home, f"run:{RUN}"), "--set", "model.options={width = 64}"]) == 2
     assert "model.options.width is 32 in the run" in capsys.readouterr().err
+
+
+def test_a_fine_tuned_language_model_is_begun_from_by_one_setting(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(home, *tuned("qwen2", home))
+    (home.parent / "tale.txt").write_text("quick brown foxes jump over the lazy dog.\n" * 2000)
+    path = home.parent / "tale.tpujob"
+    path.write_text('format = 1\n[model]\nname = "pretrained-lm"\n[data]\nkind = "text"\npath = "./tale.txt"\n')
+    assert main(["plan", str(path), "--set", f"model.preset=run:{RUN}", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "base-taken-over" in [check["id"] for check in told["checks"]]
+    assert main(["plan", str(path), "--set", f"model.preset=run:{RUN}"]) == 0
+    assert f"begins from the run {RUN}" in " ".join(capsys.readouterr().out.split())
+    assert main(["models", "--kind", "text"]) == 0
+    said = capsys.readouterr().out.split("\n\n")
+    assert "run:ID" in next(one for one in said if one.startswith("pretrained-lm"))

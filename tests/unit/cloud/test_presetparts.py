@@ -76,6 +76,24 @@ def test_of_a_run_that_it_begins_from_the_result_travels(tmp_path: Path, monkeyp
         files_of(made)
 
 
+def test_of_a_fine_tuned_language_model_its_tokenizer_travels_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else is needed there: its network stands in its card."""
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path))
+    folder = bases.run(tmp_path, *bases.tuned("qwen2", tmp_path)) / "result"
+    (folder / "report.html").write_text("what stays here")
+    made = begins(folder, "pretrained-lm")
+    found = written(replace(made, job=made.job.with_values({"model.preset": f"run:{bases.RUN}"})), 10_000)
+    names = ("model.json", "model.keras", "tokenizer.json")
+    assert found == {one: (folder / one).read_bytes() for one in names}
+    there = tmp_path / "there"
+    there.mkdir()
+    for name, data in found.items():
+        (there / name).write_bytes(data)
+    assert reading.read(there).sha256 == made.preset_sha256
+
+
 def test_a_folder_that_is_not_the_one_of_the_plan_sends_nothing(tmp_path: Path) -> None:
     folder, box = unpacked("classifier", tmp_path), Box()
     for other in ("0" * 64, ""):

@@ -16,7 +16,7 @@ def test_its_weights_are_those_that_are_published(name: str) -> None:
     """Of GPT-2 three weights are parts of one tensor, which counts once."""
     one = known.by_preset(f"hf:{name}")
     assert one is not None
-    assert decoders.weights_in(decoder.describe(one.config)) == one.parameters
+    assert decoder.describe(one.config).numbers == one.parameters
 
 
 def test_beside_matrices_of_a_rank_the_weights_stay_and_less_is_worked(tmp_path: Path) -> None:

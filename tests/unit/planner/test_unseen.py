@@ -131,6 +131,19 @@ def test_what_the_base_itself_began_from_counts_too(home: Path) -> None:
     assert (check.facts["base"], check.facts["why"], check.fix) == ("first-aaaa", ["seed"], None)
 
 
+@pytest.mark.parametrize("share", ["//host/share/x", "/net/host/x"])
+def test_a_share_that_the_plan_of_an_imported_base_names_is_not_asked(
+    home: Path, monkeypatch: pytest.MonkeyPatch, share: str
+) -> None:
+    """To look there would tell another computer that this one is on."""
+    made = base(home, training={"seed": 7})
+    begun = made.job.with_values({"model.preset": f"{share}/result/model.keras"})
+    (home / "runs" / RUN / "plan.json").write_bytes(plans.dumps(replace(made, job=begun, run=RUN)))
+    read = plans.read
+    monkeypatch.setattr(plans, "read", lambda folder: read(folder) if folder.is_relative_to(home) else pytest.fail())
+    assert planned().job.training.seed == 7  # of what is here
+
+
 @pytest.mark.parametrize("plan", [b"", b"{}", b"[1]"])
 def test_a_plan_that_cannot_be_read_tells_nothing_and_stops_nothing(home: Path, plan: bytes) -> None:
     base(home, training={"seed": 7})

@@ -126,3 +126,18 @@ def test_a_rented_run_tells_the_limits_that_were_agreed_to_here_by_now(watched: 
     page.open()
     facts = page.state.value.facts
     assert (facts.usd_limit, facts.hours_limit) == (9.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "may"), [("pretrained-lm", True), ("kerashub-backbone", False), ("small-cnn", True), ("gpt-nano", True)]
+)
+def test_another_training_is_offered_of_results_that_one_can_begin_from(
+    page: RunViewModel, watched: Watched, tmp_path: Path, model: str, may: bool
+):
+    """A network of a KerasHub folder is said by that alone; a fine-tuned language model says its own."""
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "model.keras").write_bytes(b"weights")
+    watched.tell(*training(), event("end", t=195, status="finished", reason="completed", steps=100))
+    page.open()
+    plan = replace(PLAN, job=PLAN.job.with_values({"model.name": model}))
+    assert replace(page.state.value, folder=tmp_path, plan=plan).may_begin_another is may

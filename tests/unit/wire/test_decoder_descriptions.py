@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fakes.presets import decoder, decoders
-from tpu_studio.wire.pretrained.decoder import ACTIVATIONS, Decoder, Rope, Unknown, describe
+from tpu_studio.wire.pretrained.decoder import ACTIVATIONS, Decoder, Rope, Unknown, describe, traits
 
 Config = dict[str, Any]
 LLAMA: Config = {
@@ -453,3 +453,33 @@ def assert_finite(found: Decoder) -> None:
     for rope in (found.rope, found.local_rope):
         if rope is not None:
             assert all(math.isfinite(one) and one > 0 for one in rope.frequencies(min(found.head_size, 64)))
+
+
+# ------------------------------------------------------------------------------------------- what a card takes of it
+
+
+@pytest.mark.parametrize("name", decoders())
+def test_its_traits_describe_the_same_network(name: str, tmp_path: Path) -> None:
+    told = traits(config_of(name, tmp_path))
+    assert describe(json.loads(json.dumps(told, allow_nan=False))) == describe(config_of(name, tmp_path))
+    assert traits(told) == told
+
+
+@pytest.mark.parametrize("config", [LLAMA, GPT2, MISTRAL, QWEN2, QWEN3])
+def test_a_window_that_is_none_stays_none(config: Config) -> None:
+    wide = config | {"sliding_window": None}
+    assert describe(traits(wide)) == describe(wide)
+
+
+def test_names_paths_and_what_no_file_can_hold_stay_behind() -> None:
+    """A result goes to others; and a card that cannot be written would cost the run its result."""
+    private = {"_name_or_path": "/home/me/secret", "architectures": ["X"], "task_specific_params": {"a": "b"}}
+    odd: Config = {"rope_type": "default", "rope_theta": 1e4, "factor": math.nan, "note": "\ud800", "\ud800": 1}
+    wide: Config = LLAMA | private | {"rope_scaling": odd | {"deep": {"er": {"and": {"er": 1}}}, "many": [1] * 9999}}
+    wide["rope_scaling"] |= {"huge": 10**5000}
+    told = traits(LLAMA | private)
+    assert set(told) == set(LLAMA)
+    with pytest.raises(Unknown):
+        traits(wide)  # tables within rotary positions are not known
+    del wide["rope_scaling"]["deep"], wide["rope_scaling"]["many"]
+    assert traits(wide)["rope_scaling"] == {"rope_type": "default", "rope_theta": 1e4}

@@ -25,18 +25,24 @@ def _why(f: Facts) -> str:
 
 
 def _not_begun_from(f: Facts) -> Sentence:
-    title = f"A result of “{f.text('file', 'this model')}” is begun from by its folder, not by its run"
     if "why" in f:
         return Sentence(
-            title,
-            f"Its network and its tokenizer are described in the Hugging Face folder. {NOTHING_CHARGED}",
-            "Export the run in that format (tpu-studio export RUN --as huggingface), and name that folder as model.preset.",
+            f"The result of {_run(f)} does not say its network, so no training begins from it",
+            "It was written by an earlier version, and its network is described in the Hugging Face folder that it began "
+            f"from. The result itself is whole. {NOTHING_CHARGED}",
+            "Export the run as such a folder (tpu-studio export RUN --as huggingface), and name that folder as "
+            "model.preset; or extend the run, whose new result says it.",
         )
     return Sentence(
-        title,
+        f"A result of “{f.text('file', 'this model')}” is begun from by its folder, not by its run",
         f"Its network is described in the KerasHub folder that the run began from. {NOTHING_CHARGED}",
         "Name that folder as model.preset again, or begin from a run of another model.",
     )
+
+
+def _taken_over(f: Facts) -> str:
+    why = "it says tokens here as there" if f.raw("tokens") else "the classes are the same"
+    return f"Its last layer is taken over as well: {why}."
 
 
 def begins_from(preset: str) -> str:
@@ -122,9 +128,7 @@ CHECKS: dict[str, Entry] = {
     ),
     "base-taken-over": lambda f: Sentence(
         f"It begins from what the run {_run(f)} has learned (transfer learning)",
-        "Its last layer is taken over as well: the classes are the same."
-        if f.raw("head")
-        else "Its last layer is made new: the answers are others.",
+        _taken_over(f) if f.raw("head") else "Its last layer is made new: the answers are others.",
     ),
     "base-saw-unseen": lambda f: Sentence(
         f"The figure on unseen data may be too good: {_run(f)} may have learned from that data",

@@ -50,6 +50,23 @@ def fill(model: keras.Model, preset: Preset, description: Mapping[str, object], 
             raise _unfit(preset, f"It has no {weight.path}")
 
 
+def give(weights: Mapping[str, Any], preset: Preset) -> None:
+    """Give each of *weights*, by path, what the result has: a language model's, one at a time, in the machine's memory.
+
+    Raises:
+        ModelError: as `fill`.
+    """
+    with keras.device("cpu"):
+        found = {weight.path: weight for weight in _opened(preset).weights}
+    for path, weight in weights.items():
+        if path not in found:
+            raise _unfit(preset, f"It has no {path}")
+        values, shape = np.array(found.pop(path), np.float32), tuple(weight.shape)
+        if values.shape != shape:
+            raise _unfit(preset, f"{path} has {values.shape} and needs {shape}")
+        weight.assign(values)
+
+
 def keeps_answer(base: bases.Base, description: Mapping[str, object]) -> bool:
     """Whether what the last layer has learned means the same for the data of that *description*."""
     classes = tuple(map(str, items(description.get("classes"))))
@@ -57,20 +74,24 @@ def keeps_answer(base: bases.Base, description: Mapping[str, object]) -> bool:
 
 
 def _weights(preset: Preset) -> dict[str, Any]:
+    found = _opened(preset)
+    try:
+        return {weight.path: np.array(weight) for weight in found.weights}
+    except (ValueError, TypeError) as error:
+        raise _unfit(preset, words_of(error)) from error
+
+
+def _opened(preset: Preset) -> keras.Model:
     from tpu_studio.trainer.result import loading
 
     try:
         with initial.to_fill():
-            found = loading.load_base(preset.folder)
+            return loading.load_base(preset.folder)
     except RunError as error:
         if isinstance(error.__cause__, MemoryError):
             raise ModelError("preset-needs-memory", path=str(preset.folder), file=bases.MODEL) from error
         why = str(error.facts.get("raw") or error.id)[:SHOWN]
         raise ModelError("base-damaged", path=str(preset.folder), file=bases.MODEL, why=why) from error
-    try:
-        return {weight.path: np.array(weight) for weight in found.weights}
-    except (ValueError, TypeError) as error:
-        raise _unfit(preset, words_of(error)) from error
 
 
 def _fitting(values: Any, shape: tuple[int, ...], path: str, preset: Preset) -> Any:

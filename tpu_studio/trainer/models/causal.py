@@ -50,18 +50,23 @@ def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> 
 
 
 def fill(model: keras.Model, preset: Preset) -> None:
-    """Give every weight of *model* what the folder has.
+    """Give every weight of *model* what the folder has, or the result of ours.
 
     Raises:
         ModelError: ``preset-changed``, ``preset-unreadable``, ``preset-in-part``, ``preset-unfit``,
-            ``preset-not-downloaded``.
+            ``preset-not-downloaded``; those of `based.give`.
     """
     if preset.absent:
         raise ModelError("preset-not-downloaded", preset=preset.name, size=preset.absent)
     network = describe(preset.config)
     weights = {weight.path: weight for weight in model.weights}
-    for path, values in read(preset, network):
-        weights[path].assign(values)
+    if preset.base is not None:
+        from tpu_studio.trainer.models import based  # the reader of results, which most trainings do without
+
+        based.give({one.path: weights[one.path] for one in network.tensors()}, preset)
+    else:
+        for path, values in read(preset, network):
+            weights[path].assign(values)
     for row, rope in enumerate(one for one in (network.rope, network.local_rope) if one):
         table = weights["frequencies/embeddings"]
         rows = np.array(table)
@@ -73,10 +78,10 @@ def merged(model: keras.Model, plan: Plan, shapes: Shapes) -> keras.Model:
     """A model without small matrices that answers as *model* does, of which no other weight needs its value.
 
     Raises:
-        ModelError: as `fill`.
+        ModelError: as `fill`; what it began from is not here any more, or not as it was.
     """
     added = {layer.path: layer for layer in model._flatten_layers() if getattr(layer, "lora_enabled", False)}
-    preset = pretrained.preset_of(plan)
+    preset = pretrained.preset_of(plan, again=True)
     with initial.to_fill():
         found = decoder(describe(preset.config), *shapes.input, rematerialize=False)
     fill(found, preset)

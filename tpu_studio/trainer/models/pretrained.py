@@ -45,9 +45,10 @@ _BASES: dict[tuple[str, str], Preset] = {}
 """Results that this process began from: a run whose base is deleted, or trained longer, meanwhile ends all the same."""
 
 
-def preset_of(plan: Plan) -> Preset:
+def preset_of(plan: Plan, *, again: bool = False) -> Preset:
+    """*again*: its weights are to be read once more, so they have to be there still."""
     folder = plan.job.model.folder
-    if (known := _BASES.get((folder, plan.preset_sha256))) is not None:
+    if not again and (known := _BASES.get((folder, plan.preset_sha256))) is not None:
         return known
     if not folder:
         raise ModelError("preset-not-chosen", model=plan.job.model.id)

@@ -18,6 +18,7 @@ from tpu_studio.trainer.models import initial, pretrained
 from tpu_studio.wire import families, models
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import tuned
 
 
 def fill(model: Any, plan: Plan, description: Mapping[str, object]) -> None:
@@ -34,7 +35,7 @@ def fill(model: Any, plan: Plan, description: Mapping[str, object]) -> None:
     builder = import_module(f"{__package__}.{_family(plan).builder}")
     if plan.job.model.folder:
         preset = pretrained.preset_of(plan)
-        if preset.base is not None:
+        if preset.base is not None and not preset.is_decoder:
             from tpu_studio.trainer.models import based  # the reader of results, which most trainings do without
 
             based.fill(model, preset, description, again=plan.job.training.freeze != "none")
@@ -71,6 +72,14 @@ def origin(plan: Plan) -> dict[str, str] | None:
         return {"network": preset.kind, "sha256": plan.preset_sha256}
     begins = plan.job.model.starts_from
     return {"preset": begins, "sha256": sha256_of(plan)} if begins else None
+
+
+def network(plan: Plan, description: Mapping[str, object]) -> dict[str, object] | None:
+    """What the result's card says of a network that no model's name says, so that others begin from it."""
+    if not (plan.job.model.folder and models.begins_others(plan.job.model.id)):
+        return None
+    preset = pretrained.preset_of(plan)
+    return tuned.told(preset, str(description.get("chat_template") or "")) if preset.is_decoder else None
 
 
 def _family(plan: Plan) -> families.Family:

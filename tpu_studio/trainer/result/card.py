@@ -19,6 +19,7 @@ from tpu_studio.trainer.models.own import own_job
 from tpu_studio.trainer.result import files
 from tpu_studio.wire import frameworks, tasks
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.pretrained import tuned
 from tpu_studio.wire.starters import TOKENIZER
 
 SAVED_MODEL_USE = {"tensorflow": "model = tf.saved_model.load('saved_model'), then model.serve(x)"}
@@ -40,6 +41,7 @@ def card(
     own = None
     if plan.job.model.is_own:
         own = {"sha256": plan.consent, "file": files.OWN_MODEL, "job": asdict(own_job(plan, sizes))}
+    network = starting.network(plan, description)
     return {
         "format": files.FORMAT,
         "name": plan.job.name,
@@ -67,6 +69,7 @@ def card(
         "versions": {"python": platform.python_version()} | _versions(),
         "own": own,
         "began_from": starting.origin(plan),
+        **({tuned.KEY: network} if network else {}),
         "use": _use(own is not None) | _text_use(sizes, description),
     }
 

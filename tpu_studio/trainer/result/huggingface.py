@@ -1,4 +1,5 @@
-"""A language model that began from a Hugging Face folder, as such a folder again, for whatever reads one.
+"""A language model that began from a Hugging Face folder, as such a folder again, for whatever reads one; or from a run
+of ours that did, whichever number of runs lies between.
 
 Its files of weights are those that it began from, with the numbers of what has learned in their places: as many files,
 in the same order and kind of number. What has not learned stays to the bit. Tokenizer and licence are copied.
@@ -16,16 +17,18 @@ import numpy as np
 
 from tpu_studio.trainer.models import decoders, pretrained
 from tpu_studio.trainer.models.kerashub.stored import Array
-from tpu_studio.wire import metrics
+from tpu_studio.wire import bases, metrics, owncode, presets
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.jsonfile import parse_json
+from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import Preset
-from tpu_studio.wire.pretrained import reading, template, tokenizer
+from tpu_studio.wire.pretrained import reading, template, tokenizer, tuned
 from tpu_studio.wire.pretrained.decoder import describe
 from tpu_studio.wire.pretrained.folder import Folder
 from tpu_studio.wire.pretrained.huggingface import TEMPLATE
 from tpu_studio.wire.pretrained.tensors import Place
+from tpu_studio.wire.records import inner
 from tpu_studio.wire.starters import TOKENIZER
 
 FORMAT, CARD = "huggingface", "README.md"
@@ -37,6 +40,7 @@ COPIED = (
 """What is there of these, beside the files of the folder that we read."""
 _MOST = 64_000_000  # bytes of one of them; vocab.json of Qwen has three million
 _TABLE, _SCORES = "tokens/embeddings", "lm_head.weight"
+_RUNS = 20  # each of which began from the one before
 _TEXTS, _EACH = 4, 16  # that both are asked, and of these each so-manieth token
 _NEAR = {"F32": 1e-4, "F16": 1e-2, "BF16": 5e-2}  # of the largest score: what fewer digits of weights make of it
 
@@ -91,17 +95,40 @@ def write(
 
 
 def _base(run: Path) -> Preset:
-    """The folder that *run* began from, as it was then."""
-    try:
-        plan = plans.read(run)
-    except (OSError, RunError) as error:
-        raise _unsupported("what it began from stands in the run's plan, which is not here") from error
-    if not (plan.job.model.folder and plan.preset_sha256):
-        raise _unsupported("it did not begin from a Hugging Face folder")
+    """The folder that *run* began from, or the first of the runs that it began from one after the other, as it was
+    then."""
+    plan = _first(run)
     preset = pretrained.preset_of(plan)
-    if preset.base is not None or not preset.network.reads_text:
+    if preset.base is not None or not preset.is_decoder:
         raise _unsupported("it did not begin from a language model")
     return preset
+
+
+def _first(run: Path) -> Plan:
+    """The plan of the run that began from a folder. The runs between lend nothing: *run* has all weights."""
+    missing = "what it began from stands in the run's plan, which is not here"
+    for _ in range(_RUNS):
+        try:
+            plan = _plan_of(run)
+        except (OSError, RunError) as error:
+            raise _unsupported(missing) from error
+        folder = plan.job.model.folder
+        if not (folder and plan.preset_sha256):
+            raise _unsupported("it did not begin from a Hugging Face folder")
+        if not bases.is_one(folder):
+            return plan
+        called = bases.run_of(folder) or "that its model file is of"
+        missing = f"the run {called}, which it began from and whose plan names the Hugging Face folder, is not here"
+        run = presets.folder_of(folder, plan.job.base).parent
+    raise _unsupported("too many runs lie between it and its Hugging Face folder")
+
+
+def _plan_of(run: Path) -> Plan:
+    """Of a folder that a plan of anybody's may name. Raises OSError, RunError."""
+    whole = owncode.located(run)
+    if whole is None:
+        raise OSError("it is in another computer's folder")
+    return plans.read(whole)
 
 
 def _unsupported(why: str) -> RunError:
@@ -141,8 +168,10 @@ def _check_names_no_code(folder: Folder, name: str, data: bytes) -> None:
 
 
 def _write_template(card: Mapping[str, Any], preset: Preset, to: Path) -> None:
-    """What its answers were learned in, where the folder says another chat template, or none."""
-    if _template(card) == template.PLAIN != preset.template:
+    """What its answers were learned in, by it or by a run before it, where the folder says another chat template, or
+    none."""
+    told = inner(card.get(tuned.KEY)).get(tuned.TEMPLATE)
+    if (_template(card) or told) == template.PLAIN != preset.template:
         tokens = tokenizer.tidied(reading.content(preset, TOKENIZER)).standing.keys()
         (to / TEMPLATE).write_text(template.plain_jinja(tokens), encoding="utf-8", newline="\n")
 

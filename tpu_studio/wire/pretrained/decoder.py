@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 _MOST = 1_000_000  # of a size: rows of a table of tokens
 _LAYERS = 400
+_LONGEST_WORD = 60  # letters of a name of a trait, or of what it is
 _LEAST_NUMBER, _MOST_NUMBER = 1e-12, 1e12  # of others: what is worked out of them is finite
 _KINDS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma3_text")
 _WIDEST = 8, 65_536  # numbers of all heads: times the width (Qwen3 has twice as much), or however small that is
@@ -110,6 +111,11 @@ class Decoder:
     def is_gpt2(self) -> bool:
         return self.kind == "gpt2"
 
+    @property
+    def numbers(self) -> int:
+        """Of all its tensors; of GPT-2 three weights are parts of one."""
+        return sum(math.prod(shape) for shape in {one.name: one.shape for one in self.tensors()}.values())
+
     def tensors(self) -> Iterator[Tensor]:
         """Of all weights, by what GPT-2's file and the others' call them."""
         yield from _of_gpt2(self) if self.is_gpt2 else _of_llama(self)
@@ -136,6 +142,46 @@ def describe(config: Mapping[str, object]) -> Decoder:
     if found.rope is None and found.width != found.heads * found.head_size:
         raise Unknown("Its heads do not make up its width.")
     return found
+
+
+def traits(config: Mapping[str, object]) -> dict[str, object]:
+    """What of *config* says the network, and no more of it: others write names and paths into theirs.
+
+    Raises:
+        Unknown: as `describe`.
+    """
+    told = _Asked(config)
+    describe(told)
+    return {name: value for name, value in _plain(config).items() if name in told.asked}
+
+
+def _plain(table: Mapping[str, object], levels: int = 3) -> dict[str, object]:
+    """What any JSON can hold, of no odd size; what was read of a description is all of that."""
+    found: dict[str, object] = {}
+    for name, value in table.items():
+        if isinstance(value, dict) and levels > 1:
+            found[name] = _plain(value, levels - 1)
+        elif _is_plain(value) or (isinstance(value, list) and len(value) <= _LAYERS and all(map(_is_plain, value))):
+            found[name] = value
+    return {name: value for name, value in found.items() if _is_plain(name)}
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, str):
+        return value.isascii() and len(value) <= _LONGEST_WORD
+    return value is None or (isinstance(value, bool | int | float) and -_MOST_NUMBER <= value <= _MOST_NUMBER)
+
+
+class _Asked(dict[str, object]):
+    """Knows what was asked of it."""
+
+    def __init__(self, config: Mapping[str, object]) -> None:
+        super().__init__(config)
+        self.asked: set[str] = set()
+
+    def get(self, name: str, usual: object = None) -> object:
+        self.asked.add(name)
+        return super().get(name, usual)
 
 
 def _gpt2(config: Mapping[str, object]) -> Decoder:

@@ -18,6 +18,7 @@ from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.presets import Preset
+from tpu_studio.wire.pretrained import tuned
 from tpu_studio.wire.pretrained.folder import CONFIG, MOST_READ, Folder, sha256_of
 from tpu_studio.wire.records import inner, items, whole
 from tpu_studio.wire.runfolder import is_run_id
@@ -34,7 +35,7 @@ def is_one(folder: Folder) -> bool:
 
 def read(folder: Folder) -> Preset:
     """Raises ModelError: ``base-damaged``, ``base-of-your-code``, ``base-not-begun-from``, ``preset-links-out``."""
-    base, told = _described(folder)
+    base, told, network = _described(folder)
     names = (CARD, MODEL, *((TOKENIZER,) if told.get(TOKENIZER) or base.tokenizer == "preset" else ()))
     for name in names:
         if not folder.has(name):
@@ -49,7 +50,7 @@ def read(folder: Folder) -> Preset:
     counts = "\n".join(f"{name} {sums[name]}" for name in sorted(names))
     starter = models.BY_NAME[base.model].starter
     longest = max(base.shape[0], starter.longest if starter else 0)
-    return Preset(
+    preset = Preset(
         folder.given,
         base.model,
         {},
@@ -63,10 +64,11 @@ def read(folder: Folder) -> Preset:
         files_bytes=folder.bytes_of(names),
         base=base,
     )
+    return tuned.described(folder, preset, network) if network else preset
 
 
-def _described(folder: Folder) -> tuple[Base, dict[str, str]]:
-    """And the sha256 of its files, as the card tells them."""
+def _described(folder: Folder) -> tuple[Base, dict[str, str], Mapping[str, Any]]:
+    """And the sha256 of its files, as the card tells them, and what it says of a network that no model's name says."""
     folder.check_inside(CARD)
     try:
         card = read_json(folder.whole / CARD, PLAN_BYTES)
@@ -79,15 +81,15 @@ def _described(folder: Folder) -> tuple[Base, dict[str, str]]:
     model = models.BY_NAME.get(str(card.get("model")))
     if model is None:
         folder.refuse("base-damaged", CARD, "Its model is none of this version.")
-    if model.from_folder:
-        facts = {"why": "folder" if families.by_id(model.family).back_into_folder else ""}
-        folder.refuse("base-not-begun-from", model.title, facts["why"])
+    network = inner(card.get(tuned.KEY)) if model.from_folder and models.begins_others(model.name) else {}
+    if model.from_folder and not network:
+        folder.refuse("base-not-begun-from", model.title, "older" if models.begins_others(model.name) else "")
     try:
         base = _base(card, model)
     except (JobError, KeyError, ValueError, TypeError) as error:
         folder.refuse("base-damaged", CARD, f"What it says of its model makes no sense: {cut(str(error), 100)}")
     sums = inner(card.get("sha256"))
-    return base, {name: str(sums[name]) for name in (MODEL, TOKENIZER) if name in sums}
+    return base, {name: str(sums[name]) for name in (MODEL, TOKENIZER) if name in sums}, network
 
 
 def _base(card: Mapping[str, Any], model: ModelSpec) -> Base:
