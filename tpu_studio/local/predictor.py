@@ -1,20 +1,26 @@
 """A trained model answering questions on this computer: `trainer.predict --serve` as a subprocess of the engine.
 
 The process is started with the first question, stays warm for the next, and ends with `close` or with the app (its
-standard input closes). Answers arrive on a reader thread and are handed to *post*, which brings them to whoever asked.
+standard input closes). Questions leave by a thread, for a pipe takes some kilobytes until the model is loaded; answers
+arrive on another and are handed to *post*, which brings them to whoever asked.
 """
 
 from __future__ import annotations
 
 import json
+import queue
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from tpu_studio.wire import ownpython
 
 Answer = Mapping[str, object]
 OnAnswer = Callable[[Answer], None]
+
+
+_Records = queue.SimpleQueue[Mapping[str, object] | None]
 
 
 class PredictorProcess:
@@ -33,22 +39,23 @@ class PredictorProcess:
         self._post = post
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._questions: _Records = queue.SimpleQueue()
         self._waiting: dict[int, OnAnswer] = {}
         self._next = 1
 
     def ask(self, question: Mapping[str, object], on_answer: OnAnswer) -> Callable[[], None]:
         """Send *question*; *on_answer* gets each answer, the last without ``"done": false``. Returns how to cancel."""
         with self._lock:
-            process = self._started()
+            self._start()
             number = self._next
             self._next += 1
             self._waiting[number] = on_answer
-            self._send(process, {"id": number, **question})
+            self._questions.put({"id": number, **question})
 
         def cancel() -> None:
             with self._lock:
                 if self._waiting.pop(number, None) is not None and self._process is not None:
-                    self._send(self._process, {"id": number, "cancel": True})
+                    self._questions.put({"id": number, "cancel": True})
 
         return cancel
 
@@ -57,21 +64,18 @@ class PredictorProcess:
         with self._lock:
             process, self._process = self._process, None
             self._waiting.clear()
+            self._questions.put(None)
         if process is None:
             return
-        if process.stdin is not None:
-            try:
-                process.stdin.close()
-            except OSError:
-                process.kill()  # its pipe is broken: it is on its way out already
         try:
             process.wait(limit_s)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> None:
         if self._process is None or self._process.poll() is not None:
+            self._questions = queue.SimpleQueue()
             self._process = subprocess.Popen(
                 self._command,
                 env=self._environment,
@@ -81,18 +85,11 @@ class PredictorProcess:
                 cwd=ownpython.NEUTRAL_FOLDER,
                 start_new_session=True,
             )
-            threading.Thread(target=self._read, args=(self._process,), name="predictor", daemon=True).start()
-        return self._process
+            both = (self._process, self._questions)
+            threading.Thread(target=self._read, args=both, name="predictor", daemon=True).start()
+            threading.Thread(target=_write, args=both, name="predictor-questions", daemon=True).start()
 
-    def _send(self, process: subprocess.Popen[bytes], record: Mapping[str, object]) -> None:
-        assert process.stdin is not None
-        try:
-            process.stdin.write(json.dumps(record).encode() + b"\n")
-            process.stdin.flush()
-        except OSError:
-            pass  # the process has ended: its reader tells everybody who waits
-
-    def _read(self, process: subprocess.Popen[bytes]) -> None:
+    def _read(self, process: subprocess.Popen[bytes], questions: _Records) -> None:
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
@@ -107,6 +104,7 @@ class PredictorProcess:
                 if listener is not None:
                     self._deliver(listener, answer)
         process.wait()
+        questions.put(None)
         with self._lock:
             if self._process is not process and self._process is not None:
                 return
@@ -116,3 +114,12 @@ class PredictorProcess:
 
     def _deliver(self, listener: OnAnswer, answer: Answer) -> None:
         self._post(lambda: listener(answer))
+
+
+def _write(process: subprocess.Popen[bytes], questions: _Records) -> None:
+    """Until there are no more: then its input ends, and it with that."""
+    assert process.stdin is not None
+    with suppress(OSError), process.stdin:  # it has ended: its reader tells everybody who waits
+        while (record := questions.get()) is not None:
+            process.stdin.write(json.dumps(record).encode() + b"\n")
+            process.stdin.flush()
