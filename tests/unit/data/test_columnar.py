@@ -37,6 +37,12 @@ TEXT, NUMBER = arrow.DataType.string(), arrow.DataType.float64()
 
 
 @pytest.fixture(autouse=True)
+def unbound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process the bound on memory would stay, and end whatever test here makes something large later."""
+    monkeypatch.setattr(columnarchild, "bound_memory", lambda: None)
+
+
+@pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
