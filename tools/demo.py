@@ -173,7 +173,8 @@ def watch(driver: Driver, run: str) -> Any:
     if page is not None and page.page is not None and page.page.model.plan.place != "computer":
         say("It has ended. Waiting for the proof that its machine is deleted…")
         shown = page.page.model
-        driver.wait(lambda: shown.state.value.view.settled, PROOF_S, "The machine was not proved deleted in time.")
+        proved = "The machine was not proved deleted in time."
+        driver.wait(lambda: shown.state.value.view.settled and not row().unproved, PROOF_S, proved)
     over = row()
     if over.status != "Finished":
         ending = page.page.model.state.value.ending if page is not None and page.page is not None else None
