@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tpu_studio.wire import kinds
 from tpu_studio.wire.brief import NAME_LETTERS, SAMPLE_LETTERS, cut
-from tpu_studio.wire.owncode import LONGEST_PATH, in_a_share, located
+from tpu_studio.wire.owncode import located
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
 
@@ -68,16 +68,11 @@ def _named_in(plan: Plan, what: str) -> list[dict[str, object]]:
     return [one for one in told[:_NAMED] if isinstance(one, dict)] if isinstance(told, list) else []
 
 
-def _may_be_looked_for(path: Path) -> bool:
-    """Whether it is a picture here; one elsewhere is not asked for. Raises OSError."""
-    return len(str(path)) <= LONGEST_PATH and not in_a_share(path) and located(path) is not None and path.is_file()
-
-
 def _found(plan: Plan, name: str) -> Path | None:
     """The built-in digits lie with the program, wherever the run was made. None: there is no such file here."""
     kind = kinds.find(plan.data.get("kind"))
     ours = kind is not None and kind.is_built_in
     with suppress(OSError):  # a name that no file can have, or no file of ours
         ways = [Path(name), *([resource_path("samples", "digits", "preview", Path(name).name)] if ours else [])]
-        return next((path for path in ways if _may_be_looked_for(path)), None)
+        return next((path for path in ways if located(path) is not None and path.is_file()), None)
     return None

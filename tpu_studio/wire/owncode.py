@@ -22,7 +22,6 @@ _MOUNTS = re.compile("(/(?:net|afs|network/servers)/[^/]+)(?:/|$)")
 """Automounters (macOS's has two such places) and AFS ask the computer or cell of that name once it is looked for."""
 _WHOLE_DISK = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?root")  # proc(5): another name of "/"
 _ROOT_PARTS = 5  # of its longest: /proc/1/task/1/root
-LONGEST_PATH = 4_096  # letters: no system opens a longer one
 _MOST_PARTS = 250
 _MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
