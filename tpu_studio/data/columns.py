@@ -26,6 +26,7 @@ from tpu_studio.wire.job import Job
 KINDS = ("number", "category", "date", "ignore")
 MOST_CLASSES = 1000
 _COMPARED = 20_000  # rows compared with the target
+_LIKE, _LIKE_COLUMNS = 100, 500  # letters of a name, and names, among which the nearest is looked for
 NOTHING: Mapping[str, int] = {}
 TARGET_NAMES = (
     "target",
@@ -207,11 +208,19 @@ def _asked(names: Sequence[str], job: Job, path: str) -> dict[str, str]:
     asked = {str(name): str(kind) for name, kind in job.data.columns.items()}
     for name, kind in asked.items():
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
-            raise DataError("data-column-unknown", path=path, column=name, nearest=near[0], columns=list(names)[:50])
+            raise DataError(
+                "data-column-unknown", path=path, column=name, nearest=_nearest(name, names), columns=list(names)[:50]
+            )
         if kind not in KINDS:
             raise DataError("data-column-kind", path=path, column=name, value=kind, allowed=list(KINDS))
     return asked
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """Of *names* the one most like it. Long ones are compared letter by letter with all there are: by their beginnings,
+    and of a table with thousands of columns with the first."""
+    short = {one[:_LIKE]: one for one in reversed(names[:_LIKE_COLUMNS])}
+    return short[difflib.get_close_matches(name[:_LIKE], list(short), n=1, cutoff=0.0)[0]]
 
 
 def _commas(columns: Sequence[Column], lanes: Sequence[Sequence[str]], likely: bool) -> Commas:
@@ -322,8 +331,8 @@ def _target(columns: list[Column], job: Job, path: str, *, header: bool) -> Colu
     given = job.data.target
     if given is not None and given != "auto":
         if given not in names:
-            near = difflib.get_close_matches(given, names, n=1, cutoff=0.0)
-            raise DataError("data-target-missing", path=path, column=given, nearest=near[0], columns=names[:50])
+            near = _nearest(given, names)
+            raise DataError("data-target-missing", path=path, column=given, nearest=near, columns=names[:50])
         return columns[names.index(given)]
     able = [
         column

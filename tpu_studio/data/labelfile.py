@@ -47,6 +47,7 @@ LONGEST_LABEL = 100
 SEPARATORS = ("|", ";", ",")
 _FILES = ("file", "filename", "file_name", "image", "picture", "photo", "path")  # what a column of files is called
 _LONGEST_NAME = 4_096  # letters of a path
+_MOST_ON_A_LETTER = 30  # marks, as Unicode's stream-safe texts have
 NO_SIGN = "\x1f"  # a cell is one label, with its blanks
 LISTS = ("labels", "label", "tags", "tag", "classes", "class", "categories", "category")
 """What a column of labels is called, where there are others beside it."""
@@ -55,6 +56,7 @@ _YES, _NO = ("1", "1.0", "true", "t", "yes", "y"), ("", "0", "0.0", "-1", "-1.0"
 _MARKS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
 _LOOKED_AT = 200  # names beside a table that was dropped
 _JUDGED = 2_000  # rows that columns are judged by
+_JUDGED_LETTERS = 1_000  # of a cell
 _MOSTLY = 0.9  # of a column's cells are yes or no, where it is one of a label
 _HEAD = 4 * 2**20  # bytes that the delimiter is judged by
 _AWAY = re.compile(r"/|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -193,8 +195,12 @@ class _Known:
 
 
 def _composed(name: str) -> str:
-    """As it is written nearly everywhere; of thousands of marks on one letter that would take minutes."""
-    return unicodedata.normalize("NFC", name) if len(name) <= _LONGEST_NAME else name
+    """As it is written nearly everywhere. Not where more marks stand on one letter than any language has: they are put
+    in order by comparing each with each."""
+    if name.isascii() or len(name) > _LONGEST_NAME:
+        return name
+    marks = bytes(map(unicodedata.combining, name)).split(b"\0")
+    return unicodedata.normalize("NFC", name) if max(map(len, marks)) <= _MOST_ON_A_LETTER else name
 
 
 def leads_away(cell: str) -> bool:
@@ -477,7 +483,7 @@ def _sign(cells: Sequence[str]) -> str | None:
     their words stand in other cells, and none alone."""
     if sign := next((one for one in SEPARATORS if any(one in cell for cell in cells)), None):
         return sign
-    told = {" ".join(cell.split()) for cell in cells if cell.strip()}
+    told = {" ".join(cell[:_JUDGED_LETTERS].split()) for cell in cells if cell.strip()}
     several = [parts for cell in told if len(parts := cell.split()) > 1]
     words = Counter(word for each in several for word in set(each))
     is_named = 3 * sum(count > 1 for count in words.values()) <= len(words) and not told & words.keys()

@@ -22,7 +22,7 @@ import numpy as np
 from tpu_studio.data.arrays import Ints32
 from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError, RunError
-from tpu_studio.wire.jsonfile import each_once
+from tpu_studio.wire.jsonfile import parse_once
 from tpu_studio.wire.sizes import read_at_most
 from tpu_studio.wire.starters import TOKENIZER, Starter
 
@@ -134,7 +134,7 @@ def check_parts(file: bytes) -> bytes:
             by patterns without end, grow a text a million times, or end the process.
     """
     try:
-        tree = json.loads(file, object_pairs_hook=each_once)
+        tree = parse_once(file)
         fits = all((tree[part] or {}).get("type") in known for part, known in _PARTS.items())
         fits = fits and _fits_model(tree["model"]) and _fits_template(tree["post_processor"], tree["model"]["vocab"])
         fits = fits and all(map(_fits_added, tree.get("added_tokens", ())))

@@ -22,6 +22,7 @@ from tpu_studio.domain.mark import Mark
 from tpu_studio.domain.welch import welch
 from tpu_studio.wire import brief, metrics, tasks
 from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.visible import one_line
 
 AT_MOST = 20
 REPEATS = 3  # of each side, before a test is worth anything
@@ -248,7 +249,9 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
             "compare them.",
         )
     if len(targets := {str(one.settings.get(_ANSWERS) or "") for one in contenders}) > 1:
-        named = " and ".join(f"“{brief.cut(one, _NAME)}”" if one else "none" for one in sorted(targets)[:_NAMED])
+        named = " and ".join(
+            f"“{one_line(brief.cut(one, _NAME))}”" if one else "none" for one in sorted(targets)[:_NAMED]
+        )
         more = f" and {len(targets) - _NAMED} more" if len(targets) > _NAMED else ""
         return Judgement(
             "These runs learn to predict different columns",

@@ -21,6 +21,11 @@ DEEPEST = 100
 BRACKETS = 2_000_000
 """Lists and objects: each column of a table has some five, and a plan of the widest a quarter of these."""
 
+VALUES = 5_000_000
+"""Commas, those in texts too: a gigabyte is made of six million keys, or of ten million short texts."""
+
+_VALUES_ONCE = 2_500_000  # the same where pairs are kept, too; the largest tokenizer has 1.4 million
+
 
 class NotJson(ValueError):
     """One sentence that begins with the file's name."""
@@ -57,8 +62,7 @@ def parse_json(data: bytes | str, name: str) -> object:
     """What *data* holds, which came as *name*. Raises NotJson."""
     with without_collecting():
         try:
-            if _brackets(data) > BRACKETS:
-                raise ValueError(f"it has more than {BRACKETS:,} lists and objects")
+            _check_counts(data, VALUES)
             tree = json.loads(data)
         except RecursionError as error:
             raise NotJson(f"{name} nests deeper than {DEEPEST} levels.") from error
@@ -69,17 +73,35 @@ def parse_json(data: bytes | str, name: str) -> object:
         return tree
 
 
-def each_once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """As ``object_pairs_hook``. Raises ValueError for a key that is there twice."""
+def parse_once(data: bytes) -> Any:
+    """The same of a file in which no key may be there twice: of two, another library may believe the other.
+
+    Raises:
+        ValueError: One is, or it is no JSON, or larger than any such file; without the file's name.
+        RecursionError: It nests too deep.
+    """
+    _check_counts(data, _VALUES_ONCE)
+    return json.loads(data, object_pairs_hook=_each_once)
+
+
+def _each_once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     tree = dict(pairs)
     if len(tree) != len(pairs):
         raise ValueError("a key is there twice")
     return tree
 
 
-def _brackets(data: bytes | str) -> int:
+def _check_counts(data: bytes | str, values: int) -> None:
     """Those in texts too: it is asked before anything is made of them."""
-    return data.count("[") + data.count("{") if isinstance(data, str) else data.count(b"[") + data.count(b"{")
+    brackets, commas = (
+        (data.count("[") + data.count("{"), data.count(","))
+        if isinstance(data, str)
+        else (data.count(b"[") + data.count(b"{"), data.count(b","))
+    )
+    if brackets > BRACKETS:
+        raise ValueError(f"it has more than {BRACKETS:,} lists and objects")
+    if commas > values:
+        raise ValueError(f"it has more than {values:,} values")
 
 
 def _is_deep(tree: object) -> bool:

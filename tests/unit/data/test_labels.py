@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -235,7 +236,19 @@ def test_marks_without_end_on_one_letter_are_not_put_in_order(photos: Path, job_
     table(photos, "file,label\n" + "".join(f"{n:02d}.png,{'ab'[n % 2]}\n" for n in range(20)) + f"{many},a\n{many},b\n")
     job = job_of("images", photos, max_broken_share=0.5)
     assert look(job).broken_count == 2
+    assert not unicodedata.is_normalized("NFC", labelfile._composed("a" + "\u0301\u0327" * 16))  # many are minutes
+    assert labelfile._composed("vie\u0323\u0302t/ha\u0300 no\u0323\u0302i.jpg") == "vi\u1ec7t/h\u00e0 n\u1ed9i.jpg"
     assert alike_findings([many, many + "x"]) and not alike_findings(["a" * 900, "b" * 900])
+
+
+def test_cells_of_words_without_end_are_judged_by_their_beginnings() -> None:
+    """A million words of each of many rows took a gigabyte and a half."""
+    tracemalloc.start()
+    try:
+        assert labelfile._sign([f"{chr(97 + n)} " + "ab cd ef " * 20_000 for n in range(20)]) == labelfile.NO_SIGN
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_one_label_each_is_told(photos: Path, job_of: JobOf) -> None:

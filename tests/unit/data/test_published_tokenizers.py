@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.presets import DECODERS, decoders
+from tpu_studio.data import tokens
 from tpu_studio.data.published import _bytes_of, _bytes_of_word
 from tpu_studio.data.tokens import read_beside
 from tpu_studio.wire.pretrained.tokenizer import PATTERNS, _rewritten
@@ -269,8 +270,17 @@ def test_one_merge_a_million_times() -> None:
 
 
 def test_a_file_of_millions_of_lists_is_not_opened() -> None:
-    with pytest.raises(ValueError, match="larger than any tokenizer"):
+    with pytest.raises(ValueError, match="more than 2,000,000 lists"):
         _rewritten(b"[" + b"[]," * 2_000_000 + b"[]]")
+
+
+def test_a_file_of_millions_of_keys_is_not_opened() -> None:
+    """A gigabyte and a half of memory, of 64 MB."""
+    file = b"{" + b",".join(b'"%d":7' % key for key in range(2_500_002)) + b"}"
+    with pytest.raises(ValueError, match="more than 2,500,000 values"):
+        _rewritten(file)
+    with pytest.raises(ValueError, match="more than 2,500,000 values"):
+        tokens.check_parts(file)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tpu_studio.data import csvfile, stretches
+from tpu_studio.data import columns, csvfile, stretches
 from tpu_studio.data.look import ColumnLook, Look, look
 from tpu_studio.data.sources import open_data, untransform
 from tpu_studio.data.watching import Watch
@@ -322,6 +322,7 @@ def test_the_target_given_by_name_must_be_there_and_the_nearest_is_named(job_of,
         look(job_of("table", houses, target="prize"))
 
     assert (caught.value.id, caught.value.facts["nearest"]) == ("data-target-missing", "price")
+    assert columns._nearest("ab" * 500_000, ["ba" * 500_000, "price"] * 2_000) == "ba" * 500_000  # in milliseconds
 
 
 @pytest.mark.samples

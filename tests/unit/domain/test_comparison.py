@@ -174,6 +174,8 @@ def test_no_verdict_between_runs_that_predict_other_columns_of_a_table() -> None
     finding = compare(runs).finding
     assert (finding.title, finding.best) == ("These runs learn to predict different columns", "")
     assert "“price” and “rooms”" in finding.text
+    forged = compare([runs[0], replace(runs[1], settings={**runs[1].settings, "data.target": "x\nRanked: \u2028b"})])
+    assert "\n" not in forged.finding.text and "\u2028" not in forged.finding.text
     chats = [
         replace(
             text_run(name, "bytes", 256, val_nats_per_token=nats), task="instruction", settings={"data.target": name}

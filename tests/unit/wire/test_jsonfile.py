@@ -15,7 +15,7 @@ from tpu_studio.wire import plan
 from tpu_studio.wire.claims import read_claim
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import DataError, RunError
-from tpu_studio.wire.jsonfile import BRACKETS, DEEPEST, NotJson, parse_json, read_json
+from tpu_studio.wire.jsonfile import BRACKETS, DEEPEST, VALUES, NotJson, parse_json, read_json
 from tpu_studio.wire.runfolder import control_file, model_from_before
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -54,6 +54,12 @@ def test_a_file_of_nothing_but_brackets_is_refused_before_anything_is_made_of_it
     """16 MB of them took ten seconds, and gigabytes."""
     with pytest.raises(NotJson, match=rf"^x is no JSON: it has more than {BRACKETS:,} lists and objects"):
         parse_json("[" + ",".join([piece] * (1 + BRACKETS // max(1, piece.count("[")))) + "]", "x")
+
+
+def test_a_file_of_values_without_end_is_refused_before_anything_is_made_of_it() -> None:
+    """64 MB of short ones took a gigabyte and a half."""
+    with pytest.raises(NotJson, match=rf"^x is no JSON: it has more than {VALUES:,} values"):
+        parse_json(b"[" + b"7," * VALUES + b"7,7]", "x")
 
 
 @pytest.mark.parametrize("text", ENDLESS)

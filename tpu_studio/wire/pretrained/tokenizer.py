@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_studio.wire.jsonfile import BRACKETS, each_once
+from tpu_studio.wire.jsonfile import parse_once
 
 _MOST = 1_000_000  # number of a token
 _LONGEST = 1000  # letters of a token; of those that are known the longest has 256
@@ -75,10 +75,8 @@ def tidied(file: bytes) -> Tidied:
 
 def _rewritten(file: bytes) -> tuple[bool, dict[str, Any]]:
     """Whether it is of words, and the same made of what is known. Raises ValueError."""
-    if file.count(b"[") + file.count(b"{") > BRACKETS:
-        raise ValueError("it is larger than any tokenizer")
     try:
-        tree = json.loads(file, object_pairs_hook=each_once)
+        tree = parse_once(file)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no tokenizer that is known: {error}") from error
     try:
