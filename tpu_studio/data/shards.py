@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -174,20 +175,19 @@ def _pieces(files: list[Path], watch: Watch) -> Iterator[bytes]:
 
 
 def _read_table(files: list[Path], description: Mapping[str, Any], watch: Watch) -> dict[str, Array]:
-    rows, targets = [], []
-    for file in files:
-        watch.check()
-        for record in read_records(file):
-            features = _features(record, file)
-            rows.append(features.get("x", []))
-            targets.append(features.get("y", []))
     width = int(description["input_shape"][0])
     kind = np.int32 if tasks.by_id(description["task"]).has_classes else np.float32
+    x, y = [np.empty((0, width), np.float32)], [np.empty(0, kind)]
+    records = (_features(record, file) for file in files for record in read_records(file))
     try:
-        y = np.array(targets, dtype=kind).reshape(len(rows))
-        if kind is np.int32 and len(y) and not 0 <= y.min() <= y.max() < int(description["outputs"]):
-            raise ValueError(f"classes {y.min()} to {y.max()} of {description['outputs']}")
-        return {"x": np.array(rows, dtype=np.float32).reshape(len(rows), width), "y": y}
+        while some := list(islice(records, _AT_ONCE)):
+            watch.check()
+            x.append(np.array([one.get("x", []) for one in some], dtype=np.float32).reshape(len(some), width))
+            y.append(np.array([one.get("y", []) for one in some], dtype=kind).reshape(len(some)))
+        answers = np.concatenate(y)
+        if kind is np.int32 and len(answers) and not 0 <= answers.min() <= answers.max() < int(description["outputs"]):
+            raise ValueError(f"classes {answers.min()} to {answers.max()} of {description['outputs']}")
+        return {"x": np.concatenate(x), "y": answers}
     except (ValueError, TypeError, OverflowError) as error:
         raise DataError("data-shard-damaged", path=str(files[0]), offset=0, why="features", raw=str(error)) from error
 
@@ -256,9 +256,9 @@ class Records:
 
     @classmethod
     def of(cls, files: list[Path], shape: tuple[int, ...], outputs: int, several: bool = False) -> Records:
-        places = [(number, *place) for number, file in enumerate(files) for place in index_records(file)]
-        columns = np.array(places, dtype=np.int64).reshape(-1, 3)
-        at_file, offsets, lengths = columns.T.copy()
+        places = [index_records(file) for file in files]
+        at_file = np.repeat(np.arange(len(files)), [len(each) for each in places])
+        offsets, lengths = np.concatenate([np.empty((0, 2), dtype=np.int64), *places]).T.copy()
         return cls(files, at_file, offsets, lengths, shape, outputs, several)
 
     def __len__(self) -> int:
@@ -337,5 +337,6 @@ def _check_size(folder: Path, shard: Mapping[str, Any]) -> None:
         raise DataError("data-shard-damaged", path=str(file), offset=min(size, int(shard["bytes"])), why="size")
 
 
+_AT_ONCE = 10_000  # rows
 _HEAD = 512  # bytes of a record: the class stands first in what `data.convert` writes
 _EMPTY = ArraySource({"x": np.zeros((0, 1), dtype=np.uint8), "y": np.zeros(0, dtype=np.int32)})

@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import google_crc32c
+import numpy as np
 
+from tpu_studio.data.arrays import Ints
 from tpu_studio.data.paths import path_error
 from tpu_studio.wire.errors import DataError
 
@@ -83,11 +86,14 @@ def read_records(path: Path) -> Iterator[bytes]:
             yield _checked(file.read(length + 4), path, offset, length)
 
 
-def index_records(path: Path) -> list[tuple[int, int]]:
-    """(offset of the bytes, length) of each record; only headers are read. Raises as `read_records`."""
+def index_records(path: Path) -> Ints:
+    """(offset of the bytes, length) of each record, (records, 2); only headers are read. Raises as `read_records`."""
+    found = array("q")
     try:
         with open(path, "rb") as file:
-            return list(_frames(file, path))
+            for place in _frames(file, path):
+                found.extend(place)
+            return np.array(found, dtype=np.int64).reshape(-1, 2)
     except OSError as error:
         raise path_error(path, error) from error
 

@@ -18,6 +18,7 @@ from tpu_studio.wire.brief import brief_fields, cut
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.visible import one_line
 
 HAPPENED_AT_MOST = 500
 KEPT_AT_MOST = 1000  # beginnings, attempts, machines, metrics: more are a stranger's, and each line would copy them
@@ -264,7 +265,7 @@ def _end(view: RunView, event: Event) -> RunView:
     end = End(
         event.t,
         status,
-        cut(str(event.get("reason", "")), DETAIL_LETTERS),
+        one_line(cut(str(event.get("reason", "")), DETAIL_LETTERS)),
         _int(event.get("steps")) or view.step,
         {
             name: float(value)

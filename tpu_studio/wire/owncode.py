@@ -20,9 +20,11 @@ _SCHEME = re.compile("(?:afp|cifs|davs?|file|ftps?|https?|nfs4?|sftp|smb|webdavs
 _ADDRESS = re.compile(r"(?:^|[/\\])(?!gs:)[a-z][a-z0-9+.-]+:[/\\]{2}", re.I)
 _MOUNTS = re.compile("(/(?:net|afs|network/servers)/[^/]+)(?:/|$)")
 """Automounters (macOS's has two such places) and AFS ask the computer or cell of that name once it is looked for."""
+_MOUNTING = ("/net/", "/afs/", "/network/")  # nearly no path has one of them
 _WHOLE_DISK = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?root")  # proc(5): another name of "/"
 _ROOT_PARTS = 5  # of its longest: /proc/1/task/1/root
 _MOST_PARTS = 250
+_LONGEST_WAY = 100  # parts of all links on a path
 _MOST_LINKS = 40  # that Linux follows of one path (path_resolution(7))
 
 
@@ -32,12 +34,15 @@ def in_a_share(path: str | Path) -> bool:
     ``/Network/Servers/host`` unless the home folder is there, too.
     """
     plain = str(path).replace("\\", "/").lower()
-    return (
-        plain.startswith(("//", "/??/"))
-        or _ADDRESS.search(str(path)) is not None
-        or any(part.startswith(("\\\\", "/\\", "\\??\\")) or _SCHEME.fullmatch(part) for part in Path(path).parts)
-        or _is_mounted_when_looked_for(_by_its_first_name(plain))
-    )
+    if plain.startswith(("//", "/??/")) or _ADDRESS.search(str(path)):
+        return True
+    if ("\\" in str(path) or ":" in plain) and any(map(_names_a_share, Path(path).parts)):
+        return True
+    return any(name in plain for name in _MOUNTING) and _is_mounted_when_looked_for(_by_its_first_name(plain))
+
+
+def _names_a_share(part: str) -> bool:
+    return part.startswith(("\\\\", "/\\", "\\??\\")) or _SCHEME.fullmatch(part) is not None
 
 
 def _by_its_first_name(plain: str) -> str:
@@ -69,8 +74,10 @@ def located(path: Path) -> Path | None:
         OSError: ``ELOOP``: too many links; ``ENAMETOOLONG``: more folders than anybody has, each in the other.
     """
     whole = path.absolute()
-    _check_depth(path, len(whole.parts))
-    at, ahead, links = Path(whole.anchor), [*reversed(whole.parts[1:])], 0
+    if len(whole.parts) > _MOST_PARTS:
+        raise _error(errno.ENAMETOOLONG, path)
+    at, ahead, links, way = Path(whole.anchor), [*reversed(whole.parts[1:])], 0, 0
+    followed: list[tuple[Path, int]] = []  # links of which parts are still ahead, and how many are behind these
     while ahead:
         part = ahead.pop()
         at = at.parent if part == ".." else at / part
@@ -78,17 +85,21 @@ def located(path: Path) -> Path | None:
             return None
         if target:
             links += 1
-            leads = at.parent / target
-            at, ahead = Path(leads.anchor), [*ahead, *reversed(leads.parts[1:])]
-            _check_depth(path, len(ahead))
-        if links > _MOST_LINKS:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+            followed = [(link, behind) for link, behind in followed if behind <= len(ahead)]
+            if links > _MOST_LINKS or any(link == at for link, _ in followed):
+                raise _error(errno.ELOOP, path)
+            followed.append((at, len(ahead)))
+            leads = Path(target)
+            at = at.parent / leads.anchor
+            parts = leads.parts[1:] if leads.anchor else leads.parts
+            ahead, way = [*ahead, *reversed(parts)], way + len(parts)
+            if way > _LONGEST_WAY:
+                raise _error(errno.ENAMETOOLONG, path)
     return at
 
 
-def _check_depth(path: Path, parts: int) -> None:
-    if parts > _MOST_PARTS:
-        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path)[:200])
+def _error(number: int, path: Path) -> OSError:
+    return OSError(number, os.strerror(number), str(path)[:200])
 
 
 def _target(path: Path) -> str:

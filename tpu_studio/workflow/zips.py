@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -34,6 +35,7 @@ LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
 ENTRIES_AT_MOST = 50_000
 RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 64_000_000
 RESULT = "result"
+_MOST_PARTS = 50  # of a name; ours have seven
 _LONGEST_PART = 255  # bytes, of a name in any file system
 _OF_SYSTEMS = ("thumbs.db", "desktop.ini")
 _SPARE = 64 << 20
@@ -108,6 +110,7 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
         return RunError("zip-unsafe", file=str(path), entry=entry[:120], why=why)
 
     entries: list[zipfile.ZipInfo] = []
+    ways: list[tuple[str, str]] = []
     seen: set[str] = set()
     if len(archive.infolist()) > ENTRIES_AT_MOST:
         raise refuse("", f"it has more than {ENTRIES_AT_MOST:,} entries")
@@ -117,6 +120,8 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
         long = len(name) > 300 or any(len(part.encode()) > _LONGEST_PART for part in parts)
         if name.startswith("/") or ".." in parts or any(sign in name for sign in "\\:\0") or long or not name:
             raise refuse(name, "its name leads out of the folder")
+        if len(parts) > _MOST_PARTS:
+            raise refuse(name, "it lies in more folders than any run has, each in the other")
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise refuse(name, "it is a link or no plain file")
         if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -127,10 +132,10 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
             raise refuse(name, "it is there twice")
         seen.add(name.lower())
         entries.append(entry)
-    folders = {str(one).lower() for entry in entries for one in PurePosixPath(entry.filename).parents}
-    in_the_way = next((entry.filename for entry in entries if entry.filename.lower() in folders), None)
-    if in_the_way is not None:
-        raise refuse(in_the_way, "it is a file and a folder")
+        ways.append(("\0".join(parts).lower(), name))
+    for (way, name), (after, _) in pairwise(sorted(ways)):  # what lies below a name comes right behind it
+        if f"{after}\0".startswith(f"{way}\0"):
+            raise refuse(name, "it is a file and a folder" if after != way else "it is there twice")
     claims, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
     limit = min(LIMIT_BYTES, max(0, shutil.disk_usage(runs).free - _SPARE))
     if claims > limit:

@@ -253,6 +253,17 @@ def test_links_within_the_folder_are_data(tmp_path: Path) -> None:
     assert {*map(Path, below_of_a_script(root))} == {*found}  # type: ignore[call-overload]
 
 
+def test_links_by_many_links_in_each_of_many_folders_are_not_followed(tmp_path: Path) -> None:
+    """Two hundred of them in a folder took most of a minute: all lie in it, and a system would open each."""
+    folder = tmp_path / "theirs"
+    (folder / "b").mkdir(parents=True)
+    (folder / "1.txt").write_text("a text")
+    for number in range(2, 32):
+        (folder / f"{number}.txt").symlink_to("b/../" * 20 + f"{number - 1}.txt")
+    assert is_file_inside(folder, "3.txt")
+    assert os.path.exists(folder / "31.txt") and leads_outside(folder, folder / "31.txt")
+
+
 def test_a_link_by_more_folders_than_anybody_has_leads_outside(tmp_path: Path, mine: Path) -> None:
     """It is followed no further than that, and yet a system would open it."""
     folder = tmp_path / "theirs"

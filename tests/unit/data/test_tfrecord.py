@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import struct
+import tracemalloc
 from pathlib import Path
 
 import google_crc32c
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tpu_studio.data.shards import Records
 from tpu_studio.data.tfrecord import (
     RecordWriter,
     frame,
@@ -39,6 +41,17 @@ def test_what_was_written_is_what_is_read(tmp_path: Path, records):
     assert list(read_records(path)) == records
     assert [read_record(path, *place) for place in index_records(path)] == records
     assert (writer.records, writer.bytes, writer.sha256) == (len(records), path.stat().st_size, sha256_of(path))
+
+
+def test_records_without_end_take_no_more_room_than_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "empty.tfrecord"
+    path.write_bytes(frame(b"") * 100_000)
+    tracemalloc.start()
+    try:
+        assert len(Records.of([path, path], (8, 8, 3), 2)) == 200_000
+        assert tracemalloc.get_traced_memory()[1] < 25_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_checksum_is_the_masked_one_of_tensorflow():
