@@ -84,6 +84,12 @@ def test_an_end_declared_by_the_desktop_outlasts_older_events_of_the_attempt():
     assert view.end is not None and view.end.reason == "guardian-gone"
 
 
+def test_a_reason_of_another_machine_is_one_line():
+    """It stands in lines of `show` and `watch`, and forges none of them."""
+    view = fold(event("end", t=50, status="failed", reason="x\nFinished.\u2028\u200bAll is well"))
+    assert view.end is not None and view.end.reason == "x Finished. All is well"
+
+
 def test_each_time_at_which_training_began_is_known():
     view = fold(
         event("phase", t=10, phase="training", attempt=1),
