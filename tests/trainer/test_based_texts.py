@@ -58,7 +58,7 @@ def planned(run: str, preset: str, data: Path, rank: int = 4, template: str = "a
         "model": {"name": "pretrained-lm", "preset": preset, "lora_rank": rank},
         "data": {"kind": "text", "path": str(data), "sequence_length": 48 if data.suffix == ".jsonl" else 16}
         | {"chat_template": template},
-        "training": {"framework": "tensorflow", "precision": "float32"} | training,
+        "training": {"framework": "jax", "precision": "float32"} | training,
     }
     job = parse(tree)
     plan = plan_job(Draft(job, look(job)), Sources(SHIPPED), 0.0).plan

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -83,7 +83,8 @@ def write(out: Path, shards: Sequence[Path]) -> int:
             elif found != names:
                 raise Refusal("data-shards-differ", shard=shard.name, first=shards[0].name)
             for batch in reader:
-                _put(file, zip(*map(_cells, batch.columns), strict=True))
+                cells = [_cells(column, file.pass_over) for column in batch.columns]
+                _put(file, zip(*cells, strict=True))
                 rows += batch.num_rows
     return rows
 
@@ -100,9 +101,7 @@ class Bounded:
 
     def write(self, data: bytes) -> None:
         """Raises Refusal, OSError."""
-        self._bytes += len(data)
-        if self._bytes > self._most:
-            raise Refusal("data-unpacks-large", allowed_bytes=self._most)
+        self.pass_over(len(data))
         if self._bytes - self._looked >= LOOK_BYTES or not self._looked:
             self._looked = self._bytes
             if shutil.disk_usage(self._folder).free < FREE_BYTES:
@@ -110,6 +109,12 @@ class Bounded:
             if os.getppid() != self._parent:
                 raise Refusal("data-unreadable", raw="nobody waits for it")
         self._file.write(data)
+
+    def pass_over(self, size: int) -> None:
+        """Counts bytes that were unpacked and are not written. Raises Refusal."""
+        self._bytes += size
+        if self._bytes > self._most:
+            raise Refusal("data-unpacks-large", allowed_bytes=self._most)
 
 
 def _put(file: Bounded, rows: Iterable[object]) -> None:
@@ -130,8 +135,13 @@ def _reader(shard: Path) -> Any:
     return arro3.io.read_parquet(shard, batch_size=BATCH_ROWS)
 
 
-def _cells(column: Any) -> list[object]:
+def _cells(column: Any, pass_over: Callable[[int], None]) -> list[object]:
     """One column of a batch, each cell as the text that CSV would hold, None, `NESTED`, or a chat."""
+    from arro3.core import DataType
+
+    is_nested: Any = DataType.is_nested
+    if is_nested(column.type):
+        return _chats(column, pass_over)
     values = column.to_pylist()
     if _is_narrow(column.type):
         return [None if value is None else _short(value) for value in values]
@@ -140,7 +150,10 @@ def _cells(column: Any) -> list[object]:
         return values  # type: ignore[no-any-return]
     if kinds in ({int}, {float}) and not any(value in INFINITE for value in values):
         return _numbers(values)
-    return [None if value is None else TEXTS.get(type(value), _nested)(value) for value in values]
+    pass_over(sum(len(value) for value in values if isinstance(value, bytes)))
+    return [
+        None if value is None else TEXTS[type(value)](value) if type(value) in TEXTS else NESTED for value in values
+    ]
 
 
 def _is_narrow(kind: Any) -> bool:
@@ -158,20 +171,37 @@ def _numbers(values: list[Any]) -> list[object]:
     return [None if text == "null" else text for text in orjson.dumps(values).decode()[1:-1].split(",")]
 
 
-def _nested(value: object) -> object:
-    """A chat, a list of messages, of which who says it and what is said are kept; of anything else nothing is."""
-    if not isinstance(value, list) or not value:
-        return NESTED
-    messages = [_message(one) if isinstance(one, dict) else None for one in value]
-    return NESTED if None in messages else messages
+def _chats(column: Any, pass_over: Callable[[int], None]) -> list[object]:
+    """Of lists of messages, who says each and what is said; of anything else nothing is taken apart: a few bytes of a
+    file can stand for lists without end."""
+    from arro3.core import DataType, list_flatten, list_offsets, struct_field
+
+    of_lists: Any = DataType.is_list
+    of_parts: Any = DataType.is_struct
+    nothing: list[object] = [None if column.null_count == len(column) else NESTED] * len(column)
+    if not (of_lists(column.type) and of_parts(column.type.value_type)):
+        return nothing
+    places = {field.name: place for place, field in enumerate(column.type.value_type.fields)}
+    names = [name for name in fields_of(places) if name in places]
+    if not names:
+        return nothing
+    messages: Any = list_flatten(column)
+    said = [_said(struct_field(messages, places[name]), pass_over) for name in names]
+    flat = [dict(zip(names, one, strict=True)) for one in zip(*said, strict=True)]
+    offsets: Any = list_offsets(column)
+    empty = None if column.null_count else NESTED
+    return [flat[begin:end] or empty for begin, end in pairwise(offsets.to_pylist())]
 
 
-def _message(given: dict[str, object]) -> dict[str, object] | None:
-    names = fields_of(given)
-    if not any(name in given for name in names):
-        return None
-    said = {name: given.get(name) for name in names}
-    return {name: one if isinstance(one, str | int | float | None) else NESTED for name, one in said.items()}
+def _said(field: Any, pass_over: Callable[[int], None]) -> list[object]:
+    from arro3.core import DataType
+
+    is_nested: Any = DataType.is_nested
+    if is_nested(field.type):
+        return [NESTED] * len(field)
+    values = field.to_pylist()
+    pass_over(sum(len(value) for value in values if isinstance(value, bytes)))
+    return [one if isinstance(one, str | int | float | None) else NESTED for one in values]
 
 
 def _short(value: float) -> str:

@@ -275,12 +275,57 @@ def test_numbers_inside_of_nested_columns_leave_them_nested(tmp_path: Path, kind
     assert {one.facts["column"] for one in seen.findings if one.id == "nested-column"} == {"list", "meta"}
 
 
+def test_lists_without_end_are_not_taken_apart(tmp_path: Path) -> None:
+    """Three kilobytes stood for 200,000 lists of a thousand numbers: each was made, and written as none."""
+    each, rows = 1_000, 20_000
+    numbers = arrow.Array.from_numpy(np.zeros(each * rows, dtype=np.int8))
+    lists = arrow.list_array(arrow.Array.from_numpy(np.arange(0, each * rows + 1, each, dtype=np.int32)), numbers)
+    turns = arrow.struct_array(
+        [column(["user", "assistant", None] * 2, TEXT), column(["a", "b", "c"] * 2, TEXT), lists.slice(0, 6)],
+        fields=[arrow.Field(name, kind, nullable=True) for name, kind in PARTS_OF_A_TURN],
+    )
+    chats = arrow.list_array(arrow.Array.from_numpy(np.array([0, 2, 2, 6], dtype=np.int32)), turns)
+    assert columnarchild._cells(Whole(lists), print) == [columnarchild.NESTED] * rows
+    assert columnarchild._cells(Whole(chats), print) == [
+        [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}],
+        columnarchild.NESTED,
+        [
+            {"role": None, "content": "c"},
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": "b"},
+            {"role": None, "content": "c"},
+        ],
+    ]
+    pictures = column([b"\xff" * 1_000_000], arrow.DataType.binary())
+    named = pictures.cast(arrow.DataType.dictionary(arrow.DataType.int32(), arrow.DataType.binary()))
+    path = as_stream(tmp_path / "t.arrow", {"raw": named.take(arrow.Array.from_numpy(np.zeros(400, dtype=np.int32)))})
+    assert refused(path).id == "data-unpacks-large"
+
+
 def test_numbers_of_32_bits_that_are_named_once_are_as_short(tmp_path: Path) -> None:
     kind = arrow.DataType.dictionary(arrow.DataType.int32(), arrow.DataType.float32())
     numbers = column([0.1, None, 0.1], NUMBER).cast(arrow.DataType.float32()).cast(kind)
     assert cells_of({"a": numbers}, tmp_path / "t.parquet") == {"a": ["0.1", None, "0.1"]}
 
 
+class Whole:
+    """A column that nobody may make a list of."""
+
+    def __init__(self, column: arrow.Array) -> None:
+        self._column, self.type, self.null_count = column, column.type, column.null_count
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __arrow_c_array__(self, schema: object = None) -> tuple[object, object]:
+        return self._column.__arrow_c_array__(schema)
+
+
+PARTS_OF_A_TURN = [
+    ("role", TEXT),
+    ("content", TEXT),
+    ("calls", arrow.DataType.list(arrow.Field("", arrow.DataType.int8(), nullable=True))),
+]
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data[: len(data) // 2],
     "of zeros behind its name": lambda data: b"PAR1" + bytes(90),
