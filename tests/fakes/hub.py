@@ -8,6 +8,7 @@ a test. Of a data set the Hub's conversion to Parquet is a folder of its own.
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import json
 import socket
@@ -90,6 +91,16 @@ class Fake:
         return ""
 
 
+_OK = b"HTTP/1.1 200 OK\r\n"
+_CHUNKED = _OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+RAW = {
+    "packed": _OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"{}"),
+    "going on": b"HTTP/1.1 100 Continue\r\n\r\n" * 100 + _OK + b"Content-Length: 2\r\n\r\n{}",
+    "trailing": _CHUNKED + b"X: y\r\n" * 5_000_000,
+}
+"""Answers without end, or that unpack without end; of each some."""
+
+
 @contextmanager
 def running() -> Iterator[Fake]:
     """Two hosts: large files are led to the other one, as from the Hub to its storage."""
@@ -139,6 +150,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(int(fault.split()[1]), "", "")
         elif fault.startswith("endless "):
             self._endless(int(fault.split()[1]))
+        elif fault.startswith("raw "):
+            with contextlib.suppress(OSError):
+                self.wfile.write(RAW[fault.removeprefix("raw ")])
+            self.close_connection = True
         elif fault.startswith("to "):
             self._answer(302, b"", {"Location": fault.removeprefix("to ")})
         elif fault.startswith("said "):

@@ -7,8 +7,9 @@ a host has its own limit, ten seconds for each of its addresses, and does not co
 
 from __future__ import annotations
 
+import sys
 import threading
-from http.client import HTTPResponse
+from http.client import BadStatusLine, HTTPResponse
 from socket import SocketIO, socket
 from time import monotonic
 from typing import Any, cast
@@ -21,6 +22,7 @@ REST_S = 30.0
 (some hundred KiB) on a slow line. So 60 s by default, 90 s for a create, which may be silent for 60."""
 LEAST_PER_S = 8 * 2**10
 """Bytes a second (64 kbit/s) with which a long body, sent or read in pieces, may go on for as long as it has to."""
+_MOST_HEARD = 20  # times that a peer says "100 Continue" before its status
 _PIECE = 16 * 2**10  # one TLS record
 _here = threading.local()
 
@@ -106,7 +108,7 @@ class _Kept:
             call.moved(len(piece))
 
     def _reply(self, sock: Any, *args: Any, **more: Any) -> HTTPResponse:
-        reply: Any = HTTPResponse(sock, *args, **more)
+        reply: Any = _Reply(sock, *args, **more)
         file = reply.fp.raw
         file.__class__ = _Arriving  # the socket's own, which it counts to stay open; one of ours besides costs the more
         file.call, file.sock = _here.call, sock
@@ -114,6 +116,30 @@ class _Kept:
         return cast(HTTPResponse, reply)
 
     response_class: Any = _reply
+
+
+class _Reply(HTTPResponse):
+    _heard = 0
+
+    def _read_status(self) -> tuple[str, int, str]:
+        self._heard += 1
+        if self._heard > _MOST_HEARD:
+            raise BadStatusLine("100 Continue, without end")
+        return super()._read_status()  # type: ignore[misc,no-any-return]
+
+    def begin(self) -> None:
+        super().begin()
+        if self.fp is not None:
+            cast(_Arriving, cast(Any, self.fp).raw).is_body = True
+
+
+def bound(reply: Any, most: int) -> None:
+    """Of the body of a reply (`requests`), whose header has come, no more than *most* bytes are taken: pieces that say
+    nothing, and what stands behind the last of them, reach no reader that could count it or give it up. TimeoutError
+    is raised then."""
+    arriving = getattr(getattr(getattr(reply.raw, "_fp", None), "fp", None), "raw", None)
+    if isinstance(arriving, _Arriving):
+        arriving.most = most
 
 
 class _Arriving(SocketIO):
@@ -125,6 +151,8 @@ class _Arriving(SocketIO):
     silence_s: float
     set_s: float
     came_at = 0.0
+    is_body = False
+    most = sys.maxsize
 
     def readinto(self, into: object) -> int:
         seconds = min(self.call.left(self.came_at), self.silence_s)
@@ -132,7 +160,10 @@ class _Arriving(SocketIO):
             self.sock.settimeout(seconds)
             self.set_s = seconds
         count: int = self.sock.recv_into(into)
-        if self.call.by_rate:
+        self.most -= count
+        if self.most < 0:
+            raise TimeoutError("it goes on beyond its end")
+        if self.call.by_rate and self.is_body:
             self.came_at = self.call.moved(count)
         return count
 

@@ -22,7 +22,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
-from tpu_studio.cloud import session
+from tpu_studio.cloud import deadline, session
 from tpu_studio.cloud.hubfolder import size_of, writing
 from tpu_studio.cloud.secrecy import without_secrets
 from tpu_studio.wire import hub
@@ -288,6 +288,9 @@ def _origin(url: str) -> tuple[str, str]:
 
 def _at_most(reply: requests.Response, most: int, name: str, cancelled: Callable[[], bool]) -> Iterator[bytes]:
     here = 0
+    if reply.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
+        raise NotReady("hub-refused", name=name, raw="It packs what was asked for as it is.")
+    deadline.bound(reply, 2 * most + _BLOCK)
     for block in reply.iter_content(_PIECE):
         if cancelled():
             raise StudioError("hub-cancelled", name=name)

@@ -30,6 +30,7 @@ from PIL import (
 
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.imagecost import AT_ONCE, MOST_BYTES, MOST_PIXELS, decoder_bytes, loaded_bytes
+from tpu_studio.data.pictureparts import has_too_many
 from tpu_studio.data.quickheader import quick_header
 from tpu_studio.wire import kinds
 
@@ -70,7 +71,8 @@ DECODED = b"raw"
 
 
 class BrokenImage(Exception):
-    """A picture that cannot be used. ``why``: empty-file, not-an-image, truncated, too-many-pixels, unreadable."""
+    """A picture that cannot be used. ``why``: empty-file, not-an-image, truncated, too-many-pixels,
+    too-many-parts, unreadable."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -95,6 +97,8 @@ class Header:
 def open_image(data: str | bytes) -> Image.Image:
     """The picture in a file (by path) or in its bytes, not yet decoded. Raises `BrokenImage`."""
     try:
+        if has_too_many(data):
+            raise BrokenImage("too-many-parts")
         source = data if isinstance(data, str) else io.BytesIO(data)
         image = Image.open(source, formats=FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:

@@ -50,6 +50,15 @@ def test_markup_in_names_is_shown_as_it_stands(qtbot, studio, tmp_path: Path, wo
     assert all(one.textFormat().name == "PlainText" for one in page.findChildren(QLabel) if one.text())
 
 
+def test_cells_of_letters_without_end_are_cut(qtbot, studio, tmp_path: Path):
+    """Three million letters were laid out anew at each change of the window's width: ten seconds each time."""
+    rows = tuple(tuple("\u0644\u0627\u064e" * 150 for _ in range(25)) for _ in range(50))
+    file = tmp_path / "page.html"
+    file.write_text(block(Told("long", ("Finished", "ok"), "A page.", (), (), (Section("Table", rows=rows),))), "utf-8")
+    page = opened(qtbot, studio, file)
+    assert 50_000 < len(words(page)) < 110_000 and "rows" in words(page)
+
+
 def test_of_tables_without_end_a_page_shows_so_many_cells_and_how_many_rows_are_left(qtbot, studio, tmp_path: Path):
     """48,000 cells, a label each, kept the window standing for half a minute."""
     rows = tuple(tuple(f"r{row}c{column}" for column in range(40)) for row in range(50))

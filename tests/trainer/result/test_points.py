@@ -7,7 +7,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.trainer.result import points
+import pytest
+
+from tpu_studio.trainer.result import happenings, points, table
+from tpu_studio.trainer.result.curves import Line, picture
 
 
 def write(run: Path, name: str, *records: dict[str, Any] | bytes) -> None:
@@ -30,6 +33,48 @@ def test_values_of_one_step_from_several_events_stand_in_one_row(tmp_path: Path)
     assert list(found.columns) == ["loss", "val_loss"]
     assert found.present["val_loss"].tolist() == [False, True]
     assert found.last == {"loss": 2.0, "val_loss": 2.5}
+
+
+ODD_LINES = [
+    {"t": 1, "kind": "metric", "step": ["a"], "loss": [0.5]},
+    {"t": 1, "kind": "metric", "step": [None], "loss": [0.5]},
+    {"t": 1, "kind": "metric", "step": [1e9], "loss": [0.5]},
+    {"t": 1, "kind": "metric", "step": [2**70], "loss": [0.5]},
+    {"t": 1, "kind": "metric", "step": [[1]], "loss": [0.5]},
+    {"t": 1, "kind": "metric", "step": [200, 100], "loss": [0.5, 0.6]},
+    {"t": 1, "kind": "metric", "step": [3], "\ud800": [0.5], "x" * 5_000: [1.0]},
+    {"t": "x", "kind": "metric", "step": [3], "loss": [10**400]},
+    {"t": [], "kind": "metric", "step": [4, 5], "loss": [1.7e308, -1.7e308]},
+    {"t": 1, "kind": "resume", "step": "x"},
+    {"t": 1, "kind": "resume", "step": [1]},
+    {"t": 1, "kind": "speed", "seconds": "x", "examples": [1], "mfu": "y"},
+    {"t": 1, "kind": "speed", "seconds": 10**400},
+    {"t": 1, "kind": "device", "duty_cycle": "x", "hbm_used_bytes": [], "hbm_total_bytes": 1e308},
+    {"t": 1, "kind": "profile", "shares": {"matrix": "x"}},
+    {"t": 1, "kind": "phase", "phase": ["x"]},
+    {"t": 1, "kind": "notice", "id": ["x"], "facts": {"a": 1}},
+    b'{"t":1,"kind":"resume","step":1e400}\n',
+    b'{"t":1,"kind":"device","hbm_used_bytes":1e400,"hbm_total_bytes":1e400}\n',
+]
+
+
+@pytest.mark.parametrize("number", range(len(ODD_LINES)))
+def test_lines_of_somebody_elses_run_that_are_no_points_end_nothing(tmp_path: Path, number: int) -> None:
+    """A run that goes on from theirs trained to its end, and then had no result."""
+    write(
+        tmp_path, "a0001-w000.jsonl", metric(10, [1, 2], loss=[3.0, 2.0]), ODD_LINES[number], metric(12, [9], loss=[1])
+    )
+    found, besides = points.read(tmp_path), happenings.read(tmp_path)
+    assert (found.steps[-1], found.last["loss"]) == (9, 1.0) and len(found.columns) == 1
+    assert all(map(math.isfinite, (besides.training_s, besides.examples, *besides.memory)))
+    table.write_csv(tmp_path / "metrics.csv", found)
+    steps, values = found.metric("loss")
+    assert "<svg" in picture("Loss", [Line("loss", steps.astype(float), values, "c")], str)
+
+
+def test_of_metrics_without_end_some_are_read(tmp_path: Path) -> None:
+    write(tmp_path, "a0001-w000.jsonl", {"t": 1, "kind": "metric", "step": [1], **{f"m{n}": [1.0] for n in range(999)}})
+    assert len(points.read(tmp_path).columns) == 200
 
 
 def test_points_after_a_resumed_step_are_replaced(tmp_path: Path) -> None:

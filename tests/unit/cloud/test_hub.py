@@ -146,6 +146,9 @@ def test_refusals_say_what_to_do(fake: fakes.Fake) -> None:
         (["page"], "hub-refused"),
         (["odd"], "hub-refused"),
         (["status 418"], "hub-refused"),
+        (["raw packed"], "hub-refused"),
+        (["raw going on"] * 9, "hub-unreachable"),
+        (["raw trailing"] * 9, "hub-unreachable"),
     ],
 )
 def test_what_the_network_answers(fake: fakes.Fake, faults: list[str], id: str) -> None:

@@ -441,6 +441,7 @@ WHY_BROKEN: dict[str, str] = {
     "truncated": "it is cut short",
     "not-an-image": "it is not an image, or it is damaged",
     "too-many-pixels": "it is far too large",
+    "too-many-parts": "it is written in a way that takes very long to read; saved anew, as PNG or JPEG, it can be used",
     "unreadable": "it cannot be read",
     "unreadable-folder": "the folder cannot be read",
     "special-file": "it is not an ordinary file",

@@ -5,6 +5,7 @@ Every text is shown as text: nothing of the file's HTML comes here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, takewhile
 from typing import cast
 
@@ -28,9 +29,11 @@ from tpu_studio.viewmodels.onepage import points
 from tpu_studio.viewmodels.onepage.data import Section, Told
 from tpu_studio.viewmodels.onepage.document import how_many
 from tpu_studio.viewmodels.saved import SavedView, SavedViewModel
+from tpu_studio.wire.brief import cut
 
 _ROWS = 60  # of a table, at first sight and at all: a page is no spreadsheet
 _CELLS = 1_500  # of all tables of a page: each is a label
+_CELL_LETTERS, _LETTERS = 300, 100_000  # of a cell, and of all: each change of its width lays all of them out anew
 _DOTS = 100  # points up to which each has a dot: what was checked now and then
 _TOP = Qt.AlignmentFlag.AlignTop
 
@@ -81,10 +84,11 @@ class SavedPage(ColumnPage):
             self._content.addWidget(row)
         for plot in told.plots:
             self._content.addWidget(self._plot(plot))
-        room = _CELLS
+        room, letters = _CELLS, _LETTERS
         for section in told.sections:
-            count = _fitting(section, room)
-            room -= sum(map(len, (section.head, *section.rows[:count]))) if count else 0
+            count = _fitting(section, room, letters)
+            shown = (section.head, *section.rows[:count]) if count else ()
+            room, letters = room - sum(map(len, shown)), letters - sum(map(_letters, shown))
             self._content.addWidget(_section_card(section, count))
 
     def _plot(self, told: points.Plot) -> Card:
@@ -117,10 +121,17 @@ class SavedPage(ColumnPage):
         return card
 
 
-def _fitting(section: Section, room: int) -> int:
-    """How many of the section's rows are shown, where *room* cells are left."""
-    cells = accumulate(len(row) for row in section.rows[:_ROWS])
-    return sum(1 for _ in takewhile(lambda count: count + len(section.head) <= room, cells))
+def _fitting(section: Section, room: int, letters: int) -> int:
+    """How many of the section's rows are shown, where so many cells and *letters* are left."""
+    rows = section.rows[:_ROWS]
+    cells = accumulate(map(len, rows), initial=len(section.head))
+    words = accumulate(map(_letters, rows), initial=_letters(section.head))
+    fit = takewhile(lambda sums: sums[0] <= room and sums[1] <= letters, zip(cells, words, strict=True))
+    return max(0, sum(1 for _ in fit) - 1)
+
+
+def _letters(row: Sequence[str]) -> int:
+    return sum(min(len(cell), _CELL_LETTERS) for cell in row)
 
 
 def _section_card(section: Section, count: int) -> Card:
@@ -151,7 +162,9 @@ def _grid(section: Section, count: int) -> QGridLayout:
         strong = bool(section.head) and number == 0
         for column, cell in enumerate(row):
             tone = "text_2" if column == 0 or strong else "text"
-            grid.addWidget(Text(cell, "label" if column == 0 or strong else "body", tone), number, column, _TOP)
+            grid.addWidget(
+                Text(cut(cell, _CELL_LETTERS), "label" if column == 0 or strong else "body", tone), number, column, _TOP
+            )
     for column in range(max(map(len, section.rows[:count]))):
         grid.setColumnStretch(column, column)
     return grid

@@ -11,6 +11,8 @@ from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
 
+_LARGEST = 1e100
+
 
 @dataclass
 class Happenings:
@@ -69,27 +71,27 @@ class Happenings:
             self.notices.append(
                 (event.t, str(event.get("id")), str(event.get("level")), facts if isinstance(facts, dict) else {})
             )
-        elif event.kind == "resume" and event.get("step"):
-            self.resumes.append((event.t, int(event.get("step"))))
+        elif event.kind == "resume" and (step := _number(event.get("step"))) > 0:
+            self.resumes.append((event.t, int(step)))
         elif event.kind == "checkpoint":
             self.checkpoints += 1
         elif event.kind == "speed":
-            self.training_s += float(event.get("seconds") or 0.0)
-            self.waiting_s += float(event.get("waiting_for_data_s") or 0.0)
-            self.examples += float(event.get("examples") or 0.0)
+            lasted = _number(event.get("seconds"))
+            self.training_s += lasted
+            self.waiting_s += _number(event.get("waiting_for_data_s"))
+            self.examples += _number(event.get("examples"))
             if (mfu := event.get("mfu")) is not None:
                 used, seconds = self.flops_used
-                lasted = float(event.get("seconds") or 0.0)
-                self.flops_used = used + float(mfu) * lasted, seconds + lasted
+                self.flops_used = used + _number(mfu) * lasted, seconds + lasted
         elif event.kind == "device":
             self._see_chips(event)
         elif event.kind == "profile" and isinstance(shares := event.get("shares"), dict):
-            self.shares = {name: float(share) for name, share in shares.items()}
+            self.shares = {name: _number(share) for name, share in shares.items()}
 
     def _see_chips(self, event: Event) -> None:
         if (busy := event.get("duty_cycle")) is not None:
-            self.busy.append(float(busy))
-        used, total = float(event.get("hbm_used_bytes") or 0.0), float(event.get("hbm_total_bytes") or 0.0)
+            self.busy.append(_number(busy))
+        used, total = _number(event.get("hbm_used_bytes")), _number(event.get("hbm_total_bytes"))
         if total > 0 and used * (self.memory[1] or 1.0) > self.memory[0] * total:
             self.memory = used, total
 
@@ -98,6 +100,15 @@ class Happenings:
         if before:
             self.phases[before] = self.phases.get(before, 0.0) + max(0.0, t - since)
         self._phase = (phase, t)
+
+
+def _number(value: object) -> float:
+    """Of a folder of somebody else's, which may say anything: 0 where it is none that can be added up."""
+    try:
+        number = float(value) if isinstance(value, (int, float)) else 0.0
+    except OverflowError:
+        return 0.0
+    return number if abs(number) < _LARGEST else 0.0
 
 
 def read(run: Path) -> Happenings:

@@ -1,7 +1,8 @@
 """All metric points of a run as columns, read from its events files.
 
 One row a step. Points after a resumed step are dropped as the run continues from there, so that a step has one row.
-Numpy and the standard library only; a million steps of five metrics take a few seconds.
+What is no point is passed over: a folder may be somebody else's, and its files say anything. Numpy and the standard
+library only; a million steps of five metrics take a few seconds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tpu_studio.wire import metrics
+from tpu_studio.wire.events import is_time
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
 
 Column = npt.NDArray[np.float64]
 
+_LAST_STEP = 2**53
+_MOST_METRICS, _LONGEST_NAME = 200, 100
+_LARGEST = 1e200  # of a value: what is beyond counts as infinite, and no sum of the others is
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -63,10 +69,12 @@ class _Collected:
 
     def add(self, record: Mapping[str, Any]) -> None:
         steps = record.get("step")
-        if not isinstance(steps, list) or not steps:
+        if not isinstance(steps, list) or not steps or not _are_steps(steps):
             return
         for name, values in record.items():
             if name in ("t", "kind", "step") or not isinstance(values, list) or len(values) != len(steps):
+                continue
+            if name not in self.values and not (len(self.values) < _MOST_METRICS and _is_name(name)):
                 continue
             column = self.values.setdefault(name, array("d"))
             rows = self.steps.setdefault(name, array("q"))
@@ -74,11 +82,12 @@ class _Collected:
                 self._drop(name, steps[0] - 1)
             try:
                 column.extend(values)
-            except TypeError:  # "nan" and "inf" travel as words
+            except (TypeError, OverflowError):  # "nan" and "inf" travel as words
                 del column[len(rows) :]
                 column.extend(_number(value) for value in values)
             rows.extend(steps)
-        self.clock.append((int(steps[-1]), float(record.get("t") or 0.0)))
+        at = record.get("t")
+        self.clock.append((int(steps[-1]), float(at) if at is not None and is_time(at) else 0.0))
 
     def resume(self, step: int) -> None:
         """The run went back to *step*: what came after it did not happen."""
@@ -108,7 +117,8 @@ def read(run: Path) -> Points:
                 if record.get("kind") == "metric":
                     collected.add(record)
                 elif record.get("kind") == "resume":
-                    collected.resume(int(record.get("step") or 0))
+                    step = record.get("step")
+                    collected.resume(int(step) if step is not None and _are_steps([step]) else 0)
     return _columns(collected)
 
 
@@ -119,7 +129,8 @@ def _columns(collected: _Collected) -> Points:
     for name in sorted(known, key=metrics.rank):
         at = np.searchsorted(steps, known[name])
         columns[name], present[name] = np.full(len(steps), np.nan), np.zeros(len(steps), bool)
-        columns[name][at] = np.frombuffer(collected.values[name], np.float64)
+        values = np.frombuffer(collected.values[name], np.float64)
+        columns[name][at] = np.where(np.abs(values) > _LARGEST, np.copysign(np.inf, values), values)
         present[name][at] = True
     return Points(steps, _times(collected.clock, steps), columns, present)
 
@@ -131,7 +142,20 @@ def _times(clock: list[tuple[int, float]], steps: npt.NDArray[np.int64]) -> Colu
     return np.interp(steps, np.fromiter(at, np.float64), np.fromiter(at.values(), np.float64))
 
 
+def _are_steps(values: list[Any]) -> bool:
+    """Whole numbers, rising."""
+    whole = all(type(value) is int and 0 <= value < _LAST_STEP for value in values)
+    return whole and all(one < other for one, other in pairwise(values))
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= _LONGEST_NAME and name.isprintable()
+
+
 def _number(value: object) -> float:
     if isinstance(value, str):
         return _WORDS.get(value, math.nan)
-    return float(value) if isinstance(value, (int, float)) else math.nan
+    try:
+        return float(value) if isinstance(value, (int, float)) else math.nan
+    except OverflowError:
+        return math.nan

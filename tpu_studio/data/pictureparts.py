@@ -1,0 +1,135 @@
+"""How many parts a picture's file has, asked before a decoder is let near it.
+
+Pillow walks through segments, chunks and blocks one by one, in Python, and keeps what is in them: a file of some
+kilobytes in a zip holds millions of empty ones. Photos have dozens. Two old ways to write pixels are decoded in Python,
+too: files of those may only be small.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from typing import BinaryIO
+
+JPEG_SEGMENTS = 500  # before the pixels: 32 MB of notes of a camera
+PNG_CHUNKS = 2_000  # besides those of pixels
+PNG_PIXEL_CHUNKS = 500_000  # 4 GB, as they are usually written
+GIF_BLOCKS = 5_000  # before the first picture
+TIFF_NUMBERS = 200_000  # where the stripes are, and the like
+SLOW_BYTES = 4_000_000  # of a file whose pixels are decoded in Python
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+_STANDALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
+_PLAIN_NETPBM = (b"P1", b"P2", b"P3")
+_NETPBM_IN_C = (255, 65_535)  # largest values
+_BYTE_TYPES = (1, 2, 6, 7)  # of TIFF: bytes, letters
+
+
+def has_too_many(data: str | bytes) -> bool:
+    """Whether reading the picture in a file (by path), or in its bytes, might take seconds or gigabytes. A damaged one
+    has not: who decodes it says so. Raises OSError."""
+    with open(data, "rb") if isinstance(data, str) else io.BytesIO(data) as file:
+        try:
+            return _has_too_many(file)
+        except (struct.error, IndexError):  # it ends too early
+            return False
+
+
+def _has_too_many(file: BinaryIO) -> bool:
+    begin = file.read(8)
+    file.seek(2)
+    if begin.startswith(b"\xff\xd8"):
+        return _in_jpeg(file)
+    if begin == _PNG:
+        return _in_png(file)
+    if begin.startswith((b"GIF87a", b"GIF89a")):
+        return _in_gif(file)
+    if begin.startswith((b"II", b"MM")):
+        return _in_tiff(file, "<" if begin.startswith(b"II") else ">")
+    if begin.startswith(b"BM"):
+        file.seek(14)
+        (size,) = struct.unpack("<I", file.read(4))
+        file.seek(30)
+        is_packed = size >= 40 and file.read(4) in (b"\1\0\0\0", b"\2\0\0\0")
+        return is_packed and _is_large(file)
+    if begin.startswith(b"P") and begin[1:2].isdigit():
+        return _is_large(file) and (begin[:2] in _PLAIN_NETPBM or not _is_in_c(file))
+    return False
+
+
+def _is_large(file: BinaryIO) -> bool:
+    return file.seek(0, io.SEEK_END) > SLOW_BYTES
+
+
+def _in_jpeg(file: BinaryIO) -> bool:
+    for _ in range(JPEG_SEGMENTS):
+        mark = file.read(2)
+        if len(mark) < 2 or mark[0] != 0xFF or mark[1] == 0xDA:
+            return False
+        if mark[1] == 0xFF:  # one that fills
+            file.seek(-1, io.SEEK_CUR)
+        elif mark[1] not in _STANDALONE:
+            (size,) = struct.unpack(">H", file.read(2))
+            file.seek(max(0, size - 2), io.SEEK_CUR)
+    return True
+
+
+def _in_png(file: BinaryIO) -> bool:
+    file.seek(len(_PNG))
+    pixels = others = 0
+    while len(head := file.read(8)) == 8:
+        if head[4:] == b"IDAT":
+            pixels += 1
+        elif head[4:] == b"IEND":
+            return False
+        else:
+            others += 1
+        if pixels > PNG_PIXEL_CHUNKS or others > PNG_CHUNKS:
+            return True
+        file.seek(int.from_bytes(head[:4], "big") + 4, io.SEEK_CUR)
+    return False
+
+
+def _in_gif(file: BinaryIO) -> bool:
+    file.seek(10)
+    flags = file.read(3)[0]
+    file.seek(3 << ((flags & 7) + 1) if flags & 0x80 else 0, io.SEEK_CUR)
+    blocks = 0
+    while file.read(1) == b"!":
+        file.read(1)
+        while size := file.read(1)[0]:
+            file.seek(size, io.SEEK_CUR)
+            blocks += 1
+            if blocks > GIF_BLOCKS:
+                return True
+        blocks += 1
+        if blocks > GIF_BLOCKS:
+            return True
+    return False
+
+
+def _in_tiff(file: BinaryIO, order: str) -> bool:
+    (version,) = struct.unpack(order + "H", file.read(2))
+    if version == 43:  # BigTIFF
+        file.seek(8)
+        (at,) = struct.unpack(order + "Q", file.read(8))
+        file.seek(min(at, 2**62))
+        (entries,) = struct.unpack(order + "Q", file.read(8))
+        entry = struct.Struct(order + "HHQ8x")
+    else:
+        (at,) = struct.unpack(order + "I", file.read(4))
+        file.seek(at)
+        (entries,) = struct.unpack(order + "H", file.read(2))
+        entry = struct.Struct(order + "HHI4x")
+    if entries > 65_535:
+        return True
+    told = [entry.unpack(file.read(entry.size)) for _ in range(entries)]
+    numbers: int = sum(count for _, kind, count in told if kind not in _BYTE_TYPES)
+    return numbers > TIFF_NUMBERS
+
+
+def _is_in_c(file: BinaryIO) -> bool:
+    """Of a netpbm of bytes: whether its largest value is one that needs no scaling."""
+    file.seek(2)
+    words = b" ".join(line.partition(b"#")[0] for line in file.read(1_000).splitlines()).split()
+    return len(words) >= 3 and words[2].isdigit() and int(words[2]) in _NETPBM_IN_C
