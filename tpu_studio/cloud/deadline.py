@@ -14,6 +14,7 @@ from socket import SocketIO, socket
 from time import monotonic
 from typing import Any, cast
 
+from requests import Response
 from requests.adapters import HTTPAdapter
 from urllib3 import connection, connectionpool
 
@@ -129,11 +130,11 @@ class _Reply(HTTPResponse):
 
     def begin(self) -> None:
         super().begin()
-        if self.fp is not None:
-            cast(_Arriving, cast(Any, self.fp).raw).is_body = True
+        if isinstance(arriving := getattr(self.fp, "raw", None), _Arriving):
+            arriving.is_body = True
 
 
-def bound(reply: Any, most: int) -> None:
+def bound(reply: Response, most: int) -> None:
     """Of the body of a reply (`requests`), whose header has come, no more than *most* bytes are taken: pieces that say
     nothing, and what stands behind the last of them, reach no reader that could count it or give it up. TimeoutError
     is raised then."""

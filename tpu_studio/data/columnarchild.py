@@ -15,9 +15,12 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tpu_studio.data.chatlayout import fields_of
+
+if TYPE_CHECKING:
+    from arro3.core import Array, DataType
 
 MOST_BYTES = 4 * 2**30  # of memory
 FREE_BYTES = 2**30  # of the disk, that are left to others
@@ -135,69 +138,71 @@ def _reader(shard: Path) -> Any:
     return arro3.io.read_parquet(shard, batch_size=BATCH_ROWS)
 
 
-def _cells(column: Any, pass_over: Callable[[int], None]) -> list[object]:
+def _cells(column: Array, pass_over: Callable[[int], None]) -> list[object]:
     """One column of a batch, each cell as the text that CSV would hold, None, `NESTED`, or a chat."""
-    from arro3.core import DataType
 
-    is_nested: Any = DataType.is_nested
-    if is_nested(column.type):
+    if _is("nested", column.type):
         return _chats(column, pass_over)
-    values = column.to_pylist()
+    values: list[Any] = column.to_pylist()  # type: ignore[assignment]
     if _is_narrow(column.type):
         return [None if value is None else _short(value) for value in values]
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {str} or not kinds:
-        return values  # type: ignore[no-any-return]
+        return values
     if kinds in ({int}, {float}) and not any(value in INFINITE for value in values):
         return _numbers(values)
-    pass_over(sum(len(value) for value in values if isinstance(value, bytes)))
+    if bytes in kinds:
+        pass_over(sum(len(value) for value in values if isinstance(value, bytes)))
     return [
         None if value is None else TEXTS[type(value)](value) if type(value) in TEXTS else NESTED for value in values
     ]
 
 
-def _is_narrow(kind: Any) -> bool:
+def _is(what: str, kind: DataType) -> bool:
+    """`DataType.is_nested` and the like, whose types narrow what they do not."""
+    from arro3.core import DataType
+
+    return bool(getattr(DataType, f"is_{what}")(kind))
+
+
+def _is_narrow(kind: DataType) -> bool:
     """Of numbers of less than 64 bits with a point, each by itself or named once."""
     from arro3.core import DataType
 
-    of_names: Any = DataType.is_dictionary
-    return (kind.value_type if of_names(kind) else kind) in (DataType.float32(), DataType.float16())
+    return (kind.value_type if _is("dictionary", kind) else kind) in (DataType.float32(), DataType.float16())
 
 
-def _numbers(values: list[Any]) -> list[object]:
+def _numbers(values: list[object]) -> list[object]:
     """Three times as fast as `repr` of each. What is no number is null."""
     import orjson
 
     return [None if text == "null" else text for text in orjson.dumps(values).decode()[1:-1].split(",")]
 
 
-def _chats(column: Any, pass_over: Callable[[int], None]) -> list[object]:
+def _chats(column: Array, pass_over: Callable[[int], None]) -> list[object]:
     """Of lists of messages, who says each and what is said; of anything else nothing is taken apart: a few bytes of a
     file can stand for lists without end."""
-    from arro3.core import DataType, list_flatten, list_offsets, struct_field
+    from arro3.core import list_flatten, list_offsets, struct_field
 
-    of_lists: Any = DataType.is_list
-    of_parts: Any = DataType.is_struct
     nothing: list[object] = [None if column.null_count == len(column) else NESTED] * len(column)
-    if not (of_lists(column.type) and of_parts(column.type.value_type)):
+    parts = column.type.value_type
+    if not _is("list", column.type) or parts is None or not _is("struct", parts):
         return nothing
-    places = {field.name: place for place, field in enumerate(column.type.value_type.fields)}
+    places = {field.name: place for place, field in enumerate(parts.fields)}
     names = [name for name in fields_of(places) if name in places]
     if not names:
         return nothing
-    messages: Any = list_flatten(column)
+    messages = list_flatten(column)
     said = [_said(struct_field(messages, places[name]), pass_over) for name in names]
     flat = [dict(zip(names, one, strict=True)) for one in zip(*said, strict=True)]
-    offsets: Any = list_offsets(column)
+    offsets = list_offsets(column)
     empty = None if column.null_count else NESTED
     return [flat[begin:end] or empty for begin, end in pairwise(offsets.to_pylist())]
 
 
-def _said(field: Any, pass_over: Callable[[int], None]) -> list[object]:
-    from arro3.core import DataType
+def _said(field: Array, pass_over: Callable[[int], None]) -> list[object]:
 
-    is_nested: Any = DataType.is_nested
-    if is_nested(field.type):
+    if _is("nested", field.type):
         return [NESTED] * len(field)
     values = field.to_pylist()
     pass_over(sum(len(value) for value in values if isinstance(value, bytes)))
