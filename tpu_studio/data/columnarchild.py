@@ -184,6 +184,7 @@ def _chats(column: Array, pass_over: Callable[[int], None]) -> list[object]:
     file can stand for lists without end."""
     from arro3.core import list_flatten, list_offsets, struct_field
 
+    pass_over(_unpacked(column))
     nothing: list[object] = [None if column.null_count == len(column) else NESTED] * len(column)
     parts = column.type.value_type
     if not _is("list", column.type) or parts is None or not _is("struct", parts):
@@ -198,6 +199,19 @@ def _chats(column: Array, pass_over: Callable[[int], None]) -> list[object]:
     offsets = list_offsets(column)
     empty = None if column.null_count else NESTED
     return [flat[begin:end] or empty for begin, end in pairwise(offsets.to_pylist())]
+
+
+def _unpacked(column: Array) -> int:
+    """Bytes of a nested column, and its values: of nulls each takes none, and is unpacked, too."""
+    from arro3.core import list_flatten, struct_field
+
+    if _is("list", column.type):
+        inner = list_flatten(column)
+        return column.nbytes + len(inner) + _unpacked(inner)
+    if _is("struct", column.type):
+        parts = (struct_field(column, place) for place in range(column.type.num_fields or 0))
+        return column.nbytes + sum(map(_unpacked, parts))
+    return column.nbytes
 
 
 def _said(field: Array, pass_over: Callable[[int], None]) -> list[object]:

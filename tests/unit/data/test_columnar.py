@@ -285,7 +285,9 @@ def test_lists_without_end_are_not_taken_apart(tmp_path: Path) -> None:
         fields=[arrow.Field(name, kind, nullable=True) for name, kind in PARTS_OF_A_TURN],
     )
     chats = arrow.list_array(arrow.Array.from_numpy(np.array([0, 2, 2, 6], dtype=np.int32)), turns)
-    assert columnarchild._cells(Whole(lists), print) == [columnarchild.NESTED] * rows
+    sizes: list[int] = []
+    assert columnarchild._cells(Whole(lists), sizes.append) == [columnarchild.NESTED] * rows
+    assert sum(sizes) >= 2 * each * rows  # they are unpacked all the same, and there is an end to that
     assert columnarchild._cells(Whole(chats), print) == [
         [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}],
         columnarchild.NESTED,
@@ -313,6 +315,7 @@ class Whole:
 
     def __init__(self, column: arrow.Array) -> None:
         self._column, self.type, self.null_count = column, column.type, column.null_count
+        self.nbytes = column.nbytes
 
     def __len__(self) -> int:
         return len(self._column)
