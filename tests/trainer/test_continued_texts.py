@@ -48,8 +48,8 @@ def test_pieces_are_the_same_in_every_process_and_put_together_they_are_the_text
     assert one == other
     assert one["same"] and one["size"] and one["fewer"] and one["nothing"]
     assert 257 < one["vocabulary"] <= 400
-    endless = (one["longest"], one["longest_blank"], one["longest_odd"])  # of which each whole takes its length squared
-    assert all(1 < longest <= 100 for longest in endless)
+    endless = [one[name] for name in ("longest", "longest_blank", "longest_odd", "told_apart")]
+    assert all(1 < longest <= 100 for longest in endless)  # whole, each takes its length squared
     assert one["refused"] == ["", *(f"one of its tokens is {long:,} bytes long" for long in (1001, 14_000_000))]
     assert sum(one["parts"]) == 4 and len(one["parts"]) > 1  # a letter that was never seen is cut in its bytes
 

@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
@@ -23,7 +22,7 @@ import numpy as np
 
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.published import Published
-from tpu_studio.data.tokens import ByteTokens, PieceTokens, Tokens, learned_from, of_description, read_beside
+from tpu_studio.data.tokens import ByteTokens, PieceTokens, Tokens, cut, learned_from, of_description, read_beside
 from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.presets import Preset
 from tpu_studio.wire.pretrained.reading import content
@@ -36,8 +35,6 @@ BYTES_A_TOKEN = 500  # of the text of training: docs/training.md has what others
 _LONGEST_PIECE = 1000  # bytes: of a hundred letters, each of which has four at most
 _PART = 2**16  # letters that are cut up at a time, between two lines where there are any
 COUNTED = 2**20  # bytes of which words are counted
-_LETTER, _BLANK = r"(?:\S|[\x1c-\x1f])", r"[^\S\x1c-\x1f]"  # to Unicode those four are no blanks, to Python they are
-_ENDLESS = re.compile(f"{_LETTER}{{100}}(?={_LETTER})|{_BLANK}{{100}}(?={_BLANK})")
 _WORDS = re.compile(r" ?[^\W\d_]+| ?\d+| ?[^\s\w]+|_+|\s+")
 _PIECES_A_WORD, _BYTES_A_PIECE, _LONGER = 2.5, 1.9, 0.12  # fitted to what was cut, see `tokens_in`
 _MOST_LEARNED = 64  # MB of text that pieces are learned from; of a larger one, parts spread over the whole of it
@@ -108,14 +105,8 @@ def learn(text: Bytes, vocabulary: int) -> InPieces:
     """At most so many; fewer where no more pieces come twice. The same for the same text."""
     parts = list(parts_of(text))
     each = -(-sum(map(len, parts)) // (_MOST_LEARNED * 10**6)) or 1
-    learned = [piece for part in parts[::each] for piece in _cut(part)]
+    learned = [piece for part in parts[::each] for piece in cut(part)]
     return InPieces(learned_from(learned, vocabulary, least=2))
-
-
-def _cut(part: str) -> list[str]:
-    """*part*, cut where letters, or blanks, go on and on: to learn of a word takes the square of its length."""
-    cuts = [0, *(run.end() for run in _ENDLESS.finditer(part)), len(part)]
-    return [part[begin:end] for begin, end in pairwise(cuts)]
 
 
 def learned_vocabulary(size: int) -> int:

@@ -8,6 +8,7 @@ the longest texts.
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def read(job: Job, path: Path, watch: Watch) -> Labelled:
     return _folder(job, path, watch, None) if path.is_dir() else _table(job, path, watch, whole=True)
 
 
-def texts_in(path: Path, column: str) -> list[str]:
+def texts_in(path: Path, column: str) -> Iterator[str]:
     """Of new ones, to be told apart: the texts of a folder, the *column* of a table, else the whole file.
 
     Raises:
@@ -88,14 +89,16 @@ def texts_in(path: Path, column: str) -> list[str]:
     """
     path = tablefile.found(path, Watch()).file
     if path.is_dir():
-        return [_text_of(one) for one in links.all_below(path, PLAIN)]
+        yield from map(_text_of, links.all_below(path, PLAIN))
+        return
     if path.suffix.lower() not in TABLES or not column:
-        return [_text_of(path)]
+        yield _text_of(path)
+        return
     source = _opened(path, Watch())
     if column not in source.names:
         raise DataError("data-column-missing", column=column, columns=list(source.names)[:50])
     at = source.names.index(column)
-    return [row[at] for row in source.read(RowTally(), Watch())]
+    yield from (row[at] for row in source.read(RowTally(), Watch()))
 
 
 def has_only_text(path: Path) -> bool:

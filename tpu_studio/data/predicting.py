@@ -7,7 +7,7 @@ Used by predict, in the trainer and behind "Try the model". Everything it knows 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ from tpu_studio.wire.errors import DataError, RunError
 from tpu_studio.wire.secrets import short
 
 Description = Mapping[str, Any]
+MOST_ASKED = 100_000  # examples in one call of predict
+_MOST_LETTERS = 200_000_000
 _MOST_NUMBERS = 2**26  # of an example, where the model takes any size
 
 
@@ -37,26 +39,38 @@ def inputs_in(description: Description, path: Path) -> list[object]:
     Where texts are told apart, or are questions, those of a folder or of a table's column as well.
 
     Raises:
-        DataError: data-missing, data-empty, data-link-outside, data-too-broken for any broken row, or why the
-            file cannot be read.
+        DataError: data-missing, data-empty, data-link-outside, data-too-broken for any broken row,
+            data-too-many-asked, or why the file cannot be read.
     """
     check_ordinary(path)
     match kinds.by_id(description["kind"]).example:
         case "picture":
             if not path.is_dir():
                 return [path]
-            return list(links.all_below(path, SUFFIXES))
+            return _some(path, links.all_below(path, SUFFIXES))
         case "row":
             table, tally = tablefile.opened(path, Watch()), RowTally()
-            rows = [dict(zip(table.names, row, strict=True)) for row in table.read(tally, Watch())]
+            rows = _some(path, (dict(zip(table.names, row, strict=True)) for row in table.read(tally, Watch())))
             check_broken(tally.broken_count, tally.rows + tally.broken_count, 0.0, tally.broken)
-            return list(rows)  # none left out: an answer belongs to each row
+            return rows  # none left out: an answer belongs to each row
         case _ if tasks.by_id(description["task"]).has_classes:
-            return list(labelled.texts_in(path, str(description.get("text_column") or "")))
+            return _some(path, labelled.texts_in(path, str(description.get("text_column") or "")))
         case _ if tasks.by_id(description["task"]).has_chats:
-            return list(labelled.texts_in(path, str(description.get("text_column") or "")))
+            return _some(path, labelled.texts_in(path, str(description.get("text_column") or "")))
         case _:
             return [read_tokens(path, Watch()).tobytes().decode("utf-8", errors="replace")]
+
+
+def _some(path: Path, items: Iterable[object]) -> list[object]:
+    """All of them. They and their answers are in memory at once. Raises DataError ``data-too-many-asked``."""
+    found: list[object] = []
+    letters = 0
+    for item in items:
+        found.append(item)
+        letters += sum(map(len, map(str, item.values()))) if isinstance(item, dict) else len(str(item))
+        if len(found) > MOST_ASKED or letters > _MOST_LETTERS:
+            raise DataError("data-too-many-asked", path=str(path), allowed=MOST_ASKED, megabytes=_MOST_LETTERS // 10**6)
+    return found
 
 
 def encode_inputs(description: Description, items: Sequence[object]) -> dict[str, Array]:

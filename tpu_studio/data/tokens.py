@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,6 +33,8 @@ LEAST, MOST = 512, 8192  # tokens that are learned
 LETTERS_A_TOKEN = 50  # of all texts: rarer pieces are not met often enough to learn what they mean
 FILE_BYTES = 16_000_000  # of a `tokenizer.json`; the largest of ours has half a megabyte
 _AT_ONCE = 1024
+_LETTER, _BLANK = r"(?:\S|[\x1c-\x1f])", r"[^\S\x1c-\x1f]"  # to Unicode those four are no blanks, to Python they are
+_ENDLESS = re.compile(f"{_LETTER}{{100}}(?={_LETTER})|{_BLANK}{{100}}(?={_BLANK})")
 _LARGEST = 1_000_000  # number of a token
 _PIECES = 8  # of a template; a pair of texts between BERT's has five
 _PARTS: dict[str, tuple[str | None, ...]] = {
@@ -186,7 +190,13 @@ PADDING = "[PAD]"
 
 def learn(texts: Iterator[str] | Sequence[str], vocabulary: int) -> PieceTokens:
     """The tokens that stand for these texts in the fewest pieces, *vocabulary* at most: the same for the same texts."""
-    return learned_from(texts, vocabulary, least=0)
+    return learned_from((piece for text in texts for piece in cut(text)), vocabulary, least=0)
+
+
+def cut(text: str) -> list[str]:
+    """*text*, cut where letters, or blanks, go on and on: to learn of a word takes the square of its length."""
+    cuts = [0, *(run.end() for run in _ENDLESS.finditer(text)), len(text)]
+    return [text[begin:end] for begin, end in pairwise(cuts)]
 
 
 def learned_from(texts: Iterator[str] | Sequence[str], vocabulary: int, *, least: int) -> PieceTokens:

@@ -25,6 +25,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from tpu_studio.trainer.progress import Progress
 from tpu_studio.trainer.state import Arrays
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import check_folder, make_folder
@@ -110,7 +111,10 @@ def read(run: Path, step: int) -> Loaded | Damaged:
         for name in (STATE, DATA):  # whatever else it names may lie anywhere, and have no end
             if sha256(path / name) != sums[name]:
                 return Damaged(step, "altered")
-        return Loaded(step, load_file(path / STATE), read_json(path / DATA), path)
+        position = read_json(path / DATA)
+        if Progress.from_json(position).step != step:
+            return Damaged(step, "unreadable")
+        return Loaded(step, load_file(path / STATE), position, path)
     except FileNotFoundError:
         return Damaged(step, "missing-file")
     except (ValueError, KeyError, TypeError, AttributeError, SafetensorError):

@@ -24,6 +24,7 @@ from tpu_studio.trainer.evaluation import Units, better, evaluate
 from tpu_studio.trainer.feed import Feed, Piece
 from tpu_studio.trainer.pace import Pace
 from tpu_studio.trainer.profile.profiling import Profiling
+from tpu_studio.trainer.progress import Progress
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
 from tpu_studio.trainer.stages import Enter, Stage
@@ -35,36 +36,6 @@ from tpu_studio.wire.reasons import Reason
 
 IN_FLIGHT = 2  # calls handed over and not yet fetched: one the device works on, one that waits
 ROLLBACKS = 3
-
-
-@dataclass
-class Progress:
-    """What a resumed run must know besides the tensors; stands in each checkpoint's data file.
-
-    *base*: sha256 of the starter weights, which are not in the checkpoint as long as they stay as they are; they learn
-    after the step *unfreeze_at*. *tokenizer*: sha256 of the one that cuts the text up; "" where none was learned.
-    *labels*, *best_labels*: of the last check and of the best, as `evaluation.Checked` has them.
-    """
-
-    step: int = 0
-    best_step: int | None = None
-    best: dict[str, float] | None = None
-    checks_without_better: int = 0
-    factor: float = 1.0
-    rollbacks: int = 0
-    base: str = ""
-    unfreeze_at: int = 0
-    tokenizer: str = ""
-    history: list[dict[str, float]] = field(default_factory=list)
-    labels: list[list[int]] = field(default_factory=list)
-    best_labels: list[list[int]] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-    @classmethod
-    def from_json(cls, tree: Mapping[str, Any]) -> Progress:
-        return cls(**{name: tree[name] for name in cls.__dataclass_fields__ if name in tree})
 
 
 @dataclass(frozen=True)

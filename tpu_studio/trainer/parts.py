@@ -22,9 +22,10 @@ from tpu_studio.trainer import backend, checkpoints, features, recipe, state
 from tpu_studio.trainer.feed import Batch, Feed, Vary
 from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.guard import BuildWatch
-from tpu_studio.trainer.loop import Loop, Progress, Settings
+from tpu_studio.trainer.loop import Loop, Settings
 from tpu_studio.trainer.models import for_result, starting
 from tpu_studio.trainer.order import Order
+from tpu_studio.trainer.progress import Progress
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
 from tpu_studio.trainer.stages import FOREVER, Stage, unfreeze_at

@@ -130,6 +130,7 @@ class _File:
 
     def _name(self, names: int, size: int, at: int) -> None:
         """That of a link, or one between which a tree's links lie, ends within the heap."""
+        self.step()
         if at >= size or b"\0" not in self.bytes(names + at, min(size - at, _NAME)):
             raise Hdf5Error(f"a name without an end, at {names + at:,}")
 

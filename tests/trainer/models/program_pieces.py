@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import continuing
+from tpu_studio.data import continuing, tokens
 from tpu_studio.data.look import look
 from tpu_studio.data.sources import open_data
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import parse
 
 MIXED = "Größe 中文 🦊 [PAD] naïve façade.\n\n\tHe said: 'no'  and   went.\r\n" * 40
+
+WORD = bytes(33 + place for place in range(90)) * 200
 
 
 def cut_up() -> dict[str, Any]:
@@ -37,11 +39,17 @@ def cut_up() -> dict[str, Any]:
         "refused": [why_not_in_pieces_of(letters) for letters in (1000, 1001, 14_000_000)],
         "longest_blank": longest_of_one_word((b" " * 7 + b"\t" * 3) * 1800),
         "longest_odd": longest_of_one_word((b"ab\x1c" * 30) * 200),  # to Python a blank, to the library a letter
+        "told_apart": longest_told_apart(),
         "file": hashlib.sha256(cutter.file).hexdigest(),
     }
 
 
-def longest_of_one_word(text: bytes = bytes(33 + place for place in range(90)) * 200) -> int:
+def longest_told_apart() -> int:
+    """The same of what texts are told apart by."""
+    return max(map(len, json.loads(tokens.learn([WORD.decode()], 1024).file)["model"]["vocab"]))
+
+
+def longest_of_one_word(text: bytes = WORD) -> int:
     """Letters of the longest piece of a *text* in which 90 letters, or blanks, come again and again without a border
     between words."""
     raw = np.frombuffer(text, np.uint8)

@@ -9,6 +9,7 @@ import pytest
 from tpu_studio.data.look import look
 from tpu_studio.data.predicting import decode_outputs, encode_inputs, inputs_in, unread_in
 from tpu_studio.data.sources import open_data
+from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import DataError
 
 
@@ -151,6 +152,18 @@ def test_a_regression_answers_in_the_targets_own_unit(job_of, flats):
     for answer in answers:
         assert answer["target"] == "price"
         assert min(abs(answer["value"] - price) for price in prices) < 0.5
+
+
+def test_a_table_of_rows_without_end_is_asked_in_parts(job_of, flats, tmp_path):
+    """Twenty megabytes of them took a gigabyte before the model was opened."""
+    rows = open_data(job_of("table", flats, target="price")).description
+    path = tmp_path / "many.csv"
+    path.write_text("area,rooms\n" + "12,12\n" * 100_001)
+    with pytest.raises(DataError, match="data-too-many-asked") as caught:
+        inputs_in(rows, path)
+    assert "Split it" in say(caught.value).action
+    path.write_text("area,rooms\n" + "12,12\n" * 100_000)
+    assert len(inputs_in(rows, path)) == 100_000
 
 
 def test_what_lies_at_a_path_is_listed_by_kind(job_of, picture_folder, flats, tmp_path):

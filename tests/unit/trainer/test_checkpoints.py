@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -11,6 +13,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tpu_studio.trainer.progress import Progress
 
 
 @pytest.fixture
@@ -65,6 +69,38 @@ def test_a_linked_checkpoint_and_a_folder_with_more_in_it_stay(checkpoints: Any,
     assert checkpoints.steps(run) == [10, 9, 2, 1]  # of ours, the last two are kept
     checkpoints.drop_after(run, 9)
     assert checkpoints.steps(run) == [9, 2, 1]
+
+
+ODD = {
+    "history": [[5], [{"loss": 1.0}], [{"step": "a"}], {"step": 1}, [{"step": 1, "loss": [1.0]}], [{"step": 2**60}]],
+    "step": [7.0, "8", None, True, -8],
+    "best_step": ["8", 8.5],
+    "best": [{"loss": "x"}, [1.0]],
+    "factor": [0, -1.0, "x", 10**400, float("nan")],
+    "rollbacks": [None, "2"],
+    "base": [None, 7],
+    "labels": [[[1.5]], [7], {"a": 1}],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [pytest.param(name, one, id=f"{name} {at}") for name, values in ODD.items() for at, one in enumerate(values)],
+)
+def test_what_is_no_progress_is_no_checkpoint(checkpoints: Any, tmp_path: Path, name: str, value: object) -> None:
+    """A run of somebody else's went on from one, trained for hours and then had no result."""
+    checkpoints.load_file = lambda path: {}
+    position = Progress(8, 4, {"val_loss": math.inf}, history=[{"step": 4, "val_loss": 0.5}], labels=[[1, 2, 3]])
+    path = checkpoints.checkpoint_folder(tmp_path, 8)
+    path.mkdir(parents=True)
+    for tree, whole in ((position.to_json(), True), (position.to_json() | {name: value}, False), ([], False)):
+        (path / "state.safetensors").write_bytes(b"")
+        (path / "data-w000.json").write_text(json.dumps(tree))
+        files = ("state.safetensors", "data-w000.json")
+        sums = {one: hashlib.sha256((path / one).read_bytes()).hexdigest() for one in files}
+        (path / "manifest.json").write_text(json.dumps({"sha256": sums}))
+        (path / "COMMITTED").touch()
+        assert isinstance(checkpoints.read(tmp_path, 8), checkpoints.Loaded) is whole
 
 
 @pytest.mark.parametrize("name", ["../../../pipe", "/dev/zero", "data-w000.json", "extra"])

@@ -138,6 +138,34 @@ def test_a_text_of_no_bytes_is_looked_for_as_others_are() -> None:
         check_bytes(bytes(data))
 
 
+def test_links_without_number_end() -> None:
+    """Leaves of a list were counted, the eight links in each were not: 480,000 of them took 21 seconds."""
+    head = bytearray(sample("empty"))
+    (header,) = struct.unpack_from("<Q", head, 64)
+    names, leaf, tree, heap = len(head), len(head) + 64, 24 + 16 * 32 + 8, 8 + 40 * 8
+    leaves, children = 70_000, []
+    link = struct.pack("<QQII16x", 8, header, 0, 0)
+    body = bytearray(64) + (b"SNOD\1\0" + struct.pack("<H", 8) + link * 8) * leaves
+    body[:32] = b"HEAP\0\0\0\0" + struct.pack("<QQQ", 32, 1, names + 32)
+    body[32:44] = bytes(8) + b"abc\0"
+    children, height = [leaf + heap * number for number in range(leaves)], 0
+    while height == 0 or len(children) > 1:
+        parts = [children[at : at + 32] for at in range(0, len(children), 32)]
+        places = [len(head) + len(body) + tree * number for number in range(len(parts))]
+        beside = zip([2**64 - 1, *places], [*places[1:], 2**64 - 1], strict=False)
+        for part, (before, after) in zip(parts, beside, strict=True):
+            node = b"TREE\0" + bytes([height]) + struct.pack("<HQQ", len(part), before, after)
+            node += b"".join(struct.pack("<QQ", 8, child) for child in part) + struct.pack("<Q", 8)
+            body += node.ljust(tree, b"\0")
+        children, height = places, height + 1
+    at = head.index(struct.pack("<HH", 0x11, 16), header) + 8
+    struct.pack_into("<QQ", head, at, children[0], names)
+    struct.pack_into("<QQ", head, 80, children[0], names)
+    struct.pack_into("<Q", head, 40, len(head) + len(body))
+    with pytest.raises(Hdf5Error, match="more parts than any"):
+        check_bytes(bytes(head + body))
+
+
 def test_files_have_so_many_parts_together(tmp_path: Path) -> None:
     (tmp_path / "w.h5").write_bytes(sample("h5py-3.14.0"))
     with open(tmp_path / "w.h5", "rb") as file:

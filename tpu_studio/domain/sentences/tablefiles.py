@@ -46,6 +46,12 @@ ERRORS: dict[str, Entry] = {
         f"themselves. {DATA_UNTOUCHED}",
         "Write them as values under one name, or save the columns that count.",
     ),
+    "data-too-many-asked": lambda f: Sentence(
+        f"{_path(f)} holds more than can be asked at once",
+        f"{f.text('allowed', '100000')} examples are answered in one call, or {f.text('megabytes', '200')} MB of text. "
+        f"Nothing was asked. {DATA_UNTOUCHED}",
+        "Split it, and ask part by part.",
+    ),
     "data-mostly-empty": lambda f: Sentence(
         f"Nearly all cells of {_path(f)} are empty",
         f"Its lines have {f.text('names', 'many')} different names, of which each line has a few; as a table that would "
