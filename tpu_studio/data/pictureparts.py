@@ -12,13 +12,16 @@ import struct
 from typing import BinaryIO
 
 JPEG_SEGMENTS = 500  # before the pixels: 32 MB of notes of a camera
+JPEG_SCANS = 200  # of a progressive one, which has ten
 PNG_CHUNKS = 2_000  # besides those of pixels
 PNG_PIXEL_CHUNKS = 500_000  # 4 GB, as they are usually written
 GIF_BLOCKS = 5_000  # before the first picture
 TIFF_NUMBERS = 200_000  # where the stripes are, and the like
 SLOW_BYTES = 4_000_000  # of a file whose pixels are decoded in Python
 
+_BLOCK = 2**20
 _PNG = b"\x89PNG\r\n\x1a\n"
+_SEQUENTIAL = (0xC0, 0xC1)
 _STANDALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 _PLAIN_NETPBM = (b"P1", b"P2", b"P3")
 _NETPBM_IN_C = (255, 65_535)  # largest values
@@ -62,16 +65,31 @@ def _is_large(file: BinaryIO) -> bool:
 
 
 def _in_jpeg(file: BinaryIO) -> bool:
+    layers = -1  # of a picture that one scan may be all of
     for _ in range(JPEG_SEGMENTS):
         mark = file.read(2)
-        if len(mark) < 2 or mark[0] != 0xFF or mark[1] == 0xDA:
+        if len(mark) < 2 or mark[0] != 0xFF:
             return False
+        if mark[1] == 0xDA:
+            return file.read(3)[2] != layers and _scans(file) > JPEG_SCANS
+        if mark[1] in _SEQUENTIAL:
+            layers = file.read(8)[7]
+            file.seek(-8, io.SEEK_CUR)
         if mark[1] == 0xFF:  # one that fills
             file.seek(-1, io.SEEK_CUR)
         elif mark[1] not in _STANDALONE:
             (size,) = struct.unpack(">H", file.read(2))
             file.seek(max(0, size - 2), io.SEEK_CUR)
     return True
+
+
+def _scans(file: BinaryIO) -> int:
+    """A coded picture holds no mark of a scan by chance; each is gone through with all of its blocks."""
+    found, before = 1, b""
+    while block := file.read(_BLOCK):
+        found += (before + block).count(b"\xff\xda")
+        before = block[-1:] if block[-1:] == b"\xff" else b""
+    return found
 
 
 def _in_png(file: BinaryIO) -> bool:

@@ -65,9 +65,11 @@ def bmp() -> bytes:
     return bytes(whole) + b"\x01\x00" * 2_000_000
 
 
+SCAN = b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x00\x7f"
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "a JPEG of empty segments": lambda: jpeg(b"\xff\xe3\x00\x02"),
     "a JPEG of bytes that fill": lambda: jpeg(b"\xff"),
+    "a JPEG of scans that say nothing": lambda: saved("JPEG", progressive=True)[:-2] + SCAN * 300 + b"\xff\xd9",
     "a PNG of empty chunks": lambda: png(chunk(b"prVt"), 2_001),
     "a PNG of them behind its pixels": lambda: png(chunk(b"prVt"), 2_001, b"IEND"),
     "a PNG of empty pixels": lambda: png(chunk(b"IDAT"), 500_001),
