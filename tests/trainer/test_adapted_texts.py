@@ -103,7 +103,10 @@ def test_a_folder_that_changed_since_the_plan_trains_nothing(tmp_path: Path, tal
     assert (outcome["reason"], outcome["facts"]["error"]) == ("model-refused", "preset-changed")
 
 
-@pytest.mark.parametrize(("name", "rank"), [("gemma3", 4), ("gpt2", 0)])
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [("gpt2", 4), *(pytest.param(*one, marks=pytest.mark.thorough) for one in (("gemma3", 4), ("gpt2", 0)))],
+)
 def test_a_result_goes_back_into_a_folder_that_answers_as_it_does(
     tmp_path: Path, tale: Path, name: str, rank: int
 ) -> None:
@@ -123,12 +126,7 @@ def test_a_result_goes_back_into_a_folder_that_answers_as_it_does(
     assert again.config == reading.read(folder).config and again.sha256 != reading.read(folder).sha256
     before, after = ((one / "model.safetensors").read_bytes() for one in (folder, to))
     assert len(before) == len(after) and before != after
-    told = formats.write(engine_python(), run, exports.by_id("huggingface"), to)
-    assert told.file == to / "run"  # beside what is there
-    with pytest.raises(RunError, match="export-exists"):
-        formats.write(engine_python(), run, exports.by_id("huggingface"), to)
-    if name == "gpt2":
-        return
+
     (folder / "NOTICE").symlink_to("pytorch_model.bin")  # a file of the folder that is not asked for
     (folder / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": "evil.py"}}')
     with pytest.raises(StudioError, match="preset-foreign"):
@@ -137,10 +135,13 @@ def test_a_result_goes_back_into_a_folder_that_answers_as_it_does(
     card = json.loads((run / "result" / "model.json").read_text())
     card["trained"] |= {"steps": "many", "final": {"loss": 1.0, "x |\n<img src=//evil>": 2.0}}
     (run / "result" / "model.json").write_text(json.dumps(card))
-    formats.write(engine_python(), run, exports.by_id("huggingface"), tmp_path / "again")
-    assert not (tmp_path / "again" / "NOTICE").exists()
-    about = (tmp_path / "again" / "README.md").read_text()
+    told = formats.write(engine_python(), run, exports.by_id("huggingface"), to)
+    assert told.file == to / "run"  # beside what is there
+    assert not (told.file / "NOTICE").exists()
+    about = (told.file / "README.md").read_text()
     assert "| loss | 1 |" in about and "evil" not in about and "many" not in about
+    with pytest.raises(RunError, match="export-exists"):
+        formats.write(engine_python(), run, exports.by_id("huggingface"), to)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x7f")
     with pytest.raises(StudioError, match="preset-changed"):
