@@ -50,6 +50,7 @@ def test_pieces_are_the_same_in_every_process_and_put_together_they_are_the_text
     assert 257 < one["vocabulary"] <= 400
     endless = [one[name] for name in ("longest", "longest_blank", "longest_odd", "told_apart")]
     assert all(1 < longest <= 100 for longest in endless)  # whole, each takes its length squared
+    assert one["asked_for"] == 40_000  # the library keeps each in pieces: a hundred times its letters of memory
     assert one["refused"] == ["", *(f"one of its tokens is {long:,} bytes long" for long in (1001, 14_000_000))]
     assert sum(one["parts"]) == 4 and len(one["parts"]) > 1  # a letter that was never seen is cut in its bytes
 

@@ -9,6 +9,7 @@ from tpu_studio.cli.output import Output
 from tpu_studio.cli.studio import Studio
 from tpu_studio.wire import owncode
 from tpu_studio.wire.runfolder import result_folder
+from tpu_studio.wire.visible import one_line
 from tpu_studio.workflow.consent import is_imported, place_kind
 
 _OF_RUN = "own_model.py"  # in a run's result
@@ -18,7 +19,7 @@ def ask(path: Path, place: str, output: Output) -> bool:
     """Tell what the file may reach at *place* and how to agree; whether a person at a terminal says yes."""
     from tpu_studio.domain.sentences import consent as consentwords
 
-    output.say(f"This job runs Python code of its own, {consentwords.where(place)}: {path}")
+    output.say(f"This job runs Python code of its own, {consentwords.where(place)}: {one_line(str(path))}")
     for words in consentwords.reach(place):
         output.say(f"  {words}")
     output.say("  Run it only if you know what is in it.")

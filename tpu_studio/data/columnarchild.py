@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 4 * 2**30  # of memory
 FREE_BYTES = 2**30  # of the disk, that are left to others
-TIMES, AT_LEAST, AT_MOST = 100, 64 * 2**20, 64 * 2**30  # bytes of rows: so many times the files', within these
+TIMES, AT_LEAST, AT_MOST = 100, 32 * 2**20, 64 * 2**30  # bytes of rows: so many times the files', within these
 ROWS_AT_ONCE = 256
 LOOK_BYTES = 16 * 2**20  # between two looks at the disk
 BATCH_ROWS = 512

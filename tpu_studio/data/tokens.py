@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -35,6 +35,7 @@ FILE_BYTES = 16_000_000  # of a `tokenizer.json`; the largest of ours has half a
 _AT_ONCE = 1024
 _LETTER, _BLANK = r"(?:\S|[\x1c-\x1f])", r"[^\S\x1c-\x1f]"  # to Unicode those four are no blanks, to Python they are
 _ENDLESS = re.compile(f"{_LETTER}{{100}}(?={_LETTER})|{_BLANK}{{100}}(?={_BLANK})")
+_MOST_LETTERS = 4_000_000  # of all words, each once, that are learned from
 _LARGEST = 1_000_000  # number of a token
 _PIECES = 8  # of a template; a pair of texts between BERT's has five
 _PARTS: dict[str, tuple[str | None, ...]] = {
@@ -200,7 +201,7 @@ def cut(text: str) -> list[str]:
 
 
 def learned_from(texts: Iterator[str] | Sequence[str], vocabulary: int, *, least: int) -> PieceTokens:
-    """As `learn`, of pieces that come *least* times."""
+    """As `learn`, of pieces that come *least* times. Where hardly a word comes twice, of the texts' beginning."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -213,8 +214,21 @@ def learned_from(texts: Iterator[str] | Sequence[str], vocabulary: int, *, least
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    tokenizer.train_from_iterator((text.encode("utf-8", "replace").decode() for text in texts), trainer)
+    tokenizer.train_from_iterator((text.encode("utf-8", "replace").decode() for text in _some(texts)), trainer)
     return PieceTokens(tokenizer.to_str().encode())
+
+
+def _some(texts: Iterable[str]) -> Iterator[str]:
+    """The library keeps each word that is another one in its pieces: a hundred times its letters of memory."""
+    seen: set[str] = set()
+    room = _MOST_LETTERS
+    for text in texts:
+        yield text
+        words = set(text.split()) - seen
+        room -= sum(map(len, words))
+        seen |= words
+        if room < 0:
+            return
 
 
 def _letters_of_bytes() -> dict[str, int]:

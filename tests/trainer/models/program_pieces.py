@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,22 @@ def cut_up() -> dict[str, Any]:
         "longest_blank": longest_of_one_word((b" " * 7 + b"\t" * 3) * 1800),
         "longest_odd": longest_of_one_word((b"ab\x1c" * 30) * 200),  # to Python a blank, to the library a letter
         "told_apart": longest_told_apart(),
+        "asked_for": words_asked_for(),
         "file": hashlib.sha256(cutter.file).hexdigest(),
     }
+
+
+def words_asked_for() -> int:
+    """Of texts in which no word comes twice, how many are learned from; each has a hundred letters."""
+    asked = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal asked
+        for asked in range(10**6):
+            yield f"{asked:0100d} "
+
+    tokens.learned_from(texts(), 300, least=2)
+    return asked
 
 
 def longest_told_apart() -> int:

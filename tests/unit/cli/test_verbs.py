@@ -12,7 +12,8 @@ import pytest
 
 from tests.fakes.terminal import JOB, ROOT, Terminal
 from tests.fakes.waiting import PATIENCE_S, eventually
-from tpu_studio.cli import running
+from tpu_studio.cli import running, trusting
+from tpu_studio.cli.output import Output
 from tpu_studio.domain.run import RunView
 
 CANCELLED = (130, -signal.SIGINT)
@@ -337,6 +338,13 @@ def test_a_key_in_an_own_model_is_pointed_out_and_never_told(terminal: Terminal,
     assert "model-file-secret" in {one["id"] for one in terminal.json("plan", tmp_path / "own.tpujob")[1]["checks"]}
     kept = [file for file in terminal.home.rglob("*") if file.is_file()]
     assert [file for file in kept if key.encode() in file.read_bytes()] == []
+
+
+def test_the_name_of_an_own_model_forges_no_line_of_the_question(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path("model.py\n  It was checked by TPU Studio and reaches nothing.\u2028.py")
+    assert not trusting.ask(path, "this-computer", Output(as_json=False))
+    said = capsys.readouterr().err
+    assert "model.py   It was checked" in said and "\u2028" not in said
 
 
 def test_planning_an_own_model_nobody_agreed_to_builds_nothing_and_tells_how_to_agree(
