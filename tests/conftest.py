@@ -45,6 +45,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ENGINE_ROOT = engine_root()  # before any test moves TPU_STUDIO_HOME
 THREAD_PATIENCE_S = 60.0
 WINDOW_PATIENCE_MS = 300_000
+SHARED = Path("tests/trainer/conftest.py")  # whose `results` are trained once for each process that asks for them
 MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_FOLDER_FREE, MEMORY_FREE = 4 << 30, 8 << 30  # bytes that must be free for it
 
@@ -76,18 +77,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """For `--dist worksteal`, which gives each worker an equal stretch and later takes from the end of the longest.
 
-    So a long test is not the last one to begin, and what a file's tests share (a trained model) is made once.
+    So a long test is not the last one to begin, and what a file's tests share (a trained model), or several files', is
+    made once.
     """
     if not hasattr(config, "workerinput"):
         return
     workers = int(config.workerinput["workercount"])
     marks = {item: {mark.name for mark in item.iter_markers()} for item in items}
-    slow = list(dict.fromkeys(item.path for item in items if marks[item] & {"slow", "engine"}))
-    quick = [item for item in items if item.path not in slow]
+    sharing = {item.path for item in items if "results" in getattr(item, "fixturenames", ())}
+    together = {item: SHARED if item.path in sharing else item.path for item in items}
+    slow = list(dict.fromkeys(together[item] for item in items if marks[item] & {"slow", "engine"}))
+    quick = [item for item in items if together[item] not in slow]
     total, ordered = len(items), []
     for worker in range(workers):
         mine = set(slow[worker::workers])
-        ordered += [item for item in items if item.path in mine]
+        ordered += [item for item in items if together[item] in mine]
         rest = max(0, total * (worker + 1) // workers - len(ordered))
         ordered += quick[:rest]
         del quick[:rest]

@@ -178,7 +178,9 @@ def test_plain_headings_stand_in_the_folder_that_its_result_becomes(tmp_path: Pa
     assert reading.read(to).template == "plain"  # as it is begun from again
 
 
-@pytest.mark.parametrize(("rank", "precision"), [(4, "bfloat16"), (0, "float32")])
+@pytest.mark.parametrize(
+    ("rank", "precision"), [(4, "bfloat16"), pytest.param(0, "float32", marks=pytest.mark.thorough)]
+)
 def test_the_model_before_training_answers_beside_the_one_that_has_learned(
     tmp_path: Path, pairs: Path, rank: int, precision: str
 ) -> None:
