@@ -17,7 +17,7 @@ import orjson
 
 from tpu_studio.domain.run import HISTORY_EVERY_S, RunView
 from tpu_studio.store.columns import ROW, Rows
-from tpu_studio.wire.events import Event, from_record, is_spelled
+from tpu_studio.wire.events import Event, from_record, is_modest, is_spelled
 
 METRICS_AT_MOST = 256
 _MARK = secrets.token_hex(8)  # between lines parsed at once: a record in two does not make up for two in one
@@ -192,6 +192,7 @@ class Reader:
 def records(lines: list[bytes]) -> list[Any]:
     """Parsed lines; what is no JSON by itself, or hides its kind (`events.is_spelled`), is left out: the same lines are
     events here as for who reads them one by one."""
+    lines = [line for line in lines if is_modest(line)]
     joined = b"[" + _BETWEEN.join(lines) + b"]"
     try:
         found: list[object] = orjson.loads(joined)

@@ -12,9 +12,9 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from tpu_studio.wire.brief import brief_fields
 
@@ -23,6 +23,7 @@ SEAL = "seal"
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LINE_BYTES = 16 << 20  # no longer line is read as an event; a guardian writes half of it at most
 DEEPEST = 16  # levels of lists and objects in an event; ours have three
+_LISTS, _VALUES = 20_000, 2_000_000  # of an event; of a million steps at once there are as many values
 _ODD = re.compile(r"\\u[dD][89a-fA-F]|\d[eE]\+?\d{2}|(?<!\d)\d{300}")  # half a letter, a number beyond all
 _LATEST = 1e11  # seconds since 1970: no time is beyond it, whatever a file says
 
@@ -54,10 +55,12 @@ def encode(record: Mapping[str, object]) -> bytes:
 
 
 def decode(line: bytes | str) -> Event | None:
-    """The event in *line*, or None when it is no event (torn, empty, not an object).
+    """The event in *line*, or None when it is no event (torn, empty, not an object, not `is_modest`).
 
     The JSON of RFC 8259 and no more, as quick parsers have it: who acts on an event and who shows it read the same.
     """
+    if not is_modest(line):
+        return None
     try:
         text = line if isinstance(line, str) else line.decode()
         odd = _ODD.search(text) is not None
@@ -68,6 +71,26 @@ def decode(line: bytes | str) -> Event | None:
     except (ValueError, RecursionError):
         return None
     return from_record(record) if is_spelled(line, record) else None
+
+
+def is_modest(line: bytes | str) -> bool:
+    """Whether *line* has no more lists, objects and values than any event: sixteen megabytes of empty lists take a
+    gigabyte to be read, and whoever shares a run may have written them."""
+    if len(line) < 2 * _LISTS:
+        return True
+    signs = ("[", "{", ",") if isinstance(line, str) else (b"[", b"{", b",")
+    lists, objects, values = (line.count(sign) for sign in signs)  # type: ignore[arg-type]
+    return lists + objects <= _LISTS and values <= _VALUES
+
+
+def lines_in(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of *file*; what is longer than any event is passed over."""
+    while line := file.readline(LINE_BYTES):
+        if len(line) < LINE_BYTES or line.endswith(b"\n"):
+            yield line
+            continue
+        while (rest := file.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
+            pass
 
 
 def _refuse(constant: str) -> object:

@@ -12,9 +12,10 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
-from tpu_studio.wire.events import decode
+from tpu_studio.wire.events import decode, lines_in
 from tpu_studio.wire.extras import NOTHING, Reserve, all_in_usd_per_hour, reserve_of
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import open_to_read
@@ -24,6 +25,7 @@ from tpu_studio.wire.runfolder import events_file, ledger_file
 from tpu_studio.wire.shapes import fits
 
 _DAY_S = 86_400.0
+_FIRST_LINES = 1_000  # among which an attempt's first event stands
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _events_s(run: Path, attempt: int) -> float:
     try:
         with open_to_read(path) as file:
             started = None
-            for line in file:
+            for line in islice(lines_in(file), _FIRST_LINES):
                 event = decode(line)
                 if event is not None and not (event.kind == "phase" and event.get("phase") == "queued"):
                     started = event.t

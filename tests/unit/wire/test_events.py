@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tpu_studio.store.reading import records
 from tpu_studio.wire.brief import TEXT_LETTERS
-from tpu_studio.wire.events import complete_lines, decode, encode, event
+from tpu_studio.wire.events import LINE_BYTES, complete_lines, decode, encode, event, lines_in
 
 numbers = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(2**53), 2**53)
 
@@ -77,6 +80,19 @@ def test_a_kind_that_is_not_spelled_out_and_a_number_that_is_none_are_no_event()
     assert decode(line.replace(b'"kind"', b'"k\\u0069nd"')) is None
     assert decode(b'{"t":1.0,"kind":"end","x":NaN}') is None
     assert complete_lines(b'{"t":1.0,\r"kind":"end"}\n')[0] == [b'{"t":1.0,\r"kind":"end"}']
+
+
+@pytest.mark.parametrize("part", [b"[],", b'{"":1},', b"1,"])
+def test_a_line_of_lists_or_values_without_end_is_no_event_to_anybody(part: bytes) -> None:
+    """Sixteen megabytes of empty lists took a gigabyte in the list of runs."""
+    line = b'{"t":1.0,"kind":"end","x":[' + part * 2_100_000 + b"1]}"
+    assert decode(line) is None and decode(line.decode()) is None and records([line]) == []
+    assert decode(b'{"t":1.0,"kind":"metric","step":[' + b"1," * 100_000 + b"1]}") is not None
+
+
+def test_a_line_longer_than_any_event_is_passed_over() -> None:
+    long = b"x" * (2 * LINE_BYTES + 5) + b"\n"
+    assert list(lines_in(io.BytesIO(b"a\n" + long + b"b\n" + b"y" * LINE_BYTES))) == [b"a\n", b"b\n"]
 
 
 def test_a_line_of_long_numbers_is_read_as_the_quick_parser_reads_it() -> None:

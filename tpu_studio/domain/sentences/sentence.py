@@ -11,7 +11,7 @@ from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.wire.brief import cut
-from tpu_studio.wire.visible import visible
+from tpu_studio.wire.visible import one_line, visible
 
 _log = logging.getLogger(__name__)
 _LETTERS, _LIST_LETTERS = 200, 2_000
@@ -72,7 +72,7 @@ class Facts:
 
     def file(self, name: str = "file", default: str = "the file", *, plain: bool = False) -> str:
         """The name of a file or folder without the way to it, in quotation marks unless *plain*."""
-        value = visible(str(self._facts.get(name) or ""))
+        value = one_line(str(self._facts.get(name) or ""))
         found = os.path.basename(value.rstrip("/\\")) or value
         found = found if len(found) <= _LONGEST_NAME else f"{found[:_LONGEST_NAME]}…"
         return default if not found else found if plain else f"“{found}”"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire.events import Event, from_record
+from tpu_studio.wire.events import Event, from_record, is_modest, lines_in
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
@@ -114,12 +114,14 @@ def _number(value: object) -> float:
 def read(run: Path) -> Happenings:
     found = Happenings()
     for file in events_names(run):
-        with open_to_read(file) as lines:
-            for line in lines:
+        with open_to_read(file) as opened:
+            for line in lines_in(opened):
                 if b'"kind":"metric"' in line:
                     continue  # the many; they are in `points`
                 if b'"kind":"log"' in line:
                     found.log_lines += 1
+                    continue
+                if not is_modest(line):
                     continue
                 try:
                     record = parse_json(line, file.name)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tpu_studio.wire import metrics
-from tpu_studio.wire.events import is_time
+from tpu_studio.wire.events import is_modest, is_time, lines_in
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
@@ -104,9 +104,9 @@ def read(run: Path) -> Points:
     """The points of all attempts of the run in that folder, as far as its events files hold them."""
     collected = _Collected()
     for file in events_names(run):
-        with open_to_read(file) as lines:
-            for line in lines:
-                if b'"metric"' not in line and b'"resume"' not in line:
+        with open_to_read(file) as opened:
+            for line in lines_in(opened):
+                if (b'"metric"' not in line and b'"resume"' not in line) or not is_modest(line):
                     continue
                 try:
                     record = parse_json(line, file.name)

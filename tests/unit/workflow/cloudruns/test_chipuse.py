@@ -10,6 +10,7 @@ import pytest
 
 from tests.fakes.clouddesk import CloudDesk
 from tests.fakes.skies import Sky
+from tpu_studio.workflow.cloudruns import chipuse
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 
 
@@ -34,6 +35,20 @@ def test_mfu_is_the_mean_over_the_time_of_all_attempts_and_memory_that_of_the_fu
         "hbm_used_bytes": 9e9,
         "hbm_total_bytes": 16e9,
     }
+
+
+def test_code_on_a_machine_that_tells_without_end_holds_up_no_receipt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixty megabytes in one line took three gigabytes, and short lines a second a megabyte."""
+    write(
+        tmp_path, "a0001-w000.jsonl", {"kind": "speed", "x": [[]] * 100_000}, *[speed(10.0, 0.2)] * 30, speed(9.0, 0.9)
+    )
+    assert chips_used(tmp_path)["mfu"] > 0.2
+    monkeypatch.setattr(chipuse, "_MOST_LINES", 31)
+    assert chips_used(tmp_path) == {"mfu": pytest.approx(0.2)}
+    monkeypatch.setattr(chipuse, "_MOST_BYTES", 100_000)
+    assert chips_used(tmp_path) == {}
 
 
 def test_where_nothing_was_told_the_receipt_says_nothing_of_chips(desk: CloudDesk, sky: Sky) -> None:
