@@ -19,6 +19,7 @@ SHOWN = 3  # causes in words; JSON has all
 
 def explain(arguments: Arguments, output: Output) -> int:
     from tpu_studio.domain import figures
+    from tpu_studio.domain.explaining import LARGEST
     from tpu_studio.domain.explaining import explain as causes_of
     from tpu_studio.workflow.logs import read_log, read_stream
 
@@ -30,7 +31,7 @@ def explain(arguments: Arguments, output: Output) -> int:
     else:
         log = read_log(file)
     if log.is_cut:
-        read = figures.size(len(log.text) // 2)
+        read = figures.size(LARGEST // 2)
         output.say(f"Of {figures.size(log.size)}, the first and the last {read} were read, not the middle.")
     found = causes_of(log.text)
     output.answer({**found.to_json(), "bytes": log.size, "middle_left_out": log.is_cut}, _words(found))

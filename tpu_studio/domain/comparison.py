@@ -71,13 +71,17 @@ class Contender:
 
 @dataclass(frozen=True)
 class Side:
-    """One setting and its repeats: *values* of the metric, the runs they are of, what one of them costs and takes."""
+    """One setting and its repeats: *values* of the metric, the runs they are of, what one of them costs and takes.
+
+    *independent*: values by seed, the mean of those of one: a run that was made again is no other sample.
+    """
 
     runs: tuple[str, ...]
     name: str
     values: tuple[float, ...]
     usd: float
     time_s: float
+    independent: tuple[float, ...]
 
     @property
     def mean(self) -> float:
@@ -231,12 +235,16 @@ def _side(group: Sequence[Contender], metric: str) -> Side:
     name = group[0].name if len(group) == 1 else f"{group[0].name} and its {len(group) - 1} repeats"
     if len(group) == 2:
         name = f"{group[0].name} and its repeat"
+    by_seed: dict[str, list[float]] = {}
+    for one in group:
+        by_seed.setdefault(str(one.settings.get(SEED)), []).append(one.best[metric])
     return Side(
         tuple(one.run for one in group),
         name,
         tuple(one.best[metric] for one in group),
         sum(one.usd / len(group) for one in group),  # so that no sum of them overflows
         sum(one.time_s / len(group) for one in group),
+        tuple(map(statistics.fmean, by_seed.values())),
     )
 
 
@@ -267,19 +275,22 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
     best, second = sides[0], sides[1]
     if best.mean == second.mean:
         return Judgement(f"{best.name} and {second.name} are equally good{_price(best, second)}", "", best.runs[0])
-    title = f"{best.name} is the best: {_by_how_much(best, second, known)} than {second.name}{_price(best, second)}"
+    verb, than = "are" if len(best.runs) > 1 else "is", f"than {second.name}{_price(best, second)}"
+    title = f"{best.name} {verb} the best: {_by_how_much(best, second, known)} {than}"
     running = [one.name for one in contenders if not one.is_over]
     still = f" {running[0]} still goes on." if running else ""
     short = [one.name for one in contenders if one.is_over and not one.is_whole]
     if short:
         still += f" {' and '.join(short[:2])} ended before the last step, which counts beside the settings."
-    if min(len(best.values), len(second.values)) < REPEATS:
+    if min(len(best.independent), len(second.independent)) < REPEATS:
+        again = " Runs of one seed count as one." if _are_again(best) or _are_again(second) else ""
         return Judgement(
             f"{title}.",
-            "That can't be told from chance: it takes three runs of each, which differ in the seed alone." + still,
+            "That can't be told from chance: it takes three runs of each, which differ in the seed alone."
+            f"{again}{still}",
             best.runs[0],
         )
-    p = welch(best.values, second.values)
+    p = welch(best.independent, second.independent)
     if p < LEVEL:
         return Judgement(f"{title}.", f"More than chance (Welch's test, p = {p:.2g}).{still}", best.runs[0], p)
     return Judgement(
@@ -289,6 +300,10 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
         best.runs[0],
         p,
     )
+
+
+def _are_again(side: Side) -> bool:
+    return len(side.independent) < len(side.values)
 
 
 def _spread(side: Side, known: metrics.Metric, contenders: Sequence[Contender]) -> Judgement:

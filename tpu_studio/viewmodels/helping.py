@@ -177,9 +177,11 @@ class HelpViewModel:
 
 
 def _answered(view: HelpView, log: LogText, found: Explanation) -> HelpView:
+    from tpu_studio.domain.explaining import LARGEST
+
     cut = ""
     if log.is_cut:
-        half = figures.size(len(log.text) // 2)
+        half = figures.size(LARGEST // 2)
         cut = f"Of its {figures.size(log.size)}, the first and the last {half} were read, not the middle."
     causes = [
         CauseView(

@@ -40,7 +40,7 @@ class Reading:
     def __init__(self, runs: Readable, run: str) -> None:
         row = runs.summary(run)
         if row.problem:
-            raise RunError("run-unreadable", run=row.run, folder=str(row.folder))
+            raise RunError(row.problem, run=row.run, folder=str(row.folder))
         self._runs, self.run, self.folder = runs, row.run, row.folder
         self._following = runs.follow(row.run)
         self._spending: Spending | None = None

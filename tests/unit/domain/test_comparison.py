@@ -43,6 +43,20 @@ def test_a_run_that_was_stopped_is_no_repeat_of_one_that_went_to_its_end() -> No
     assert text.endswith("a ended before the last step, which counts beside the settings.")
 
 
+def test_runs_of_one_seed_are_no_samples_of_chance() -> None:
+    """Three runs of a job with its first seed are one run made again: nothing is sure of them."""
+    fast = [run(f"f{n}", 0.99, training__learning_rate=0.003) for n in range(3)]
+    slow = [run(f"s{n}", 0.98) for n in range(3)]
+    finding = compare([*fast, *slow]).finding
+    assert finding.p is None and "can't be told from chance" in finding.text
+    assert "Runs of one seed count as one." in finding.text
+    assert finding.title.startswith("f0 and its 2 repeats are the best")
+    seeds = [replace(one, settings={**one.settings, "training.seed": n % 3}) for n, one in enumerate([*fast, *slow])]
+    assert compare(seeds).finding.p is not None
+    again = [*seeds, replace(seeds[0], run="again"), replace(seeds[3], run="too")]
+    assert compare(again).finding.p is not None and "one seed" not in compare(again).finding.text
+
+
 def test_the_same_seed_twice_is_no_chance_of_seeds() -> None:
     title, text = told(run("a", 0.992), run("b", 0.997))
     assert title == "a and its repeat are alike in every setting, the seed too: 99.2% to 99.7%"

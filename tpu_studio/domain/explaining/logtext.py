@@ -19,6 +19,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_WIDTHS = {"utf-32-le": 4, "utf-32-be": 4, "utf-16-le": 2, "utf-16-be": 2}
 _BINARY_SHARE = 0.05
 _MARK = 12  # letters by which a place is known again when keys before it are gone
 _KEPT = 200  # lines
@@ -48,12 +49,14 @@ def log_text(raw: bytes, *, size: int | None = None) -> LogText:
         BadInput: ``log-binary``: no text in any usual encoding.
     """
     whole = len(raw) if size is None else size
-    encoding = _encoding(raw)
     if is_cut := whole > LARGEST:
-        head, tail = (part.decode(encoding, "replace") for part in (raw[: LARGEST // 2], raw[-(LARGEST // 2) :]))
+        first, last = raw[: LARGEST // 2], raw[-(LARGEST // 2) :]
+        encoding = _encoding(first, whole)
+        last = last[-(whole - len(last)) % _WIDTHS.get(encoding, 1) :]  # a letter begins where the file has one
+        head, tail = first.decode(encoding, "replace"), _decoded(last, encoding)
         text = f"{_without_last_line(head)}\n{_without_last_line(tail[::-1])[::-1]}"
     else:
-        text = raw.decode(encoding, "replace")
+        text = _decoded(raw, _encoding(raw, whole))
     text = _ESCAPES.sub("", text.removeprefix("\ufeff"))
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # a bar that is drawn again is a line
     return LogText(visible(text), whole, is_cut)
@@ -85,16 +88,34 @@ def _without_last_line(text: str) -> str:
     return text[: max(text.rfind("\n"), len(text) - WIDEST)]
 
 
-def _encoding(raw: bytes) -> str:
+def _decoded(raw: bytes, encoding: str) -> str:
+    """Also of a log in plain letters to which PowerShell has added what comes in two bytes each."""
+    begin, wide = _wide_end(raw) if encoding == "utf-8" else (0, "")
+    if not wide:
+        return raw.decode(encoding, "replace")
+    return raw[:begin].decode(encoding, "replace") + raw[begin:].decode(wide, "replace").replace("\ufeff", "")
+
+
+def _wide_end(raw: bytes) -> tuple[int, str]:
+    """From which line on two bytes are a letter, and how; "": from none."""
+    zero = raw.find(b"\0")
+    begin = raw.rfind(b"\n", 0, max(zero, 0)) + 1
+    return begin, _without_bom(raw[begin : begin + 2000]) if zero >= 0 else ""
+
+
+def _encoding(raw: bytes, whole: int) -> str:
+    """Of the *whole* bytes of a log, of which *raw* is the begin. Raises BadInput."""
     for bom, name in _BOMS:
         if raw.startswith(bom):
             return name
     if wide := _without_bom(raw[:2000]):
         return wide
     sample = raw[:100_000]
+    begin, wide = _wide_end(sample)
+    sample = sample[:begin] if wide and begin else sample.rstrip(b"\0")  # a loss of power leaves a block of nothing
     odd = sum(sample.count(bytes([one])) for one in (*range(7), *range(14, 27), *range(28, 32)))
     if sample and odd / len(sample) > _BINARY_SHARE:
-        raise BadInput("log-binary", bytes=len(raw))
+        raise BadInput("log-binary", bytes=whole)
     return "utf-8"
 
 

@@ -57,7 +57,7 @@ def page_of(runs: Readable, run: str, clock: Callable[[], float] = time.time) ->
     """
     row = runs.summary(run)
     if row.problem:
-        raise RunError("run-unreadable", run=row.run, folder=str(row.folder))
+        raise RunError(row.problem, run=row.run, folder=str(row.folder))
     following = runs.follow(row.run)
     try:
         following.poll()

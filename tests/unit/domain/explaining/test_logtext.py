@@ -22,6 +22,25 @@ def test_a_log_is_read_in_every_encoding_that_a_shell_writes(encoding: str) -> N
     assert log_text((LINE * 40).encode(encoding)).text == LINE * 40
 
 
+@pytest.mark.parametrize("extra", [b"", b"\n", b"\0", b"ab\n"])
+def test_a_wide_log_that_is_cut_is_read_from_where_a_letter_begins(extra: bytes) -> None:
+    """Of one that is written while it is read, or has one byte too many, the end was letters that nobody wrote."""
+    raw = ("x" * 99 + "\n").encode("utf-16-le") * 60_000 + ("RESOURCE_EXHAUSTED: the end\n" * 40).encode("utf-16-le")
+    assert "RESOURCE_EXHAUSTED: the end" in log_text(raw + extra).text
+
+
+def test_logs_of_two_encodings_are_read() -> None:
+    """PowerShell's `>>` adds two bytes a letter to a log of one; a loss of power leaves a block of nothing."""
+    mixed = (LINE * 20).encode() + ("RuntimeError: größer\n" * 20).encode("utf-16-le")
+    assert log_text(mixed).text.count("RuntimeError: größer") == 20 and LINE in log_text(mixed).text
+    marked = (LINE * 20).encode() + "RuntimeError: größer\n".encode("utf-16-le") * 9
+    assert "größer" in log_text(marked).text
+    assert log_text((LINE * 20).encode() + bytes(4096)).text.startswith(LINE * 20)
+    with pytest.raises(BadInput) as refused:
+        log_text(bytes(range(256)) * 100, size=500_000_000)
+    assert refused.value.facts["bytes"] == 500_000_000
+
+
 def test_colours_and_redrawn_bars_are_lines_without_either() -> None:
     raw = b"\x1b[31mError\x1b[0m: x\r\n 10%\r 20%\r\n\x1b]0;title\x07end\n"
     assert log_text(raw).text == "Error: x\n 10%\n 20%\nend\n"
