@@ -15,6 +15,7 @@ PLAN = "plan.json"
 OWNER = "owner.json"
 WATCHING = "watching.json"
 LIMITS_ASKED = "limits-asked.jsonl"  # what was asked for on one computer: never taken along to another
+RECEIPT = "result/receipt.json"
 COMMITTED = "COMMITTED"
 DESKS_AT_MOST = 100  # desktops whose events come with a run; most runs have one
 _FILES = frozenset({PLAN, OWNER, WATCHING, "guardian.log"})

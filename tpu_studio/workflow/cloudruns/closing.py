@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plainfiles import write_inside
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder
+from tpu_studio.wire.runfolder import RECEIPT, claim_file, ledger_file
 from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, believed, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
@@ -271,10 +272,11 @@ class Closing:
             chips=chips_used(run.folder),
         )
         data = json.dumps(record, indent=1).encode() + b"\n"
-        write_inside(run.folder, result_folder(run.folder) / "receipt.json", data)
+        _put_aside_folder(run.folder / RECEIPT)
+        write_inside(run.folder, run.folder / RECEIPT, data)
         if run.state.opened:
             try:
-                run.mirror.put("result/receipt.json", data)
+                run.mirror.put(RECEIPT, data)
             except CloudRefused as error:
                 _log.warning("run %s: its receipt cannot be written to the bucket: %s", run.folder.name, error)
         if limits.usd_per_hour is not None:
@@ -399,6 +401,12 @@ def _unseen_usd(run: Watched) -> float:
         for facts in found
         if isinstance(facts, dict) and facts.get("name") not in seen
     )
+
+
+def _put_aside_folder(path: Path) -> None:
+    """Where our own file is to lie: of a bucket to which others write, one may have come."""
+    if path.is_dir() and not path.is_symlink():
+        path.rename(path.with_name(f"{path.name}.folder-{time.time_ns()}"))
 
 
 def _stop_account(run: Watched) -> str:

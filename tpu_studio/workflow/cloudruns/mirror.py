@@ -34,6 +34,7 @@ from tpu_studio.wire.records import inner
 from tpu_studio.wire.runfolder import (
     OWNER,
     PLAN,
+    RECEIPT,
     WATCHING,
     belongs,
     claim_file,
@@ -315,7 +316,7 @@ class Mirror:
         count, total = 0, 0
         for stored in (*self._box.list(f"{self.prefix}result/"), *self._box.list(f"{self.prefix}profile/")):
             relative = stored.name.removeprefix(self.prefix)
-            if relative.endswith("/") or not belongs(PurePosixPath(relative)):
+            if relative.endswith("/") or not belongs(PurePosixPath(relative)) or relative.startswith(f"{RECEIPT}/"):
                 continue
             try:
                 path = inside(self.folder, relative)

@@ -13,7 +13,7 @@ from pathlib import Path
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import write_inside
-from tpu_studio.wire.runfolder import result_folder
+from tpu_studio.wire.runfolder import RECEIPT
 from tpu_studio.workflow.cloudruns import stops
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Ref
 from tpu_studio.workflow.ports import Intent, Journal
@@ -70,7 +70,7 @@ def _settled(intent: Intent, side: CloudSide) -> str:
 
 def _tell_receipt(folder: Path, name: str) -> None:
     """The receipt on this disk no longer has the stops of *name* among what is left."""
-    path = result_folder(folder) / "receipt.json"
+    path = folder / RECEIPT
     try:
         record = read_json(path)
         kept = [one for one in record["stops_left"] if one != "unknown" and f"/{name}-" not in str(one)]

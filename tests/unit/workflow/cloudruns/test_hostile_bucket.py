@@ -308,10 +308,14 @@ def test_result_names_that_no_file_can_have_keep_no_run_from_being_settled(desk:
         "out/evil",
         "/",
         "C:/x",
+        "receipt.json/x",
     )
     for name in odd:
         sky._put(f"{PREFIX}result/{name}", b"evil")
+    (desk.folder / "result" / "receipt.json").mkdir()  # as an older version has taken it in
+    (desk.folder / "result" / "receipt.json" / "x").write_bytes(b"evil")
     desk.until()
+    assert json.loads((desk.folder / "result" / "receipt.json").read_bytes())["run"] == RUN
     assert (desk.folder / "result" / "model.txt").read_bytes() == b"model"
     assert not (desk.home.parent / "evil").exists()
 
