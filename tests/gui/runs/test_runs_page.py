@@ -370,6 +370,11 @@ def test_the_run_page_shows_tags_and_the_note_and_one_writes_it_there(studio, pa
     qtbot.waitUntil(strip.isVisible)
     strip.star.click()
     qtbot.waitUntil(lambda: studio.runs.state.value.row(run).mark.star and strip.star.isChecked())
+    before = strip.tags.x()
+    studio.runs.tag(run, ("baseline", "first"))
+    qtbot.waitUntil(lambda: strip.tags.x() > before)  # behind the tags, and never below them
+    row = [one.geometry() for one in (strip.star, *strip._chips, strip.tags, strip.write)]
+    assert all(one.right() < other.left() for one, other in pairwise(row))
     strip.write.click()
     sheet = opened_sheet(studio)
     edit = sheet.findChild(QPlainTextEdit)
