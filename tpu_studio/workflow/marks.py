@@ -91,7 +91,7 @@ def forget(home: Path, runs: Collection[str]) -> None:
     with _alone(home, next(iter(runs), "")):
         known = _whole(home)
         if not known.keys().isdisjoint(runs):
-            _write(home, {run: mark for run, mark in known.items() if run not in runs})
+            _write(home, known, gone=frozenset(runs))
 
 
 @contextmanager
@@ -109,12 +109,30 @@ def _alone(home: Path, run: str) -> Iterator[None]:
         os.close(fd)
 
 
-def _write(home: Path, known: Mapping[str, Mark]) -> None:
-    tree = {"runs": {one: to_record(known[one]) for one in sorted(known)}}
+def _write(home: Path, known: Mapping[str, Mark], gone: Collection[str] = ()) -> None:
+    """What a newer version has written besides stays as it is."""
+    tree = _tree(home)
+    before = tree.get("runs")
+    records = before if isinstance(before, dict) else {}
+    told = {one: _others(records.get(one)) | to_record(known.get(one, Mark())) for one in {*records, *known} - {*gone}}
+    tree["runs"] = {one: told[one] for one in sorted(told) if told[one]}
     data = json.dumps(tree, indent=1, ensure_ascii=False).encode() + b"\n"
     if len(data) > MOST_BYTES:
         raise BadInput("marks-full", most=MOST_BYTES // 1_000_000)
     write_atomically(home / FILE, data)
+
+
+def _tree(home: Path) -> dict[str, object]:
+    try:
+        tree = read_json(home / FILE, MOST_BYTES)
+    except (OSError, ValueError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def _others(record: object) -> dict[str, object]:
+    ours = to_record(Mark("x", ("x",), "x", True))
+    return {name: value for name, value in record.items() if name not in ours} if isinstance(record, dict) else {}
 
 
 def rename(home: Path, run: str, name: str) -> str:

@@ -15,6 +15,23 @@ from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.workflow import marks
 
 
+def test_what_a_newer_version_has_noted_besides_stays(tmp_path: Path) -> None:
+    run = {"name": "birch", "rating": 5}
+    tree = {
+        "format": 2,
+        "colors": ["red"],
+        "runs": {"a-1": run, "b-2": {"tags": ["x"], "rating": 3}, "c-3": {"rating": 1}},
+    }
+    (tmp_path / marks.FILE).write_text(json.dumps(tree))
+    marks.rename(tmp_path, "a-1", "oak")
+    found = json.loads((tmp_path / marks.FILE).read_text())
+    assert (found["format"], found["colors"]) == (2, ["red"])
+    assert found["runs"]["a-1"] == {"name": "oak", "rating": 5}
+    assert found["runs"]["b-2"] == {"tags": ["x"], "rating": 3} and found["runs"]["c-3"] == {"rating": 1}
+    marks.forget(tmp_path, ["b-2"])
+    assert "b-2" not in json.loads((tmp_path / marks.FILE).read_text())["runs"]
+
+
 def test_a_name_is_kept_until_it_is_taken_out(tmp_path: Path) -> None:
     assert marks.names(tmp_path) == {}
     assert marks.rename(tmp_path, "digits-k3f7", "  with\twarm-up\n ") == "with warm-up"

@@ -81,6 +81,8 @@ class HelpPage(ColumnPage):
         self.text.too_long.connect(self.explain_text)
         self.button = Button("Explain", "primary", icon="circle-question-mark")
         self.button.clicked.connect(self.ask)
+        self.button.setEnabled(False)
+        self.text.textChanged.connect(lambda: self.button.setEnabled(not self.text.document().isEmpty()))
         self.file = Button("Open a log…", icon="folder-open")
         self.file.clicked.connect(self.choose)
         self.clear = Button("Clear", "quiet")
