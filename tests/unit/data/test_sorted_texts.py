@@ -324,7 +324,7 @@ def test_of_one_huge_text_as_much_is_read_as_a_model_could_use(tmp_path: Path) -
     (path / "good" / "huge.txt").write_text("ä" * 2 * labelled.LONGEST_TEXT, encoding="utf-8")
     found = labelled.read(sorting(path), path, Watch())
     assert max(map(len, found.texts)) == labelled.LONGEST_TEXT // 2 and not any("\ufffd" in one for one in found.texts)
-    assert len(labelled.texts_in(path / "good" / "huge.txt", "")[0]) == labelled.LONGEST_TEXT // 2
+    assert len(next(labelled.texts_in(path / "good" / "huge.txt", ""))) == labelled.LONGEST_TEXT // 2
 
 
 def test_half_a_character_in_json_lines_is_a_question_mark(tmp_path: Path) -> None:
@@ -334,5 +334,5 @@ def test_half_a_character_in_json_lines_is_a_question_mark(tmp_path: Path) -> No
     seen = look(sorting(path))
     assert (seen.target, [name for name, _ in seen.classes]) == ("mood?", ["bad?", "good?"])
     json.dumps(seen.to_json(), ensure_ascii=False).encode()
-    texts = labelled.texts_in(path, "review?")
+    texts = list(labelled.texts_in(path, "review?"))
     assert len(texts) == len(rows) and "".join(texts).encode()
