@@ -1,7 +1,7 @@
 """A model with an operation that no TPU has: the chapter "Three broken jobs to mend" of TPU Studio's Learn finds it.
 
 Each picture is made symmetric, and described by its eigenvalues as well as by its points. `eig` works for any matrix
-and exists on processors only; `eigh` is for symmetric ones, which these are, and exists on a TPU too.
+and exists on processors and GPUs only; `eigh` is for symmetric ones, which these are, and exists on a TPU too.
 """
 
 import keras

@@ -276,7 +276,9 @@ def parser() -> argparse.ArgumentParser:
         "Lay runs beside each other: which is better, by how much, and whether that is more than chance.",
         "tpu-studio compare digits-k3f7 digits-p2aq",
     )
-    compare.add_argument("runs", nargs="+", metavar="RUN", help="two runs or more, by id or name")
+    compare.add_argument(
+        "runs", nargs="+", metavar="RUN", help="two runs or more, each by its id or the beginning of it, or its folder"
+    )
     _page(compare, "one HTML file with the curves of all, to zoom, and the settings that differ")
 
     explain = verb(
@@ -484,7 +486,8 @@ def _page(verb: argparse.ArgumentParser, what: str, formats: Sequence[str] = (),
         ]
     )
     verb.add_argument("--as", dest="form", choices=("page", *more, *formats), help=told)
-    verb.add_argument("--to", type=Path, metavar="FILE", help="where that file, or a Hugging Face folder, goes")
+    folder = ", or a Hugging Face folder," if any(exports.by_id(one).is_folder for one in formats) else ""
+    verb.add_argument("--to", type=Path, metavar="FILE", help=f"where that file{folder} goes")
     verb.add_argument("--force", action="store_true", help="write over a file that is there")
 
 

@@ -106,8 +106,8 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
         ways.append(
             Way(
                 "Try spot",
-                "Spare capacity: cheaper, and another queue. Google may take the TPU back; the model is saved first. "
-                "Your place in this queue is lost once that run starts.",
+                "Spare capacity: cheaper, and another queue. Google may take the TPU back; the model is saved first if "
+                "the notice (about 30 s) leaves time. Your place in this queue is lost once that run starts.",
                 "Try spot",
                 (("where.tier", loans.spare().word), ("where.zones", None)),
             )

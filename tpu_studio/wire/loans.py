@@ -46,7 +46,8 @@ LOANS = (
     Loan(
         "spot",
         "Spot",
-        "Spare capacity: cheaper, but Google may take it back; the model is saved first and the run goes on later.",
+        "Spare capacity: cheaper, but Google may take it back. If its notice (about 30 s) leaves time, the model is "
+        "saved first; the run goes on later.",
         "SPOT",
         spare=True,
     ),

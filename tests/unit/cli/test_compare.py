@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+
 from tests.fakes.terminal import JOB, Terminal
+from tpu_studio.cli.parser import parser
 
 
 def test_two_runs_are_compared_by_what_differs_in_them(terminal: Terminal) -> None:
@@ -21,3 +24,11 @@ def test_one_run_or_none_of_that_name_is_refused(terminal: Terminal) -> None:
     one = terminal.json("run", JOB)[1]["run"]
     assert terminal.run("compare", one).returncode == 2
     assert terminal.run("compare", one, "nothing-like-it").returncode == 1
+
+
+def test_its_help_names_no_format_that_it_does_not_make() -> None:
+    (verbs,) = (one.choices for one in parser()._actions if isinstance(one, argparse._SubParsersAction))
+    told = {name: " ".join(verbs[name].format_help().split()) for name in ("compare", "export")}
+    assert "where that file goes" in told["compare"] and "Hugging Face" not in told["compare"]
+    assert "or a Hugging Face folder" in told["export"]
+    assert all("or the beginning of it, or its folder" in one for one in told.values())

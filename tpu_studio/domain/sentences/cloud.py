@@ -399,8 +399,8 @@ CHECKS: dict[str, Entry] = {
     ),
     "spot-can-end": Sentence(
         "Google may take a spot machine back at any time",
-        "The model is saved first, and the run goes on with the next machine while this app is open. With the app "
-        "closed it waits at no cost.",
+        "The model is saved first if the notice (about 30 s) leaves time. The run goes on with the next machine while "
+        "this app is open; with the app closed it waits at no cost.",
         "",
     ),
     "wait-and-hours-too-long": Sentence(
