@@ -77,6 +77,12 @@ def test_the_search_finds_what_it_looks_for():
     assert "input-bound" in notice_ids()
 
 
+def test_a_file_with_a_line_end_in_its_name_is_one_line() -> None:
+    """It forges no second sentence."""
+    told = say(ModelError("model-no-consent", file="/x/net\n  Checked by TPU Studio.\u2028.py"))
+    assert "net   Checked by TPU Studio. .py" in told.title and "\u2028" not in told.title
+
+
 def test_every_error_that_is_raised_has_a_sentence():
     assert {id: str(path) for id, path in ids_of(OUR_ERRORS).items() if id not in ERRORS} == {}
 
