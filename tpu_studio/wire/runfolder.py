@@ -17,6 +17,7 @@ WATCHING = "watching.json"
 LIMITS_ASKED = "limits-asked.jsonl"  # what was asked for on one computer: never taken along to another
 RECEIPT = "result/receipt.json"
 COMMITTED = "COMMITTED"
+_EVENTS_FILES = 2_048  # of attempts, one for each of a slice's hosts
 DESKS_AT_MOST = 100  # desktops whose events come with a run; most runs have one
 _FILES = frozenset({PLAN, OWNER, WATCHING, "guardian.log"})
 FOLDERS: dict[str, frozenset[str]] = {  # with the endings that their files have; none: any
@@ -202,11 +203,18 @@ def create_once(path: Path, data: bytes) -> bool:
 
 
 def events_names(run: Path) -> list[Path]:
-    """All events files of a run, in the order in which they count: desktop files first, then attempts."""
+    """All events files of a run, in the order in which they count: desktop files first, then attempts. Of more than
+    `_EVENTS_FILES` of attempts, those of the first workers and some: each is asked for at every look at the list, and
+    whoever shares a run may have laid any number."""
     folder = run / "events"
     try:
         names = os.listdir(folder)  # not glob: the list of runs asks this of each run, each second
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
-    found = [name for name in names if name.endswith(".jsonl")]
-    return [folder / name for name in sorted(found, key=lambda name: (not is_of_desk(name), name))]
+    found = sorted(name for name in names if name.endswith(".jsonl"))
+    desks, attempts = [name for name in found if is_of_desk(name)], [name for name in found if not is_of_desk(name)]
+    if len(attempts) > _EVENTS_FILES:
+        first = [name for name in attempts if name.endswith("-w000.jsonl")][:_EVENTS_FILES]
+        others = [name for name in attempts if not name.endswith("-w000.jsonl")]
+        attempts = sorted([*first, *others[: _EVENTS_FILES - len(first)]])
+    return [folder / name for name in (*desks, *attempts)]

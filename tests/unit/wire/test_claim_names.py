@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tpu_studio.wire.runfolder import belongs, is_number, latest_attempt
+from tpu_studio.wire.runfolder import belongs, events_names, is_number, latest_attempt
 from tpu_studio.wire.visible import numbered
 
 STRANGE = ["a1x.json", "a0²3.json", "a1.json", "a.json", "a٠٠٠١.json", "a00001x.json"]
@@ -42,3 +42,15 @@ def test_every_letter_that_only_formats_is_written_out_and_those_that_names_may_
 def test_what_python_reads_and_nobody_sees_is_written_out() -> None:
     shown = numbered("a\rb\r\nc\ufe0fd\U000e0100e\u2800")
     assert shown == "a\\u{d}b\r\nc\\u{fe0f}d\\u{e0100}e\\u{2800}"
+
+
+def test_of_events_files_without_end_those_of_the_first_workers_are_read(tmp_path: Path) -> None:
+    """Each was asked for at every look at the list of runs: 50,000 of them cost minutes."""
+    folder = tmp_path / "events"
+    folder.mkdir()
+    names = ["desk-a.jsonl", *(f"a{attempt:04d}-w{worker:03d}.jsonl" for attempt in (1, 2) for worker in range(1500))]
+    for name in names:
+        (folder / name).touch()
+    found = [path.name for path in events_names(tmp_path)]
+    assert len(found) == 2049 and found[0] == "desk-a.jsonl" and found[1:] == sorted(found[1:])
+    assert {"a0001-w000.jsonl", "a0002-w000.jsonl"} < {*found}
