@@ -32,7 +32,7 @@ from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import SettingsViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.wire import places
-from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.errors import NotReady, RunError
 
 if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
@@ -158,6 +158,22 @@ class Studio:
         self._start_services()
         self._watch_armed()
         self.with_lessons(lambda _: None)
+        self._look_at_marks()
+
+    def _look_at_marks(self) -> None:
+        """Say so once where what was noted of the runs cannot be read."""
+
+        def look() -> RunError | None:
+            from tpu_studio.workflow import marks
+
+            return marks.problem(self.home)
+
+        def tell(error: RunError | None) -> None:
+            if error is not None:
+                said = problem_of(error)
+                self.shell.notify(said.title, said.text, tone="warn", lasting=True)
+
+        self.tasks.submit(look, done=tell, failed=self._tell)
 
     def with_lessons(self, then: Callable[[Lessons], None]) -> None:
         """Call *then* with what connects Learn to the window."""

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tpu_studio.cli.marking import tell_unread
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.saved import show_page
@@ -45,6 +46,7 @@ def runs(arguments: Arguments, output: Output) -> int:
             return _deleted(reading.deleted(), output)
         rows = reading.list()
         tell_only_reading(services, output)
+        tell_unread(services, output)
         full = is_full(services.home)
     if any(_unheard(row, time.time()) and not _is_copy(row) for row in rows):
         output.say("“ago”: nobody has looked since. “tpu-studio watch RUN” or the window brings it up to date.")
@@ -71,6 +73,7 @@ def show(arguments: Arguments, output: Output) -> int:
         row = services.reading.summary(arguments.run)
         following = services.reading.follow(arguments.run)
         tell_only_reading(services, output)
+        tell_unread(services, output)
         following.poll()
         full = row.goes_on_rented and not _is_copy(row) and is_full(services.home)
         logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.cli.studio import studio
+from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.wire.visible import visible
+
+
+def tell_unread(services: Studio, output: Output) -> None:
+    """Say so when what was noted of the runs cannot be read."""
+    from tpu_studio.workflow import marks
+
+    if (problem := marks.problem(services.home)) is not None:
+        from tpu_studio.domain.sentences import say
+
+        output.say(str(say(problem)))
 
 
 def rename(arguments: Arguments, output: Output) -> int:
     with studio() as services:
+        tell_unread(services, output)
         name = services.runs.rename(arguments.run, arguments.name)
         run_id = services.runs.folder(arguments.run).name
     output.say(f"{run_id} is shown as “{visible(name)}”.")
@@ -19,6 +30,7 @@ def rename(arguments: Arguments, output: Output) -> int:
 
 def tag(arguments: Arguments, output: Output) -> int:
     with studio() as services:
+        tell_unread(services, output)
         run_id = services.reading.folder(arguments.run).name
         if arguments.tags or arguments.remove:
             services.runs.tag(arguments.run, arguments.tags, arguments.remove)
@@ -29,6 +41,7 @@ def tag(arguments: Arguments, output: Output) -> int:
 
 def note(arguments: Arguments, output: Output) -> int:
     with studio() as services:
+        tell_unread(services, output)
         run_id = services.reading.folder(arguments.run).name
         if arguments.text is None:
             text = services.reading.summary(run_id).mark.note
@@ -43,6 +56,7 @@ def note(arguments: Arguments, output: Output) -> int:
 
 def star(arguments: Arguments, output: Output) -> int:
     with studio() as services:
+        tell_unread(services, output)
         _, mark = services.runs.star(arguments.run, not arguments.off)
         run_id = services.runs.folder(arguments.run).name
     output.answer({"run": run_id, "star": mark.star}, f"{run_id} has {'a' if mark.star else 'no'} star.")

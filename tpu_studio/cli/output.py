@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.homes import make_private
+from tpu_studio.wire.plainfiles import check_place
 from tpu_studio.wire.secrets import without_secrets
 from tpu_studio.wire.visible import one_line, visible
 
@@ -29,7 +30,9 @@ _DETAIL_LINES, _DETAIL_LETTERS = 8, 300
 
 
 def check_absent(file: Path | None, *, force: bool) -> None:
-    """Nothing of a person's is written over unasked. Raises BadInput ``file-exists``."""
+    """Nothing of a person's is written over unasked. Raises BadInput ``file-exists``, ``place-no-file``."""
+    if file is not None:
+        check_place(file)
     if file is not None and os.path.lexists(file) and not force:
         raise BadInput("file-exists", file=str(file))
 

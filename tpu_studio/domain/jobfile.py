@@ -18,6 +18,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.plainfiles import what_stands
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.wire.schema import KEYS
 from tpu_studio.wire.sizes import MODEL_CODE_BYTES
@@ -132,6 +133,8 @@ def save(job: Job, path: Path) -> None:
     Raises:
         JobError: ``job-file-unwritable``.
     """
+    if what := what_stands(path):
+        raise JobError("job-file-unwritable", file=str(path), raw=f"it is {what}")
     over = ""
     try:
         over = path.read_text("utf-8") if path.exists() and path.stat().st_size <= COMMENTED_BYTES else ""

@@ -13,6 +13,7 @@ from pathlib import Path
 from tpu_studio.local.computer import trainer_environment
 from tpu_studio.wire import exports, ownpython
 from tpu_studio.wire.errors import RunError, StudioError
+from tpu_studio.wire.plainfiles import check_place
 from tpu_studio.wire.secrets import without_secrets
 
 LIMIT_S = 3600.0
@@ -50,6 +51,7 @@ def write(
         consent: sha256 of the run's own model file, where that was agreed to on this computer.
 
     Raises:
+        BadInput: ``place-no-file``.
         ModelError: Its own model file cannot be used, or was not agreed to.
         RunError: ``result-…``; ``export-file-exists``, ``export-exists`` (a folder), ``export-unwritable``,
             ``export-unsupported``, ``export-differs``; ``export-failed`` where the engine ended without an answer.
@@ -57,8 +59,10 @@ def write(
     target = Path(os.path.expanduser(to)).absolute()
     if form.is_folder:
         target = _free(target, run.name)
-    elif target.exists() and not (replace and target.is_file()):
-        raise RunError("export-file-exists", file=str(target))
+    else:
+        check_place(target)
+        if target.exists() and not replace:
+            raise RunError("export-file-exists", file=str(target))
     try:
         with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as folder:
             beside = Path(folder) / "model" if form.is_folder else Path(folder) / f"model.{form.ending}"

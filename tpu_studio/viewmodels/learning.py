@@ -17,6 +17,7 @@ from tpu_studio.domain.learning.progress import DONE, STARTED, Deed, RunNow, Ste
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.learning_file import Kept, load, save
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire.errors import RunError
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.runrows import RunRow
@@ -123,7 +124,13 @@ class LearnViewModel:
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self.perform: Callable[[Step, tuple[str, ...]], None] = lambda step, runs: None
         self._path, self._clock = path, clock
-        self._kept, self.note = load(path)
+        self._kept, self.note = Kept(), ""
+        try:
+            self._kept, self.note = load(path)
+        except RunError as error:
+            said = problem_of(error)
+            self.note = f"{said.title}. {said.text}"
+        self._unread = bool(self.note)  # it is looked at again before it is written
         self._runs: dict[str, RunNow] | None = None
         self._wrong: set[str] = set()
         self._said: set[str] = set()  # steps whose check stands, or stood, on the Plan page since their job was opened
@@ -180,6 +187,7 @@ class LearnViewModel:
 
     def begin_anew(self, chapter: str) -> None:
         """Forget what was done in *chapter*; its runs stay."""
+        self._read_again()
         deeds = tuple(deed for deed in self._kept.deeds if not deed.key.startswith(f"{chapter}/"))
         self._keep(replace(self._kept, deeds=deeds))
         self._draw()
@@ -256,15 +264,28 @@ class LearnViewModel:
         self._draw()
 
     def _keep(self, kept: Kept) -> None:
-        if kept == self._kept:
+        if kept == self._kept and self.state.value.problem is None:
             return
         self._kept = kept
-        problem = None
-        try:
-            save(self._path, kept)
-        except OSError as error:
-            problem = problem_of(error)
+        problem = self._read_again()
+        if problem is None:
+            try:
+                save(self._path, self._kept)
+            except RunError as error:
+                problem = problem_of(error)
         self.state.set(replace(self.state.value, problem=problem))
+
+    def _read_again(self) -> Problem | None:
+        """What the file holds comes before what was done since, if it was not read yet. Why it still can't be."""
+        if not self._unread:
+            return None
+        try:
+            before, _ = load(self._path)
+        except RunError as error:
+            return problem_of(error)
+        now, self._unread = self._kept, False
+        self._kept = Kept((*before.deeds, *now.deeds), now.active or before.active, now.put_off or before.put_off)
+        return None
 
     def _draw(self, shown: str | None = None) -> None:
         views = tuple(self._view(one) for one in chapters())

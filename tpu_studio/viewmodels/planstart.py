@@ -67,6 +67,9 @@ class Starting(PlanBase):
             return
 
         def work() -> None:
+            from tpu_studio.wire.plainfiles import check_place
+
+            check_place(path)
             if path.suffix.lower() == ".pdf":
                 self.write_pdf(plan, path)
                 return

@@ -14,9 +14,41 @@ from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.runfolder import create_once, write_atomically
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)  # Windows has none
+
+
+def check_place(path: Path) -> None:
+    """That *path*, which a person names for a file, is free, a plain file, or a link to either: nothing else gives way.
+
+    Raises:
+        BadInput: ``place-no-file``.
+    """
+    if what := what_stands(path):
+        raise BadInput("place-no-file", file=str(path), what=what)
+
+
+def what_stands(path: Path) -> str:
+    """ "a folder" or the like where no file can be written to *path*; "" where one can."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return ""  # whoever writes there is told why
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    if not stat.S_ISREG(mode) or _is_stream(path):
+        return "a device or a pipe"
+    return ""
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a name for what a program has open, as `/dev/stdout`."""
+    try:
+        return os.readlink(path).startswith("/proc/")
+    except (OSError, ValueError):  # no link
+        return False
 
 
 def open_plain(path: Path, flags: int, mode: int = 0o644) -> int:

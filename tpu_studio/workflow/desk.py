@@ -113,7 +113,7 @@ def append_whole(fd: int, data: bytes, size: int) -> None:
 
 def disk_error(error: OSError, folder: Path) -> RunError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return RunError("disk-full" if full else "folder-unwritable", folder=str(folder), raw=str(error))
+    return RunError("disk-full" if full else "folder-unwritable", folder=str(folder), raw=error.strerror or str(error))
 
 
 def free_bytes(home: Path) -> int | None:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 from tpu_studio.domain.mark import Mark, clean, of_record, to_record
@@ -41,6 +42,19 @@ def read(home: Path) -> dict[str, Mark]:
         return {}
 
 
+def problem(home: Path) -> RunError | None:
+    """Why nothing can be read of what was noted: ``marks-damaged`` or ``marks-unreadable``."""
+    try:
+        _read(home)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return RunError("marks-unreadable", folder=str(home), raw=error.strerror or str(error))
+    except ValueError:
+        return RunError("marks-damaged", folder=str(home), aside=_aside(home).name)
+    return None
+
+
 def names(home: Path) -> dict[str, str]:
     """The names that were given, by run."""
     return {run: mark.name for run, mark in read(home).items() if mark.name}
@@ -61,10 +75,15 @@ def _whole(home: Path) -> dict[str, Mark]:
     except FileNotFoundError:
         return {}
     except ValueError:
-        aside = home / f"marks.damaged-{time.time_ns()}.json"
+        aside = _aside(home)
         os.replace(home / FILE, aside)
         _log.warning("%s is damaged and was put aside as %s", home / FILE, aside.name)
         return {}
+
+
+def _aside(home: Path) -> Path:
+    """Where a damaged file is put: no such file is there yet."""
+    return next(path for number in count(1) if not os.path.lexists(path := home / f"marks.damaged-{number}.json"))
 
 
 def change(home: Path, run: str, how: Callable[[Mark], Mark]) -> tuple[Mark, Mark]:
@@ -87,9 +106,12 @@ def change(home: Path, run: str, how: Callable[[Mark], Mark]) -> tuple[Mark, Mar
 
 
 def forget(home: Path, runs: Collection[str]) -> None:
-    """Nothing is noted of these any more. Raises OSError; RunError ``run-busy``."""
+    """Nothing is noted of these any more; a damaged file stays as it is. Raises OSError; RunError ``run-busy``."""
     with _alone(home, next(iter(runs), "")):
-        known = _whole(home)
+        try:
+            known = _read(home)
+        except (FileNotFoundError, ValueError):
+            return
         if not known.keys().isdisjoint(runs):
             _write(home, known, gone=frozenset(runs))
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.plainfiles import open_below
+from tpu_studio.wire.plainfiles import check_place, open_below
 from tpu_studio.wire.runfolder import OWNER, WATCHING, belongs, beside, result_folder, surplus
 from tpu_studio.wire.sums import damaged_file
 from tpu_studio.workflow import desk
@@ -38,10 +38,12 @@ def pack(folder: Path, file: Path, progress: Progress | None = None, *, replace:
     """Write the run in *folder*, which is over, to *file*: whole, or not at all.
 
     Raises:
+        BadInput: ``place-no-file``.
         RunError: ``page-exists`` (unless *replace*), ``result-damaged``, ``import-symlink``, ``import-special-file``,
             ``import-failed``, ``disk-full``, ``folder-unwritable``.
     """
     target = Path(os.path.expanduser(file)).absolute()
+    check_place(target)
     if os.path.lexists(target) and not replace:
         raise RunError("page-exists", file=str(target))
     if (damaged := damaged_file(result_folder(folder))) is not None:

@@ -175,6 +175,33 @@ def test_a_long_text_is_pasted_into_the_page_and_does_not_stand_in_the_field(qtb
     assert len(page.text.toPlainText()) == LONGEST
 
 
+def test_a_long_text_is_explained_whole_until_its_field_is_changed(qtbot, page):
+    """Explain, pressed again, looked at the beginning alone and knew no cause."""
+    data = QMimeData()
+    data.setText("step 1: loss 2.3\n" * 4_000 + MEMORY)
+    page.text.insertFromMimeData(data)
+    answered(qtbot, page)
+    assert f"Of its {68_000 + len(MEMORY):,} letters, the first 50,000 are shown" in words(page)
+    page.text.restyle()  # another theme or size of letters is no change of the text
+    QTest.keyClick(page.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    (card, *_) = answered(qtbot, page)
+    assert "memory" in card.accessibleName()
+    QTest.keyClick(page.text, Qt.Key.Key_X)
+    assert "are shown" not in words(page)
+    page.button.click()
+    qtbot.waitUntil(lambda: "No known cause" in page.model.state.value.answer)
+    page.explain_text(MEMORY)
+    assert answered(qtbot, page) and "are shown" not in words(page)
+
+
+def test_what_is_known_not_to_be_rented_stays_so_when_it_is_asked_again(qtbot, page):
+    page.explain_text(MEMORY, rented=False)
+    answered(qtbot, page)
+    page.button.click()
+    answered(qtbot, page)
+    assert "rented" not in " ".join(cause.means for cause in page.model.state.value.causes)
+
+
 def test_where_nothing_was_asked_common_errors_are_offered_and_each_is_explained_by_a_press(
     page: HelpPage, qtbot: QtBot
 ) -> None:

@@ -232,6 +232,30 @@ def test_the_palette_leads_to_the_glossary(studio):
     assert page.glossary.entries == []
 
 
+def test_learn_shows_the_chapters_after_a_jump_to_a_term(qtbot, studio):
+    """Much later it still showed that one entry."""
+    studio.window.show_term("loss")
+    page = studio.window.page("learn")
+    assert page.choice.value == "glossary" and len(page.glossary.entries) < 12
+    studio.shell.go("home")
+    studio.window.sidebar.page_chosen.emit("learn")
+    assert page.choice.value == "chapters" and page.cards[0].isVisible() and not page.glossary.isVisible()
+    studio.window.activateWindow()
+    page.choice.set_value("glossary")
+    page.choice.changed.emit("glossary")
+    assert page.glossary.field.text() == "" and page.glossary.field.hasFocus()
+    qtbot.waitUntil(lambda: len(page.glossary.entries) > 60)
+
+
+def test_the_search_of_the_glossary_is_cleared_by_its_button(qtbot, studio):
+    studio.window.show_term("loss")
+    page = studio.window.page("learn")
+    (button,) = page.glossary.field.findChildren(QAbstractButton)
+    qtbot.waitUntil(button.isVisible)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert page.glossary.field.text() == ""
+
+
 def test_the_glossary_shows_all_terms_in_their_alphabet(qtbot, page):
     page.choice.set_value("glossary")
     page.choice.changed.emit("glossary")

@@ -321,6 +321,8 @@ def test_the_report_is_the_plan_on_screen(qtbot: QtBot, tmp_path: Path):
     world.model.write_pdf = lambda plan, file: as_pdf.append((plan.job.name, file))
     world.model.save_report(tmp_path / "plan.PDF")
     assert as_pdf == [(world.view.name, tmp_path / "plan.PDF")] and told[-1] == tmp_path / "plan.PDF"
+    world.model.save_report(tmp_path)
+    assert world.view.problem is not None and world.view.problem.id == "place-no-file"
     world.model.save_report(tmp_path / "missing" / "\0")
     assert world.view.problem is not None
 

@@ -318,6 +318,8 @@ def test_save_picture_writes_a_png_of_twice_the_size(qtbot, tmp_path):
     assert image.width() > 2 * plot.canvas.width()
     with pytest.raises(OSError):
         plot.save_picture(tmp_path / "missing" / "loss.png")
+    with pytest.raises(OSError, match="it is a folder"):
+        plot.save_picture(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["loss.png"]
 
 

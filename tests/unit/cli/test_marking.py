@@ -52,3 +52,17 @@ def test_nothing_of_it_goes_along_where_a_run_is_sent(terminal: Terminal, run: s
         inside = b"".join(archive.read(name) for name in archive.namelist())
     for written in (inside, page.read_bytes()):
         assert b"secrettag" not in written and b"secretnote" not in written
+
+
+def test_damaged_notes_are_told_and_where_they_are_put(terminal: Terminal, run: str) -> None:
+    """The list showed names of jobs and no tags, and a note was “No note.”, without a word."""
+    terminal.run("note", run, "mine")
+    file = terminal.home / "marks.json"
+    file.write_bytes(file.read_bytes()[:-4])
+    for verb in (("runs",), ("show", run), ("note", run), ("tag", run)):
+        told = terminal.run(*verb)
+        assert told.returncode == 0 and "Names, tags, notes and stars of your runs cannot be read" in told.stderr, verb
+        assert "marks.damaged-1.json" in told.stderr and str(terminal.home) in told.stderr
+    assert "marks.damaged-1.json" in terminal.run("star", run).stderr
+    assert "mine" in (terminal.home / "marks.damaged-1.json").read_text()
+    assert "cannot be read" not in terminal.run("runs").stderr

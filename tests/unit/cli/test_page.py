@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
+
+import pytest
 
 from tests.fakes.pages import data_of, read
 from tests.fakes.terminal import JOB, Terminal
@@ -55,6 +59,32 @@ def test_what_is_no_page_is_said_and_nothing_is_written(terminal: Terminal, tmp_
     assert not file.exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
+@pytest.mark.parametrize("form", ["page", "zip"])
+def test_only_a_file_gives_way_to_one(terminal: Terminal, tmp_path: Path, form: str) -> None:
+    """A device was replaced by the page, with --force and the rights to it; of a folder temporary names were told."""
+    run = terminal.json("run", JOB)[1]["run"]
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    for place, what in (
+        (pipe, "a device or a pipe"),
+        (tmp_path / "link", "a device or a pipe"),
+        (tmp_path, "a folder"),
+    ):
+        for more in ((), ("--force",)):
+            code, told = terminal.json("export", run, "--as", form, "--to", place, *more)
+            assert (code, told["error"]["id"]) == (2, "place-no-file")
+            assert told["error"]["title"] == f"“{place.name}” is {what}"
+    assert terminal.json("export", run, "--as", form, "--to", "", "--force")[1]["error"]["id"] == "place-no-file"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    file, link = tmp_path / "old", tmp_path / "link to old"
+    file.write_text("old")
+    link.symlink_to(file)
+    assert terminal.json("export", run, "--as", form, "--to", link, "--force")[0] == 0
+    assert not link.is_symlink() and file.read_text() == "old"
+
+
 def test_a_run_that_goes_on_is_not_saved(terminal: Terminal, tmp_path: Path) -> None:
     terminal.trainer = ("--steps", "100000", "--step-s", "0.05")
     run = terminal.json("run", JOB, "--detach")[1]["run"]
@@ -79,3 +109,5 @@ def test_a_comparison_is_saved_as_one_page(terminal: Terminal, tmp_path: Path) -
     assert told["finding"]["title"].rstrip(".") in page.words()
     assert str(terminal.home) not in file.read_text()
     assert terminal.json("compare", *runs, "--as", "page", "--to", file)[1]["error"]["id"] == "page-exists"
+    forced = terminal.json("compare", *runs, "--as", "page", "--to", tmp_path, "--force")
+    assert (forced[0], forced[1]["error"]["id"]) == (2, "place-no-file")

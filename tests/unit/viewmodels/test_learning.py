@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,6 +177,128 @@ def test_a_disk_that_refuses_is_told_and_the_step_counts(tmp_path: Path) -> None
     model.happened("widget", subject="padding/full")
     assert step(model, "batches-and-padding/full").done
     assert model.state.value.problem is not None
+
+
+Refuse = Callable[[int], None]
+
+
+@pytest.fixture
+def refuse_reading(monkeypatch: pytest.MonkeyPatch) -> Refuse:
+    """Call it with an errno, 0 to have it read again."""
+    real = learning_file.read_json
+    why = 0
+
+    def read(*arguments: Any) -> Any:
+        if why:
+            raise OSError(why, os.strerror(why))
+        return real(*arguments)
+
+    def refuse(number: int) -> None:
+        nonlocal why
+        why = number
+
+    monkeypatch.setattr(learning_file, "read_json", read)
+    return refuse
+
+
+@pytest.mark.parametrize("why", [errno.EMFILE, errno.EIO, errno.EACCES])
+def test_a_file_that_cannot_be_read_for_a_moment_is_not_written_over(
+    path: Path, why: int, refuse_reading: Refuse
+) -> None:
+    """It counted as damaged, and the next save wrote over all of it."""
+    LearnViewModel(path, clock=lambda: 1.0).started(START, "r1")
+    written = path.read_bytes()
+    refuse_reading(why)
+    model = LearnViewModel(path, clock=lambda: 2.0)
+    assert "cannot be read now" in model.note and os.strerror(why) in model.note
+    model.happened("widget", subject="padding/full")
+    assert step(model, "batches-and-padding/full").done
+    assert model.state.value.problem is not None and "cannot be read now" in model.state.value.problem.title
+    assert path.read_bytes() == written
+    refuse_reading(0)
+    model.happened("widget", subject="padding/empty")
+    assert model.state.value.problem is None and step(model, START).done
+    keys = [START, "batches-and-padding/full", "batches-and-padding/empty"]
+    assert [deed.key for deed in learning_file.load(path)[0].deeds] == keys
+    assert [one.name for one in path.parent.iterdir()] == ["learn.json"]
+
+
+def test_a_chapter_begun_anew_is_so_when_the_file_can_be_read_again(path: Path, refuse_reading: Refuse) -> None:
+    LearnViewModel(path).happened("widget", subject="padding/full")
+    refuse_reading(errno.EIO)
+    model = LearnViewModel(path)
+    model.put_off()
+    refuse_reading(0)
+    model.begin_anew("batches-and-padding")
+    assert learning_file.load(path)[0] == learning_file.Kept(put_off=True)
+    assert model.state.value.problem is None
+
+
+def test_a_file_that_can_be_read_no_more_at_a_save_stays(path: Path, refuse_reading: Refuse) -> None:
+    model = LearnViewModel(path)
+    model.started(START, "r1")
+    written = path.read_bytes()
+    refuse_reading(errno.EIO)
+    model.put_off()
+    assert path.read_bytes() == written and model.state.value.problem is not None
+    refuse_reading(0)
+    model.put_off()
+    assert learning_file.load(path)[0].put_off and model.state.value.problem is None
+
+
+def test_a_second_damaged_file_is_kept_beside_the_first(path: Path) -> None:
+    for number, name in enumerate(["learn.json.broken", "learn.json.broken-2", "learn.json.broken-3"]):
+        path.write_text(f"{{damaged {number}")
+        model = LearnViewModel(path)
+        assert f"kept as {name}." in model.note
+        model.put_off()
+        assert path.with_name(name).read_text() == f"{{damaged {number}"
+    assert path.with_name("learn.json.broken").read_text() == "{damaged 0"
+
+
+def test_a_damaged_file_that_was_mended_meanwhile_counts(path: Path) -> None:
+    path.write_text("{damaged")
+    model = LearnViewModel(path)
+    LearnViewModel(path.with_name("copy")).started(START, "r1")
+    path.with_name("copy").replace(path)
+    model.put_off()
+    assert [deed.key for deed in learning_file.load(path)[0].deeds] == [START]
+
+
+def test_what_a_newer_version_has_written_stays(path: Path) -> None:
+    mine = {"step": START, "kind": "done", "run": "r1", "at": 1.0, "stars": 3}
+    skipped = {"step": START, "kind": "skipped", "at": 2.0}
+    deeds = [skipped, mine, "a word", {"step": UNSEEN, "kind": "done", "run": "", "at": 3.0, "stars": 1}]
+    path.write_text(json.dumps({"format": 9, "active": {"chapter": FIRST}, "put_off": "later", "deeds": deeds}))
+    model = LearnViewModel(path, clock=lambda: 7.0)
+    model.happened("widget", subject="padding/full")
+    tree = json.loads(path.read_text())
+    new = {"step": "batches-and-padding/full", "kind": "done", "run": "", "at": 7.0}
+    assert tree == {"format": 9, "active": {"chapter": FIRST}, "put_off": "later", "deeds": [*deeds, new]}
+    model.show(FIRST)
+    model.put_off()
+    model.begin_anew(FIRST)
+    tree = json.loads(path.read_text())
+    assert tree == {"format": 9, "active": FIRST, "put_off": True, "deeds": [skipped, "a word", new]}
+
+
+def test_a_file_that_a_newer_version_has_filled_is_not_written_over(path: Path) -> None:
+    path.write_text(json.dumps({"new": "x" * (learning_file.LARGEST_BYTES - 20)}))
+    written = path.read_bytes()
+    model = LearnViewModel(path)
+    model.put_off()
+    assert model.state.value.problem is not None and model.state.value.problem.id == "learn-full"
+    assert path.read_bytes() == written
+
+
+def test_a_full_disk_says_what_it_says_everywhere(model: LearnViewModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(learning_file, "write_atomically", full)
+    model.put_off()
+    problem = model.state.value.problem
+    assert problem is not None and problem.title == "The disk is full" and "Free some space" in problem.action
 
 
 def test_a_chapter_that_is_over_does_not_go_along_at_the_next_start(model: LearnViewModel, path: Path) -> None:

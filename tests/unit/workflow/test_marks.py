@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -64,6 +65,32 @@ def test_a_damaged_file_names_nothing_and_is_put_aside_before_a_new_one_is_writt
     marks.rename(tmp_path, "b-bbbb", "two")
     assert json.loads((tmp_path / marks.FILE).read_bytes())["runs"] == {"b-bbbb": {"name": "two"}}
     assert [one.read_bytes() for one in tmp_path.glob("marks.damaged-*.json")] == [bad]
+
+
+def test_a_second_damaged_file_is_put_beside_the_first_under_the_name_that_was_told(tmp_path: Path) -> None:
+    assert marks.problem(tmp_path) is None
+    for number in (1, 2):
+        (tmp_path / marks.FILE).write_text(f"{{ {number}")
+        problem = marks.problem(tmp_path)
+        assert problem is not None and problem.facts["aside"] == f"marks.damaged-{number}.json"
+        marks.rename(tmp_path, "b-bbbb", "two")
+        assert marks.problem(tmp_path) is None
+        assert (tmp_path / f"marks.damaged-{number}.json").read_text() == f"{{ {number}"
+
+
+def test_a_damaged_file_is_not_put_aside_because_the_trash_is_emptied(tmp_path: Path) -> None:
+    (tmp_path / marks.FILE).write_text("{")
+    marks.forget(tmp_path, ["a-aaaa"])
+    assert (tmp_path / marks.FILE).read_text() == "{"
+
+
+def test_a_file_that_cannot_be_read_for_a_moment_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, limit: int) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(marks, "read_json", refuse)
+    problem = marks.problem(tmp_path)
+    assert problem is not None and (problem.id, problem.facts["raw"]) == ("marks-unreadable", "Too many open files")
 
 
 def test_name_tags_note_and_star_of_a_run_are_changed_one_by_one(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from tpu_studio.domain.sentences import (
     importing,
     job,
     lasting,
+    learning,
     marking,
     model,
     notices,
@@ -81,6 +82,7 @@ ERRORS: dict[str, Entry] = {
     **colab.ERRORS,
     **advice.ERRORS,
     **lasting.ERRORS,
+    **learning.ERRORS,
     **marking.ERRORS,
     **stops.ERRORS,
 }

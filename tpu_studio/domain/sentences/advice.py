@@ -132,6 +132,11 @@ ERRORS: dict[str, Entry] = {
         f"Nothing was written over it. {NOTHING_CHARGED}",
         "Choose another name, or give --force to write over it.",
     ),
+    "place-no-file": lambda f: Sentence(
+        f"{f.file('file', 'It')} is {f.text('what', 'no file')}",
+        f"A file is written there, and nothing else gives way to it. {NOTHING_CHARGED}",
+        "Give the name of a file.",
+    ),
     "plan-report-unwritable": lambda f: Sentence(
         f"The page could not be written to {f.file()}",
         f"{NOTHING_CHARGED} {f.text('raw')}".strip(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tpu_studio.domain.sentences.sentence import Entry, Sentence
 
 _NOTHING = "Nothing was changed, and nothing was charged."
+_UNREAD = "Names, tags, notes and stars of your runs cannot be read"
 
 ERRORS: dict[str, Entry] = {
     "tag-empty": lambda f: Sentence("A tag needs a letter", f"It was empty. {_NOTHING}", "Write a word or two."),
@@ -20,6 +21,19 @@ ERRORS: dict[str, Entry] = {
         f"A note has at most {f.text('most', '2000')} letters",
         f"It had {f.text('letters', 'more')}. {_NOTHING}",
         "Shorten it; what belongs to the results fits into a file of its own.",
+    ),
+    "marks-damaged": lambda f: Sentence(
+        _UNREAD,
+        f"“marks.json” in {f.text('folder', 'your home')} is damaged. Your runs are whole, and are called as their jobs "
+        "are. Nothing was charged.",
+        "The file is kept: put back a copy of it if you have one. The first change that you make puts it aside as "
+        f"“{f.text('aside', 'marks.damaged')}” in that folder, and begins anew.",
+    ),
+    "marks-unreadable": lambda f: Sentence(
+        _UNREAD,
+        f"“marks.json” in {f.text('folder', 'your home')}: {f.text('raw', 'the system gives no reason')}. Your runs are "
+        "whole, and are called as their jobs are. Nothing was charged.",
+        "The file is kept, and nothing changes it. Make it readable, or try again in a moment.",
     ),
     "marks-full": lambda f: Sentence(
         "There is no room for more notes",

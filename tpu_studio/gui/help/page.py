@@ -9,6 +9,7 @@ from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from tpu_studio.domain import figures
 from tpu_studio.gui.help.cause import CauseCard, HarmlessCard
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
@@ -22,6 +23,7 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.helping import CommonError, HelpView, HelpViewModel
 
 LONGEST = 50_000  # letters that stand in the field; a longer text is looked at whole and shown so far
+BEGINNING = "Of its {whole} letters, the first {shown} are shown here. All are explained, until you change the text."
 ASK = (
     "Paste an error text or the last lines of a log here: from this app, a terminal, Colab, Kaggle or gcloud. "
     "Or drop a log file."
@@ -82,7 +84,10 @@ class HelpPage(ColumnPage):
         self.button = Button("Explain", "primary", icon="circle-question-mark")
         self.button.clicked.connect(self.ask)
         self.button.setEnabled(False)
-        self.text.textChanged.connect(lambda: self.button.setEnabled(not self.text.document().isEmpty()))
+        self.text.textChanged.connect(self._changed)
+        self.beginning = Text("", "caption", "text_2")
+        self.beginning.hide()
+        self._given: tuple[str, bool] | None = None  # the text of the field, whole, and whether its TPU may be rented
         self.file = Button("Open a log…", icon="folder-open")
         self.file.clicked.connect(self.choose)
         self.clear = Button("Clear", "quiet")
@@ -95,6 +100,7 @@ class HelpPage(ColumnPage):
         card = Card()
         card.title("Why did it fail?")
         card.body.addWidget(self.text)
+        card.body.addWidget(self.beginning)
         card.body.addLayout(buttons)
 
         self.answer = Text("", "section")
@@ -117,12 +123,21 @@ class HelpPage(ColumnPage):
         model.offer_common()
 
     def ask(self) -> None:
-        self.model.explain_text(self.text.toPlainText())
+        text, rented = self._given or (self.text.toPlainText(), True)
+        self.model.explain_text(text, rented=rented)
 
     def explain_text(self, text: str, *, rented: bool = True) -> None:
         """Put *text* into the field, and ask. *rented*: it may come from a TPU that is charged for."""
         self.text.setPlainText(text[:LONGEST])
-        self.model.explain_text(text, rented=rented)
+        self._given = text, rented
+        self.beginning.setText(BEGINNING.format(whole=figures.count(len(text)), shown=figures.count(LONGEST)))
+        self.beginning.setVisible(len(text) > LONGEST)
+        self.ask()
+
+    def _changed(self) -> None:
+        self._given = None
+        self.beginning.hide()
+        self.button.setEnabled(not self.text.document().isEmpty())
 
     def choose(self) -> None:
         dialog = QFileDialog(self.window(), "Open a log")

@@ -34,6 +34,7 @@ class GlossaryBox(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.field = LineEdit(placeholder="Search the glossary", name="Search the glossary", icon="search")
+        self.field.setClearButtonEnabled(True)
         self.field.textChanged.connect(self._find)
         self._none = Text("No such term. Try another word, or paste an error text on the Help page.", "body", "text_2")
         self.entries: list[Entry] = []

@@ -62,6 +62,13 @@ class LearnPage(ColumnPage):
         self.model.show(chapter)
         self._draw(self.model.state.value)
 
+    def show_chapters(self) -> None:
+        """Their list, or the one that is open; the glossary begins anew with all its entries."""
+        self.choice.set_value("chapters")
+        if self.glossary is not None:
+            self.glossary.search("")
+        self._draw(self.model.state.value)
+
     def show_term(self, term: str) -> None:
         """The glossary with the entry of *term* alone; clearing the field shows all."""
         self.choice.set_value("glossary")
@@ -70,8 +77,10 @@ class LearnPage(ColumnPage):
         self.glossary.search(glossary.glossary()[term].title)
         self.glossary.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _choose(self, _what: str) -> None:
+    def _choose(self, what: str) -> None:
         self._draw(self.model.state.value)
+        if what == "glossary" and self.glossary is not None:
+            self.glossary.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _draw(self, view: LearnView) -> None:
         terms = self.choice.value == "glossary"

@@ -317,6 +317,7 @@ class Plot(QWidget):
         from PySide6.QtGui import QPainter, QPixmap
 
         from tpu_studio.gui.kit.theme import ink
+        from tpu_studio.wire.plainfiles import what_stands
         from tpu_studio.wire.runfolder import write_atomically
 
         ratio, edge = 2.0, Space.xl
@@ -331,6 +332,8 @@ class Plot(QWidget):
             widget.render(painter, widget.mapTo(self, QPoint(edge, edge)), renderFlags=QWidget.RenderFlag.DrawChildren)
         painter.drawPixmap(edge, head, lines)
         painter.end()
+        if what := what_stands(path):
+            raise OSError(f"it is {what}")
         if not path.parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path))
         made = QBuffer()

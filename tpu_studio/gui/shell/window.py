@@ -211,8 +211,11 @@ class MainWindow(QMainWindow):
     def act(self, name: str) -> None:
         """Do the command *name* (see `actions`)."""
         match name:
-            case "home" | "runs" | "compare" | "models" | "account" | "learn" | "help":
+            case "home" | "runs" | "compare" | "models" | "account" | "help":
                 self.shell.go(name)
+            case "learn":
+                self.shell.go(name)
+                _call(self.page(name), "show_chapters")
             case "settings" | "settings-page":
                 self.shell.go("settings")
             case "new":

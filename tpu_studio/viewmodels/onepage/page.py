@@ -17,6 +17,7 @@ from tpu_studio.viewmodels.onepage.private import Private
 from tpu_studio.viewmodels.runfacts import facts_of
 from tpu_studio.viewmodels.runstate import RunPageState
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plainfiles import check_place
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow import desk
@@ -114,9 +115,11 @@ def save(page: Page, file: Path, *, replace: bool = False) -> Path:
     """Write it whole or not at all; where it is now.
 
     Raises:
+        BadInput: ``place-no-file``.
         RunError: ``page-exists`` (unless *replace*), ``disk-full``, ``folder-unwritable``.
     """
     target = Path(os.path.expanduser(file)).absolute()
+    check_place(target)
     if os.path.lexists(target) and not replace:
         raise RunError("page-exists", file=str(target))
     try:
