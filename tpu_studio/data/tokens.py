@@ -32,7 +32,8 @@ BYTES = 257  # and the one that stands for nothing
 LEAST, MOST = 512, 8192  # tokens that are learned
 LETTERS_A_TOKEN = 50  # of all texts: rarer pieces are not met often enough to learn what they mean
 FILE_BYTES = 16_000_000  # of a `tokenizer.json`; the largest of ours has half a megabyte
-_AT_ONCE = 1024
+_AT_ONCE, _LETTERS_AT_ONCE = 1024, 500_000
+_LETTERS_A_TOKEN = 1_000  # none has more but blanks, and words that are not known
 _LETTER, _BLANK = r"(?:\S|[\x1c-\x1f])", r"[^\S\x1c-\x1f]"  # to Unicode those four are no blanks, to Python they are
 _ENDLESS = re.compile(f"{_LETTER}{{100}}(?={_LETTER})|{_BLANK}{{100}}(?={_BLANK})")
 _MOST_LETTERS = 4_000_000  # of all words, each once, that are learned from
@@ -119,16 +120,31 @@ class PieceTokens:
     def encode(self, texts: Sequence[str], length: int) -> Ints32:
         self._tokenizer.enable_truncation(length)
         x = np.zeros((len(texts), length), np.int32)
-        for start in range(0, len(texts), _AT_ONCE):
-            part = [text.encode("utf-8", "replace").decode() for text in texts[start : start + _AT_ONCE]]
+        begin = 0
+        for part in _batches(texts, length * _LETTERS_A_TOKEN):
             try:
                 rows = self._tokenizer.encode_batch(part)
             except Exception as error:  # the library raises its base class alone
                 raise RunError("result-unreadable", path=TOKENIZER, raw=str(error)) from error
-            for row, found in enumerate(rows, start):
+            for row, found in enumerate(rows, begin):
                 ids = found.ids[:length]
                 x[row, : len(ids)] = ids
+            begin += len(part)
         return x
+
+
+def _batches(texts: Sequence[str], longest: int) -> Iterator[list[str]]:
+    """*texts*, some at a time, as the library takes them, of each its first *longest* letters: it cuts up all that it
+    is given before it leaves out what has no room, and holds a hundred times its letters."""
+    part, letters = list[str](), 0
+    for text in texts:
+        part.append(text[:longest].encode("utf-8", "replace").decode())
+        letters += len(part[-1])
+        if len(part) == _AT_ONCE or letters > _LETTERS_AT_ONCE:
+            yield part
+            part, letters = [], 0
+    if part:
+        yield part
 
 
 def check_parts(file: bytes) -> bytes:
