@@ -277,7 +277,10 @@ def parser() -> argparse.ArgumentParser:
         "tpu-studio compare digits-k3f7 digits-p2aq",
     )
     compare.add_argument(
-        "runs", nargs="+", metavar="RUN", help="two runs or more, each by its id or the beginning of it, or its folder"
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="two runs or more, each by its id or the beginning of it, its name, or its folder",
     )
     _page(compare, "one HTML file with the curves of all, to zoom, and the settings that differ")
 
@@ -498,7 +501,7 @@ def _trust(verb: argparse.ArgumentParser) -> None:
 
 
 def _run(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("run", metavar="RUN", help="id of a run or the beginning of it, or its folder")
+    verb.add_argument("run", metavar="RUN", help="id of a run or the beginning of it, its name, or its folder")
 
 
 def _yes(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ def show_page(file: Path, output: Output) -> int:
     for section in told.sections:
         lines += ["", section.title, *filter(None, [section.text])]
         lines += ["  ".join(row) for row in section.rows]
+        lines += [f"    {data.COMMAND}", ""] if section.code else []
         lines += [f"    {line}".rstrip() for line in section.code.splitlines()]  # its lines are no lines of ours
     sections = [
         {"title": one.title, "text": one.text, "head": one.head, "rows": one.rows, "code": one.code}

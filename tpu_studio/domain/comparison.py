@@ -5,7 +5,8 @@ Pure: made from what is known of each run, without clock, disk or window.
 * Runs that differ in the seed alone, and went to their end, are *repeats* of one setting: a side of the comparison is
   a setting, with all its repeats. With three repeats a side and more, Welch's test at 95 % decides; with fewer nothing
   tells a difference from chance, and that is said.
-* Runs that learn different things, predict different columns, or are measured on different unseen data get no verdict.
+* Runs that learn different things, predict different columns, are measured on different unseen data, or not known to be
+  measured on the same get no verdict.
 * Runs whose text is not known to be cut into the same tokens are judged by bits per byte, and not at all without it: a
   loss per token means another thing in each.
 * A run that diverged has no figure that can be ranked, and that is said.
@@ -30,6 +31,7 @@ LEVEL = 0.05
 SEED = "training.seed"
 _NAMES_ONLY = ("name",)  # what differs between any two runs and means nothing
 _UNSEEN = ("data.validation",)
+_PATH = "data.path"
 _ANSWERS = "data.target"
 _CUT, _BYTES, _PRESET = "data.tokenizer", "bytes", "preset"
 _NAMED, _NAME = 3, 40  # columns that are named, and letters of each
@@ -168,7 +170,7 @@ def same_money(
     known, usd = metrics.by_id(found.metric), min(totals)
     means = []
     for side in sides:
-        values = [value for run in side.runs if (value := best_by(run, usd)) is not None and metrics.is_figure(value)]
+        values = [value for run in side.runs if (value := best_by(run, usd)) is not None and known.may_be(value)]
         if len(values) == len(side.runs):
             means.append((statistics.fmean(values), side.name))
     means.sort(key=lambda one: -one[0] if known.better == "higher" else one[0])
@@ -210,7 +212,7 @@ def _differing(contenders: Sequence[Contender]) -> tuple[str, ...]:
 def _sides(contenders: Sequence[Contender], metric: str) -> tuple[Side, ...]:
     groups: list[list[Contender]] = []
     for one in contenders:
-        if metric not in one.best or not metrics.is_figure(one.best[metric]):
+        if metric not in one.best or not metrics.by_id(metric).may_be(one.best[metric]):
             continue
         same = next((group for group in groups if _is_repeat(group[0], one)), None)
         if same is None:
@@ -250,11 +252,20 @@ def _side(group: Sequence[Contender], metric: str) -> Side:
 
 def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str) -> Judgement:
     known = metrics.by_id(metric)
-    if len({(one.data, *(str(one.settings.get(path)) for path in _UNSEEN)) for one in contenders}) > 1:
+    unseen = {tuple(str(one.settings.get(path)) for path in _UNSEEN) for one in contenders}
+    if len(unseen) > 1 or len({one.data for one in contenders} - {""}) > 1:
         return Judgement(
             "Measured on different unseen data",
             "The runs kept other examples aside, so their figures cannot be ranked. Train them on the same data to "
             "compare them.",
+        )
+    if unknown := _of_unknown_data(contenders):
+        named = f"“{one_line(brief.cut(unknown[0].name, _NAME))}”"
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        return Judgement(
+            "Not known to be measured on the same data",
+            f"Nothing tells which data {named}{more} learned from, so it is not known whether the same examples were "
+            "kept aside, and the figures cannot be ranked. Train them on the same data to compare them.",
         )
     if len(targets := {str(one.settings.get(_ANSWERS) or "") for one in contenders}) > 1:
         named = " and ".join(
@@ -300,6 +311,13 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
         best.runs[0],
         p,
     )
+
+
+def _of_unknown_data(contenders: Sequence[Contender]) -> list[Contender]:
+    """Those of which nothing tells the data; none where all come from one path."""
+    unknown = [one for one in contenders if not one.data]
+    paths = {str(one.settings.get(_PATH)) for one in contenders}
+    return unknown if len(unknown) < len(contenders) or len(paths) > 1 else []
 
 
 def _are_again(side: Side) -> bool:

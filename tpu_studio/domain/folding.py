@@ -112,7 +112,7 @@ def _metric(view: RunView, event: Event) -> RunView:
             step = max(step, int(steps[-1]))
             if math.isfinite(value) and (not history or event.t - history[-1][0] >= HISTORY_EVERY_S):
                 history = (*history[-400:], (event.t, float(value)))
-        if metrics.by_id(name).unseen and metrics.is_figure(value):
+        if metrics.by_id(name).unseen and metrics.by_id(name).may_be(value):
             known = best.get(name)
             if known is None or metrics.by_id(name).beats(value, known[0]):
                 best[name] = (float(value), int(steps[-1]))

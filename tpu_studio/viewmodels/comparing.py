@@ -33,6 +33,10 @@ COLOURS = 6  # of lines; further ones begin again
 LONGEST = 60  # letters of a setting in a cell; somebody's may have millions, and each is drawn
 SETTINGS = 4  # columns of settings that differ; the rest stands in the table that is saved
 _COURSE = ("examples_per_s", "usd")  # besides what a task measures
+_UNKNOWN_RUN = "run-unknown"
+_DELETED = Problem(
+    "The run was deleted", "", "One that is in the trash comes back by “Deleted…” on the Runs page.", id=_UNKNOWN_RUN
+)
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ class Line:
 
 class CompareViewModel:
     """Commands: `show`, `add`, `remove`, `choose_measure`, `choose_axis`, `sort`, `plan_best`, `save_table`,
-    `make_page`, `save_page`; `tick`, `close`.
+    `make_page`, `save_page`, `dismiss_saved`; `tick`, `close`.
 
     Args:
         open_run: Begins to read a run; blocks. Raises RunError.
@@ -146,7 +150,7 @@ class CompareViewModel:
         self._open: dict[str, Reading] = {}
         self._lost: dict[str, Problem] = {}  # by run, why it can't be read
         self._found: Comparison | None = None
-        self._busy = False
+        self._busy = self._looks = False
 
     def show(self, runs: tuple[str, ...]) -> None:
         """These runs, and no others."""
@@ -203,8 +207,13 @@ class CompareViewModel:
         """Make the comparison into one page elsewhere and hand it to *shown*; nothing is written yet."""
         from tpu_studio.viewmodels.onepage.comparison import compose
 
-        readings = [self._open[run] for run in self.state.value.runs if run in self._open]
-        self._tasks.submit(lambda: compose(readings).page, done=shown, failed=self._failed)
+        runs = self.state.value.runs
+        readings = [self._open[run] for run in runs if run in self._open]
+
+        def work() -> Page:
+            return compose([one for one in readings if _is_there(one)], runs).page
+
+        self._tasks.submit(work, done=shown, failed=self._failed)
 
     def save_page(self, page: Page, file: Path) -> None:
         """Write *page* to *file*, over what is there: the dialog has asked."""
@@ -213,10 +222,19 @@ class CompareViewModel:
         work = partial(save, page, file, replace=True)
         self._tasks.submit(work, done=lambda where: self._change(saved=str(where)), failed=self._failed)
 
+    def dismiss_saved(self) -> None:
+        """It is known what was saved."""
+        self._change(saved="")
+
     def tick(self) -> None:
-        """Every few seconds while the page is seen: runs that go on are read again."""
-        if not self._busy and any(row.goes_on for row in self.state.value.rows):
+        """Every few seconds while the page is seen, and when it is seen again: runs that go on are read again, and
+        all are where one of them was renamed, marked, deleted or brought back."""
+        if self._busy or self._looks:
+            return
+        if any(row.goes_on for row in self.state.value.rows):
             self._read()
+        elif self.state.value.runs:
+            self._look()
 
     def close(self) -> None:
         for reading in self._open.values():
@@ -239,8 +257,37 @@ class CompareViewModel:
 
     # --------------------------------------------------------------------------------------------------------- reading
 
+    def _look(self) -> None:
+        wanted, opened = self.state.value.runs, dict(self._open)
+        self._looks = True
+
+        def work() -> bool:
+            return any(self._is_otherwise(run, opened.get(run)) for run in wanted)
+
+        def done(otherwise: bool) -> None:
+            self._looks = False
+            if otherwise and not self._busy and self.state.value.runs == wanted:
+                self._read()
+
+        def failed(error: Exception) -> None:
+            self._looks = False
+            self._failed(error)
+
+        self._tasks.submit(work, done=done, failed=failed)
+
+    def _is_otherwise(self, run: str, reading: Reading | None) -> bool:
+        """*reading*: None of one that could not be read. Blocks."""
+        try:
+            if reading is not None:
+                return reading.has_changed()
+            self._open_run(run).close()
+        except (StudioError, OSError):
+            return reading is not None
+        return True
+
     def _read(self) -> None:
         wanted, opened = self.state.value.runs, dict(self._open)
+        deleted = {run for run, why in self._lost.items() if why is _DELETED}
         self._busy = True
 
         def work() -> tuple[dict[str, Reading], dict[str, Problem]]:
@@ -250,7 +297,8 @@ class CompareViewModel:
                     read[run] = reading = opened.get(run) or self._open_run(run)
                     reading.poll()
                 except (StudioError, OSError) as error:
-                    lost[run] = problem_of(error)
+                    gone = isinstance(error, StudioError) and error.id == _UNKNOWN_RUN
+                    lost[run] = _DELETED if gone and (run in opened or run in deleted) else problem_of(error)
                     if (failed := read.pop(run, None)) is not None and run not in opened:
                         failed.close()
             return read, lost
@@ -313,6 +361,15 @@ class CompareViewModel:
         self.state.set(replace(self.state.value, **changes))
 
 
+def _is_there(reading: Reading) -> bool:
+    """It can be read still. Blocks."""
+    try:
+        reading.has_changed()
+    except (StudioError, OSError):
+        return False
+    return True
+
+
 def _course(reading: Reading, curve: Curve) -> Course:
     from tpu_studio.domain.course import Course  # brings numpy along
 
@@ -334,7 +391,7 @@ def cuts(curve: Curve, begun: tuple[float, ...]) -> tuple[tuple[float, float], .
 
 def _measures(sets: list[tuple[str, ...]]) -> tuple[tuple[str, str], ...]:
     names = dict.fromkeys(name for one in sets for name in one)
-    known = [(metric.id, metric.title) for metric in metrics.all_metrics() if metric.id in names]
+    known = [(metric.id, metric.sided) for metric in metrics.all_metrics() if metric.id in names]
     titles = {"examples_per_s": "Speed", "usd": "Cost"}
     return (*known, *((name, titles[name]) for name in _COURSE if name in names))
 
@@ -345,7 +402,7 @@ def _lost_rows(view: CompareView, lost: Mapping[str, Problem], columns: int) -> 
     for place, run in enumerate(view.runs):
         if run in lost:
             before = known.get(run) or Row(run, run, "–", place % COLOURS, ())
-            going = before.goes_on and lost[run].id != "run-unknown"
+            going = before.goes_on and lost[run].id != _UNKNOWN_RUN
             unknown = replace(before, cells=("–",) * columns, keys=(None,) * columns, best=(), goes_on=going)
             rows.append(replace(unknown, colour=place % COLOURS, problem=lost[run].title))
     return tuple(rows)
@@ -361,7 +418,7 @@ def _of_lost(lost: Mapping[str, Problem], rows: Sequence[Row]) -> Problem | None
         return Problem(f"{len(lost)} of these runs can't be compared", meaning, out, id="compare-unreadable")
     ((run, why),) = lost.items()
     name = next((row.name for row in rows if row.run == run), run)
-    meaning = f"{why.title.rstrip('.')}. {why.meaning} The others are compared without it."
+    meaning = " ".join(filter(None, (f"{why.title.rstrip('.')}.", why.meaning, "The others are compared without it.")))
     return replace(why, title=f"“{name}” can't be compared", meaning=meaning, action=f"{why.action} {out}".strip())
 
 

@@ -64,6 +64,16 @@ class Metric:
         """Of unseen data, within a line: "validation accuracy"."""
         return f"validation {self.row}" if self.unseen and not self.row.startswith("validation") else self.row
 
+    @property
+    def sided(self) -> str:
+        """Where those of training and of unseen data stand side by side: "Loss (validation)"."""
+        return self.title if self.course else f"{self.title} ({'validation' if self.unseen else 'training'})"
+
+    def may_be(self, value: float) -> bool:
+        """Whether *value* is a figure of it: a share is none beyond 0 and 1, as damaged events tell."""
+        low = 0.0 if self.percent else -math.inf
+        return is_figure(value) and low <= value <= (math.inf if self.top is None else self.top + _ROUNDING)
+
     def beats(self, new: float, old: float) -> bool:
         """Whether *new* is better than *old*."""
         return new > old if self.better == "higher" else new < old
@@ -160,6 +170,7 @@ def learning_rate() -> Metric:
     return next(metric for metric in _METRICS if not metric.noisy)
 
 
+_ROUNDING = 1e-6  # of a mean in 32 bits
 LARGEST = 1e100
 """In size: whoever adds, squares or draws figures up to here overflows nowhere. No training that learns is beyond."""
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final, Protocol
 
-import numpy as np
-
 from tpu_studio.domain.comparison import Comparison, Contender, compare, same_money
 from tpu_studio.domain.spending import Spending
 from tpu_studio.wire import metrics, places
@@ -38,18 +36,29 @@ class Reading:
     """
 
     def __init__(self, runs: Readable, run: str) -> None:
-        row = runs.summary(run)
-        if row.problem:
-            raise RunError(row.problem, run=row.run, folder=str(row.folder))
+        row = _readable(runs, run)
         self._runs, self.run, self.folder = runs, row.run, row.folder
         self._following = runs.follow(row.run)
         self._spending: Spending | None = None
         self.contender = _contender(row, self._following)
 
     def poll(self) -> None:
-        """What has come down since."""
+        """What has come down since. Raises as the beginning."""
+        self._summary()
         self._following.poll()
-        self.contender = _contender(self._runs.summary(self.run), self._following)
+        self.contender = _contender(self._summary(), self._following)
+
+    def has_changed(self) -> bool:
+        """Whether it is called or marked otherwise than when it was last read, or goes on again. Raises as the
+        beginning."""
+        row, known = self._summary(), self.contender
+        return (row.name, row.mark, row.over) != (known.name, known.mark, known.is_over)
+
+    def _summary(self) -> RunSummary:
+        row = _readable(self._runs, self.run)
+        if row.run != self.run:  # it was deleted, and another's id begins so
+            raise RunError("run-unknown", run=self.run)
+        return row
 
     def metrics(self) -> tuple[str, ...]:
         return tuple(self._following.metrics)
@@ -75,11 +84,12 @@ class Reading:
             return None
         until = spending.when(usd)
         t, low, high = self.curve(metric).window(0.0, until, _POINTS, "time")
-        values = (high if metrics.by_id(metric).better == "higher" else low)[t <= until]
-        values = values[np.abs(values) <= metrics.LARGEST]  # no gaps, and nothing of a run that diverged
-        if not len(values):
+        known = metrics.by_id(metric)
+        values = (high if known.better == "higher" else low)[t <= until].tolist()
+        values = [value for value in values if known.may_be(value)]  # no gaps, and nothing of a run that diverged
+        if not values:
             return None
-        return float(values.max() if metrics.by_id(metric).better == "higher" else values.min())
+        return float(max(values) if known.better == "higher" else min(values))
 
     def begun(self) -> tuple[float, ...]:
         """When training began, and began again."""
@@ -91,6 +101,13 @@ class Reading:
 
     def close(self) -> None:
         self._following.close()
+
+
+def _readable(runs: Readable, run: str) -> RunSummary:
+    row = runs.summary(run)
+    if row.problem:
+        raise RunError(row.problem, run=row.run, folder=str(row.folder))
+    return row
 
 
 def compare_runs(runs: Readable, names: Sequence[str]) -> Comparison:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import secrets
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from tpu_studio.wire import plan as plans
@@ -35,10 +35,13 @@ class RunFolders:
     """Args:
     root: ``runs/``; need not be there.
     mend: Puts back the plan of a rented run, and says whether it did.
+    called: The ids of the runs that are called so now.
     """
 
-    def __init__(self, root: Path, mend: Callable[[Path], bool]) -> None:
-        self.root, self._mend = root, mend
+    def __init__(
+        self, root: Path, mend: Callable[[Path], bool], called: Callable[[str], Collection[str]] = lambda name: ()
+    ) -> None:
+        self.root, self._mend, self._called = root, mend, called
 
     def all(self) -> Sequence[Path]:
         if not self.root.is_dir():
@@ -46,7 +49,7 @@ class RunFolders:
         return sorted(path for path in self.root.iterdir() if path.is_dir() and not path.name.startswith("."))
 
     def find(self, run: str, *, damaged: bool = False) -> Path:
-        """The folder of a run, by its id, an unambiguous beginning of it, or a path.
+        """The folder of a run, by its id, a path, a name that no other run has, or an unambiguous beginning of its id.
 
         Args:
             damaged: Also one that has lost its plan, or whose plan nobody lets us read, by its id.
@@ -68,7 +71,9 @@ class RunFolders:
         if (Path(run) / PLAN).exists():
             return Path(run).absolute()
         names = [path.name for path in self.all() if has_plan(path)]
-        found = [name for name in names if run and name.startswith(run)]
+        so = self._called(run) if run else ()
+        called = [name for name in names if name in so]
+        found = called if len(called) == 1 else [name for name in names if run and name.startswith(run)] or called
         if len(found) == 1:
             return self._whole(self.root / found[0])
         if found:

@@ -64,7 +64,8 @@ class Runs:
         self.home, self._agreed, self.driver = home, agreed, driver
         self._journal, self._index, self._clock = journal, index, clock or SystemClock()
         self._desktop = Desktop(home, places, driver, journal, index, self._clock)
-        self._folders = RunFolders(self.runs_folder, driver.plans.mend if driver is not None else lambda folder: False)
+        mend = driver.plans.mend if driver is not None else lambda folder: False
+        self._folders = RunFolders(self.runs_folder, mend, self._called)
         self._deleting = Deleting(self._folders, home / "trash", journal, index, self._clock, self._seen)
 
     @property
@@ -203,6 +204,14 @@ class Runs:
         noted = marks.read(self.home)
         own = (marks.marked(self._index.glance(folder), noted).name for folder in self._folders.alike(name))
         return marks.numbered(name, [*own, *(mark.name for mark in noted.values() if mark.name)])
+
+    def _called(self, name: str) -> set[str]:
+        """The ids of the runs that are called *name* now."""
+        noted = marks.read(self.home)
+        begin = f"{self._folders.slug(name)}-"
+        alike = [self._index.glance(one) for one in self._folders.alike(name) if one.name.startswith(begin)]
+        own = {row.run for row in alike if marks.marked(row, noted).name == name}
+        return own | {run for run, mark in noted.items() if mark.name == name}
 
     # -------------------------------------------------------------------------------------------- delete and bring in
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
 from tests.fakes.ended import Ended
@@ -75,7 +76,7 @@ def test_axis_and_measure_are_chosen(qtbot, compared):
     assert ends == {run: pytest.approx(steps / each[run]) for run, steps in ((one, 10), (other, 12))}
     drawn = page.plot
     page.measure.chosen.emit("loss")
-    assert page.model.state.value.measure == "loss"
+    assert page.model.state.value.measure == "loss" and page.plot.title.text() == "Loss (training)"
     qtbot.waitUntil(lambda: len(page.model.lines()) == 2)
     assert page.plot is drawn  # it was the loss already
 
@@ -149,6 +150,19 @@ def test_a_run_is_taken_out_and_added_again_and_one_alone_says_what_to_do(qtbot,
     assert page.empty.isHidden()
 
 
+def test_what_is_saved_is_shown_in_its_folder_and_its_notice_goes(qtbot, compared, tmp_path: Path, monkeypatch):
+    page, *_ = compared
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
+    assert page.saved.isHidden()
+    page.model.save_table(tmp_path / "t.csv")
+    qtbot.waitUntil(lambda: not page.saved.isHidden())
+    page.saved.button.click()
+    assert opened == [str(tmp_path)] and page.saved.title.text() == "t.csv is saved"
+    page.saved.cross.click()
+    assert page.saved.isHidden()
+
+
 def test_the_table_is_saved_whole(qtbot, compared, tmp_path: Path):
     page, one, other = compared
     page.model.save_table(tmp_path / "t.csv")
@@ -172,13 +186,14 @@ def test_the_next_run_is_planned_from_the_best(compared, studio, monkeypatch):
 def test_a_run_that_is_deleted_meanwhile_is_told_and_nothing_breaks(qtbot, compared, studio):
     page, one, other = compared
     studio.studio.services.runs.delete(other)
-    page.refresh()
+    studio.shell.go("runs")
+    studio.shell.go("compare")
     qtbot.waitUntil(lambda: page.model.state.value.problem is not None)
     assert not page.problem.isHidden() and page.table is not None
     assert [row.run for row in page.model.state.value.rows] == [one, other]  # the one that is there is still shown
     assert not page.export.isVisible() and not page.page.isVisible()
     words = page.table.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert "no run called" in words
+    assert "The run was deleted" in words
     opened, take_out = page.menu_of(other).actions()[:2]
     assert not opened.isEnabled()
     take_out.trigger()
@@ -186,6 +201,13 @@ def test_a_run_that_is_deleted_meanwhile_is_told_and_nothing_breaks(qtbot, compa
     page.model.show((one, "never-was"))
     qtbot.waitUntil(lambda: page.model.state.value.problem is not None)
     assert not page.problem.isHidden()
+
+
+def test_a_run_that_is_renamed_is_called_so_in_table_and_curves(qtbot, compared, studio):
+    page, _, other = compared
+    studio.studio.services.runs.rename(other, "Mine")
+    qtbot.waitUntil(lambda: {row.name for row in page.model.state.value.rows} == {"first", "Mine"})
+    assert {drawn.curve.name for drawn in page.plot.canvas.drawn} == {"first", "Mine"}
 
 
 def test_before_anything_is_chosen_the_page_leads_to_the_runs(qtbot, studio):
@@ -197,7 +219,7 @@ def test_before_anything_is_chosen_the_page_leads_to_the_runs(qtbot, studio):
 
 
 def test_a_comparison_is_saved_as_one_page_after_saying_what_is_in_it(qtbot, compared, tmp_path: Path):
-    page, one, other = compared
+    page, *_ = compared
     assert page.page.isEnabled()
     page.page.click()
     qtbot.waitUntil(lambda: any(sheet.isVisible() for sheet in page.window().findChildren(Sheet)))
@@ -209,4 +231,6 @@ def test_a_comparison_is_saved_as_one_page_after_saying_what_is_in_it(qtbot, com
     dialog.close()
     qtbot.waitUntil(lambda: bool(page.model.state.value.saved))
     (plot, *_) = data_of(read((tmp_path / "page.html").read_bytes()))["plots"]
-    assert {line["name"] for line in plot["lines"]} == {one, other}
+    tones = {drawn.curve.name: drawn.curve.tone for drawn in page.plot.canvas.drawn}
+    assert {line["name"]: f"s{line['tone']}" for line in plot["lines"]} == tones
+    assert set(tones) == {"first", "second"}

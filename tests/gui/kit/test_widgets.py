@@ -23,6 +23,7 @@ from tpu_studio.gui.kit.rows import Note, SummaryRow
 from tpu_studio.gui.kit.states import DropZone, EmptyState
 from tpu_studio.gui.kit.table import Cell, Column, Table
 from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import ink
 from tpu_studio.gui.kit.timeline import Stage, StageTimeline
 
 Key = Qt.Key
@@ -226,6 +227,23 @@ def test_enter_opens_the_row_of_a_table_and_arrows_walk_it(qtbot):
 def test_a_number_in_a_table_is_never_shortened(qtbot):
     table = table_of(qtbot, [("a", ["one", "$1,234,567.89"])])
     assert table.columnWidth(1) > 80
+
+
+@pytest.mark.parametrize("contrast", ["normal", "high"])
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_selected_row_is_readable_with_and_without_the_focus(qtbot, kit, mode, contrast):
+    """Over Qt's own blue stood dark words, as soon as a menu or a dialog was open."""
+    kit.mode, kit.contrast = mode, contrast
+    kit.apply()
+    table = table_of(qtbot, [("a", ["one", "$1.00"]), ("b", ["two", "$2.00"])])
+    table.selectRow(1)
+    for focused in (False, True):
+        if focused:
+            table.setFocus()
+        else:
+            table.clearFocus()
+        ground = table.viewport().grab().toImage().pixelColor(4, table.rowHeight(0) + 20)
+        assert ground.name() == ink("hover").name()
 
 
 def test_new_figures_keep_the_selected_row(qtbot):

@@ -34,7 +34,8 @@ def test_it_is_a_run_to_look_at(qtbot, studio, tmp_path: Path):
     assert "50 points" in words(page) and plot.title.text() == "Loss"
     for title in ("What was run", "Settings and why", "How to repeat it"):
         assert title in words(page)
-    assert 'name = "rocks"' in words(page)
+    _, _, repeat = words(page).partition("Then, with TPU Studio:\n")
+    assert repeat.startswith("tpu-studio run job.tpujob\n") and 'name = "rocks"' in repeat
     bad = tmp_path / "other.html"
     bad.write_text("<h1>99 %</h1>")
     page = opened(qtbot, studio, bad)

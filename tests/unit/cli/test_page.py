@@ -37,7 +37,8 @@ def test_a_saved_page_is_shown_again(terminal: Terminal, tmp_path: Path) -> None
     assert (code, told["state"]) == (0, "Finished")
     assert [one["title"] for one in told["curves"]] == [one["title"] for one in saved["curves"]]
     assert any("[training]" in one["code"] for one in told["sections"])
-    assert "How to repeat it" in terminal.run("show", file).stdout
+    _, _, repeat = terminal.run("show", file).stdout.partition("Then, with TPU Studio:\n")
+    assert repeat.startswith("    tpu-studio run job.tpujob\n\n    ") and "[training]" in repeat
     file.write_bytes(file.read_bytes()[:-2000])
     file.write_text(file.read_text().replace('"format":1', '"format":1,"x":1'))
     code, told = terminal.json("show", file)
@@ -105,7 +106,7 @@ def test_a_comparison_is_saved_as_one_page(terminal: Terminal, tmp_path: Path) -
     assert "training.global_batch" in told["differing"]
     page = read(file.read_bytes())
     (plot, *_) = data_of(page)["plots"]
-    assert [line["name"] for line in plot["lines"]] == runs
+    assert [line["name"] for line in plot["lines"]] == ["<b>32</b>", "<b>64</b>"]
     assert told["finding"]["title"].rstrip(".") in page.words()
     assert str(terminal.home) not in file.read_text()
     assert terminal.json("compare", *runs, "--as", "page", "--to", file)[1]["error"]["id"] == "page-exists"

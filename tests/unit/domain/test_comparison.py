@@ -180,6 +180,28 @@ def test_no_verdict_between_tasks_data_or_unmeasured_runs() -> None:
     assert told(run("a", 0.8), run("b"))[0] == "Nothing to rank yet"
 
 
+def test_of_data_that_is_not_known_nothing_is_stated() -> None:
+    title, text = told(run("base", 0.8), run("nofp", 0.9, fp=""))
+    assert title == "Not known to be measured on the same data"
+    assert "which data “nofp” learned from" in text and "cannot be ranked" in text
+    paths = [run("cats", 0.8, fp="", data__path="/data/cats"), run("dogs", 0.9, fp="", data__path="/data/dogs")]
+    assert told(*paths)[0] == title
+    assert "“cats” and 1 more" in told(*paths)[1]
+    assert told(run("a", 0.8, fp=""), run("b", 0.9, fp="", training__epochs=2))[0].startswith("b is the best")
+    assert told(run("a", 0.8, fp=""), run("b", 0.9), run("c", 0.9, fp="d2"))[0] == "Measured on different unseen data"
+
+
+@pytest.mark.parametrize("share", [5.0, 1e38, 1.01, -0.1])
+def test_a_share_that_there_cannot_be_ranks_nothing(share: float) -> None:
+    """Damaged events made a run the best by 1e40 points."""
+    found = compare([run("whole", 0.9), run("damaged", share), run("other", 0.8, training__global_batch=64)])
+    assert found.finding.title == "whole is the best: 10 points better than other."
+    assert all("damaged" not in side.runs for side in found.sides)
+    assert told(run("whole", 0.9), run("damaged", share))[0] == "Nothing to rank yet"
+    found = compare([run("whole", 0.9), run("all", 1.0 + 1e-7)])
+    assert found.sides and len(found.sides[0].values) + len(found.sides[1:]) == 2
+
+
 def test_no_verdict_between_runs_that_predict_other_columns_of_a_table() -> None:
     runs = [
         replace(run(name, data__target=target), task="regression", best={"val_r2": value, "val_mae": value})

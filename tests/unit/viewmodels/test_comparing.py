@@ -13,7 +13,7 @@ from tests.fakes.tasks import InlineTasks
 from tpu_studio.cli.comparing import _words, as_json
 from tpu_studio.cli.output import words_for_numbers
 from tpu_studio.domain.comparison import Contender, compare
-from tpu_studio.viewmodels.comparing import LONGEST, CompareView, CompareViewModel, Row, _table, table_of
+from tpu_studio.viewmodels.comparing import LONGEST, CompareView, CompareViewModel, Row, _measures, _table, table_of
 from tpu_studio.wire.errors import RunError
 
 
@@ -45,22 +45,36 @@ class Readings:
 
     def __init__(self, **accuracy: float) -> None:
         self.accuracy, self.closed, self.asked = accuracy, list[str](), list[str]()
-        self.damaged, self.deleted = set[str](), set[str]()
+        self.damaged, self.deleted, self.names = set[str](), set[str](), dict[str, str]()
 
     def open(self, run: str) -> Any:
         self.asked.append(run)
         self.poll(run)
         best = {"val_accuracy": self.accuracy[run]}
         settings = {"training.global_batch": list(self.accuracy).index(run)}
-        contender = Contender(run, f"The {run}", "computer", "cpu", "classification", settings, "d", best, 1.0)
-        return SimpleNamespace(
+        contender = Contender(run, self.name(run), "computer", "cpu", "classification", settings, "d", best, 1.0)
+
+        def poll() -> None:
+            self.poll(run)
+            made.contender = replace(contender, name=self.name(run))
+
+        def has_changed() -> bool:
+            self.poll(run)
+            return bool(made.contender.name != self.name(run))
+
+        made = SimpleNamespace(
             run=run,
             contender=contender,
-            poll=lambda: self.poll(run),
+            poll=poll,
+            has_changed=has_changed,
             metrics=lambda: (),
             spending=lambda: None,
             close=lambda: self.closed.append(run),
         )
+        return made
+
+    def name(self, run: str) -> str:
+        return self.names.get(run, f"The {run}")
 
     def poll(self, run: str) -> None:
         if run in self.damaged:
@@ -105,6 +119,61 @@ def test_a_run_that_was_deleted_while_it_is_shown_keeps_its_name_and_the_others_
     runs.deleted.clear()  # brought back from the trash
     model.show(("a", "b", "c"))
     assert (model.state.value.best, model.state.value.problem) == ("c", None)
+
+
+def test_what_is_deleted_renamed_and_brought_back_while_it_is_shown_is_seen_by_itself() -> None:
+    """Deleted runs kept their rows and the verdict; a new name was not taken up."""
+    runs = Readings(a=0.8, b=0.5, c=0.9)
+    model = CompareViewModel(InlineTasks(), runs.open)
+    model.show(("a", "b", "c"))
+    before = model.state.value
+    model.tick()
+    assert model.state.value is before  # nothing to draw anew
+
+    runs.deleted.add("c")
+    model.tick()
+    view = model.state.value
+    assert (view.best, [one.problem for one in view.rows]) == ("a", ["", "", "The run was deleted"])
+    assert view.problem is not None and view.problem.title == "“The c” can't be compared"
+    assert view.problem.meaning == "The run was deleted. The others are compared without it."
+    model.show(view.runs)  # and so it stays
+    assert model.state.value.rows[-1].problem == "The run was deleted"
+
+    runs.names["a"] = "Mine"
+    model.tick()
+    assert [one.name for one in model.state.value.rows] == ["Mine", "The b", "The c"]
+    runs.deleted.clear()
+    model.tick()
+    assert (model.state.value.best, model.state.value.problem) == ("c", None)
+
+
+def test_a_run_that_was_deleted_this_moment_is_left_out_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, made = Readings(a=0.8, b=0.5, c=0.9), list[str]()
+
+    def compose(readings: Any, chosen: tuple[str, ...]) -> Any:
+        assert chosen == ("a", "b", "c")  # whose colours stay
+        made.extend(one.run for one in readings)
+        return SimpleNamespace(page="the page")
+
+    monkeypatch.setattr("tpu_studio.viewmodels.onepage.comparison.compose", compose)
+    model = CompareViewModel(InlineTasks(), runs.open)
+    model.show(("a", "b", "c"))
+    runs.deleted.add("b")
+    model.make_page(lambda page: None)
+    assert made == ["a", "c"]
+
+
+def test_each_figure_has_a_name_of_its_own() -> None:
+    """Of “Loss, Loss, Accuracy, Accuracy” nobody could tell which is of unseen data."""
+    named = dict(_measures([("val_loss", "loss"), ("accuracy", "val_accuracy", "learning_rate", "examples_per_s")]))
+    assert list(named.values()) == [
+        "Loss (training)",
+        "Loss (validation)",
+        "Accuracy (training)",
+        "Accuracy (validation)",
+        "Learning rate",
+        "Speed",
+    ]
 
 
 def row(name: str, *keys: object) -> Row:

@@ -17,9 +17,10 @@ from tests.unit.viewmodels.test_onepage import HOSTILE, MEGABYTE, TABLE, ended, 
 from tests.unit.wire.test_secrets import SHAPED
 from tpu_studio.domain.comparison import AT_MOST
 from tpu_studio.domain.run import RunView
-from tpu_studio.viewmodels.onepage.comparison import page_of_comparison
+from tpu_studio.viewmodels.onepage.comparison import compose, page_of_comparison
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.comparing import Reading
 from tpu_studio.workflow.ports import RunSummary
 
 METRICS = ("loss", "val_loss", "val_r2")
@@ -75,11 +76,23 @@ def test_as_many_runs_as_can_be_compared_make_a_small_page_in_which_each_has_its
     assert len(made.data) <= 3 * MEGABYTE
     plots = data_of(read(made.data))["plots"]
     assert [plot["title"] for plot in plots] == [
-        "Loss, training",
-        "Loss, validation",
-        "R², validation",
+        "Loss (training)",
+        "Loss (validation)",
+        "R² (validation)",
     ]
-    assert all([line["name"] for line in plot["lines"]] == runs.names for plot in plots)
+    names = [f"{plans[0].job.name} ({run})" for run in runs.names]  # all are called the same
+    assert all([line["name"] for line in plot["lines"]] == names for plot in plots)
+
+
+def test_runs_are_called_and_coloured_as_in_the_window(tmp_path: Path) -> None:
+    plans = [plan_of(name, training={"epochs": 2, "global_batch": 2**n}) for n, name in enumerate(("a", "b", "c"), 4)]
+    runs = Runs(tmp_path, plans, np.linspace(2.0, 1.0, 30))
+    readings = [Reading(runs, run) for run in ("0", "2")]  # "b" was deleted meanwhile
+    told = data_of(read(compose(readings, ("0", "1", "2")).page.data))
+    assert all(
+        [(line["name"], line["tone"]) for line in plot["lines"]] == [("a", 1), ("c", 3)] for plot in told["plots"]
+    )
+    assert sorted(row[0] for row in told["sections"][0]["rows"]) == ["a", "c"]
 
 
 @pytest.mark.parametrize("whose", SHAPED)

@@ -66,7 +66,14 @@ def test_no_text_of_a_page_writes_a_line_beside_those_that_show_writes(
     assert main(["show", str(saved(tmp_path, block(page)))]) == 0
     shown = capsys.readouterr().out.split("\n")
     one = "ab RUN digits finished"
-    row = [f"{one}  {one}", "    ab\u200b", *(f"    {part}" for part in "RUN\u2028digits\tfinished".splitlines()), ""]
+    command = ["    tpu-studio run job.tpujob", ""]
+    row = [
+        f"{one}  {one}",
+        *command,
+        "    ab\u200b",
+        *(f"    {part}" for part in "RUN\u2028digits\tfinished".splitlines()),
+        "",
+    ]
     assert shown == [one, f"{one}. {one}", f"{one}: {one} {one}", "", one, one, *row]
     again = read(saved(tmp_path, block(page)))
     assert (again.plots[0].title, again.plots[0].lines[0].name, again.sections[0].head) == (one, one, (one, one))

@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.plans import plan
 from tpu_studio.domain.pyramid import Pyramid
+from tpu_studio.wire.errors import RunError
 from tpu_studio.workflow.comparing import Reading, compare_runs
 from tpu_studio.workflow.ports import RunSummary
 
@@ -69,6 +70,18 @@ def test_the_dearer_one_is_better_and_the_cheaper_one_was_ahead_for_the_same_mon
     found = compare_runs(Runs(cheap=CHEAP, dear=DEAR), ["cheap", "dear"])
     assert found.finding.title == "dear is the best: 10 points better than cheap for $3.00 more."
     assert found.finding.same_money == ("For the first $1.00 that each of them cost, cheap was ahead: 80%, dear 40%.")
+
+
+def test_a_run_that_was_deleted_is_not_taken_for_one_whose_id_begins_so() -> None:
+    runs = Runs(dear=DEAR)
+    reading = Reading(runs, "dear")
+    assert not reading.has_changed()
+    row = runs.summary("dear")
+    runs.summary = lambda run: replace(row, run="dear-k3f7")  # type: ignore[method-assign]
+    for ask in (reading.poll, reading.has_changed):
+        with pytest.raises(RunError) as caught:
+            ask()
+        assert caught.value.id == "run-unknown"
 
 
 def test_a_run_that_costs_nothing_is_told_at_no_price() -> None:

@@ -25,6 +25,26 @@ def test_a_run_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, monkeypatch:
     assert caught.value.id == "run-unreadable" and caught.value.facts["raw"]
 
 
+def test_a_run_is_found_by_id_before_name_and_by_name_before_the_beginning_of_an_id(tmp_path: Path) -> None:
+    for run in ("digits-aaaa", "digits-2-bbbb", "cats-cccc", "cats-dddd"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / PLAN).write_text("{}")
+    names = {
+        "digits": {"digits-aaaa"},
+        "digits-aaaa": {"cats-cccc"},
+        "cats": {"cats-cccc", "cats-dddd"},
+        "twins": {"cats-cccc", "cats-dddd"},
+        "digits-2": {"cats-dddd", "gone-eeee"},
+    }
+    folders = RunFolders(tmp_path, lambda folder: False, lambda name: names.get(name, ()))
+    asked = ("digits-aaaa", "digits", "digits-2-b", "digits-2")
+    assert [folders.find(one).name for one in asked] == ["digits-aaaa", "digits-aaaa", "digits-2-bbbb", "cats-dddd"]
+    for one in ("cats", "twins"):
+        with pytest.raises(RunError) as caught:
+            folders.find(one)
+        assert (caught.value.id, caught.value.facts["found"]) == ("run-ambiguous", ["cats-cccc", "cats-dddd"])
+
+
 def test_a_folder_that_nobody_lets_us_look_into_counts_as_a_run(tmp_path: Path) -> None:
     closed = tmp_path / ("x" * 300)  # the system refuses to look at it
     assert has_plan(closed) and not is_torn(closed)

@@ -7,8 +7,8 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from tpu_studio.domain.mark import Mark
@@ -62,7 +62,9 @@ class ComparePage(QWidget):
         self.finding = Note("", "", "accent", action="Plan the next run from this one", icon="lightbulb")
         self.finding.acted.connect(model.plan_best)
         self.problem = Note("", "", "bad")
-        self.saved = Note("", "", "ok")
+        self.saved = Note("", "", "ok", action="Show in folder", closes=True)
+        self.saved.acted.connect(self._show_saved)
+        self.saved.closed.connect(model.dismiss_saved)
         self.measure = ComboBox(name="What is drawn")
         self.measure.chosen.connect(model.choose_measure)
         self.axis = Segmented(_AXES, "time", name="Along which axis", small=True)
@@ -133,7 +135,7 @@ class ComparePage(QWidget):
         if view.problem is not None:
             self.problem.set_words(view.problem.title, view.problem.text)
         self.saved.setVisible(bool(view.saved))
-        self.saved.set_words("It is saved", view.saved)
+        self.saved.set_words(f"{Path(view.saved).name} is saved", view.saved)
         self.finding.setVisible(bool(view.title))
         self.finding.set_words(view.title, view.text)
         if self.finding.button is not None:
@@ -293,6 +295,9 @@ class ComparePage(QWidget):
         from tpu_studio.gui.shell.onepage import ask_save
 
         self.model.make_page(lambda page: ask_save(self, "this comparison", page, "comparison", self.model.save_page))
+
+    def _show_saved(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(self.model.state.value.saved).absolute().parent)))
 
     def _ask_where(self) -> None:
         dialog = QFileDialog(self.window(), "Save the table")

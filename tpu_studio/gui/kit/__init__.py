@@ -62,8 +62,8 @@ Acting and choosing
 
 Rows, bars and numbers
     rows        SummaryRow(label, title, facts="", *, icon, action="Change"): change; set_summary(title, facts, icon)
-                Note(title, text="", kind="accent"|"warn"|"bad"|"ok"|"neutral", *, action="", icon=""): acted;
-                    set_words(title, text), set_kind(kind)
+                Note(title, text="", kind="accent"|"warn"|"bad"|"ok"|"neutral", *, action="", icon="", closes=False):
+                    acted, closed; set_words(title, text), set_kind(kind)
                 CheckRow(title, text="", *, icon, tone="ok", state="", action="", blocking=False): acted
     bars        ProgressBar(share=0.0, *, name, tone="accent", height=6): set_share(share, words=""), set_tone
                 QuotaBar(used, allowed, *, name)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import paint
-from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.button import Button, IconButton
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.pill import Icon, IconTile
 from tpu_studio.gui.kit.text import Line, Text
@@ -72,10 +72,12 @@ class SummaryRow(Card):
 class Note(Themed, QFrame):
     """A tinted row: a thing to know (`accent`), to look at (`warn`), gone wrong (`bad`), or good (`ok`).
 
-    With *action* a button stands right and `acted` fires. Give the repair as a verb: "Use 1,024".
+    With *action* a button stands right and `acted` fires. Give the repair as a verb: "Use 1,024". *closes*: it has a
+    cross, and `closed` fires.
     """
 
     acted = Signal()
+    closed = Signal()
 
     def __init__(
         self,
@@ -85,6 +87,7 @@ class Note(Themed, QFrame):
         *,
         action: str = "",
         icon: str = "",
+        closes: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -110,6 +113,11 @@ class Note(Themed, QFrame):
             self.button = Button(action, size="small")
             self.button.clicked.connect(self.acted)
             row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
+        self.cross: IconButton | None = None
+        if closes:
+            self.cross = IconButton("x", "Close this notice", side=26, icon_size=16)
+            self.cross.clicked.connect(self.closed)
+            row.addWidget(self.cross, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setAccessibleName(f"{title} {text}".strip())
         self.follow_theme()
 

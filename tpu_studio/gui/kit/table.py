@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtGui import QFont, QKeyEvent, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -120,7 +120,7 @@ class _Delegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.TextAntialiasing)
         row = QRectF(option.rect)
-        chosen = self._table.selectionModel().isRowSelected(index.row(), QModelIndex()) and self._table.hasFocus()
+        chosen = self._table.selectionModel().isRowSelected(index.row(), QModelIndex())
         if chosen or index.row() == self._table.hovered:
             painter.fillRect(row, ink("hover"))
         if index.row():
@@ -260,6 +260,9 @@ class Table(RingFocus, Themed, QTableView):
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.viewport().setAutoFillBackground(False)
+        bare = QPalette()
+        bare.setColor(QPalette.ColorRole.Highlight, Qt.GlobalColor.transparent)  # `_Delegate` draws what is selected
+        self.setPalette(bare)
         self.entered.connect(self._entered)
         self.doubleClicked.connect(lambda index: self._open(index.row()))
         self.selectionModel().selectionChanged.connect(lambda *_: self._chose())

@@ -26,7 +26,7 @@ from tpu_studio.gui.plots.scale import PERCENT, PLAIN, STEPS
 from tpu_studio.gui.plots.source import Curve
 from tpu_studio.gui.saved.points import SavedCurve
 from tpu_studio.viewmodels.onepage import points
-from tpu_studio.viewmodels.onepage.data import Section, Told
+from tpu_studio.viewmodels.onepage.data import COMMAND, Section, Told
 from tpu_studio.viewmodels.onepage.document import how_many
 from tpu_studio.viewmodels.saved import SavedView, SavedViewModel
 from tpu_studio.wire.brief import cut
@@ -146,10 +146,11 @@ def _section_card(section: Section, count: int) -> Card:
         words = f"and {left:,} more" if count else "1 row" if left == 1 else f"{left:,} rows"
         card.body.addWidget(Text(f"{words}, which a browser shows", "caption", "text_2"))
     if section.code:
-        code = Text(section.code, "body")
-        code.setFont(fonts.font("mono"))
-        code.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        card.body.addWidget(code)
+        for words in (COMMAND, section.code):
+            code = Text(words, "body")
+            code.setFont(fonts.font("mono"))
+            code.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            card.body.addWidget(code)
     return card
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -45,27 +45,42 @@ def page_of_comparison(runs: Readable, names: Sequence[str]) -> ComparedPage:
         return compose(readings)
 
 
-def compose(readings: Sequence[Reading]) -> ComparedPage:
-    """The page of runs that are open. Raises RunError ``page-run-goes-on``; BadInput as `compare`."""
+def compose(readings: Sequence[Reading], chosen: Sequence[str] = ()) -> ComparedPage:
+    """The page of runs that are open. Raises RunError ``page-run-goes-on``; BadInput as `compare`.
+
+    Args:
+        chosen: All runs, in whose order they are coloured, also those that are not among *readings*; none: these.
+    """
     if going_on := next((reading for reading in readings if not reading.contender.is_over), None):
         raise RunError("page-run-goes-on", run=going_on.run)
     found = judge(readings)
-    return ComparedPage(_page(found, readings, _plots(readings)), found)
+    names = _names(readings)
+    return ComparedPage(_page(found, readings, _plots(readings, names, chosen), names), found)
 
 
-def _plots(readings: Sequence[Reading]) -> tuple[Plot, ...]:
+def _names(readings: Sequence[Reading]) -> dict[str, str]:
+    """What each run is called, with its id where two are called the same."""
+    called = [reading.contender.name for reading in readings]
+    return {
+        reading.run: name if called.count(name) == 1 else f"{name} ({reading.run})"
+        for reading, name in zip(readings, called, strict=True)
+    }
+
+
+def _plots(readings: Sequence[Reading], names: Mapping[str, str], chosen: Sequence[str]) -> tuple[Plot, ...]:
     task = tasks.by_id(readings[0].plan.task)
     wanted = [metrics.training_loss().id]
     if all(reading.plan.task == task.id for reading in readings):
         wanted = list(dict.fromkeys([*wanted, task.loss, task.metric]))
+    tones = [list(chosen).index(reading.run) if chosen else place for place, reading in enumerate(readings)]
     curves = {
-        reading.run: lambda name, reading=reading: reading.curve(name) if name in reading.metrics() else None
+        names[reading.run]: lambda name, reading=reading: reading.curve(name) if name in reading.metrics() else None
         for reading in readings
     }
-    return compared(wanted, curves)
+    return compared(wanted, curves, tones)
 
 
-def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...]) -> Page:
+def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...], names: Mapping[str, str]) -> Page:
     document = Document(private_of({reading.folder: reading.plan for reading in readings}))
     shown = found.differing[:MOST_SETTINGS]
     metric = [metrics.by_id(found.metric).title] if found.metric else []
@@ -73,10 +88,10 @@ def _page(found: Comparison, readings: Sequence[Reading], plots: tuple[Plot, ...
     count = f"{len(readings)} runs compared"
     parts = [
         document.curves(plots),
-        document.table("The runs", [_row(found, one, shown) for one in _ranked(found)], _more(found), head),
+        document.table("The runs", [_row(found, one, shown, names) for one in _ranked(found)], _more(found), head),
     ]
     if best := next((reading for reading in readings if reading.run == found.finding.best), None):
-        title = f"How to repeat {best.run}"
+        title = f"How to repeat {names[best.run]}"
         parts.append(document.repeat(content.what_it_needs(best.plan), content.job_text(best.plan, best.folder), title))
     parts.append("<footer>Everything on this page is in the file itself; nothing is fetched.</footer>")
     title, text = found.finding.title.rstrip("."), f"{found.finding.text} {found.finding.same_money}"
@@ -96,11 +111,11 @@ def _ranked(found: Comparison) -> list[Contender]:
     return sorted(found.contenders, key=lambda one: order.index(one.run) if one.run in order else len(order))
 
 
-def _row(found: Comparison, one: Contender, shown: Sequence[str]) -> list[str]:
+def _row(found: Comparison, one: Contender, shown: Sequence[str], names: Mapping[str, str]) -> list[str]:
     measured = [figures.metric(found.metric, found.value(one))] if found.metric else []
     cost = marked(one.place, one.usd) if one.usd else "–"
     settings = ["–" if (value := one.settings.get(path)) in (None, "") else plain(value) for path in shown]
-    return [one.run, *measured, figures.duration(one.time_s), cost, *settings]
+    return [names[one.run], *measured, figures.duration(one.time_s), cost, *settings]
 
 
 def _more(found: Comparison) -> str:

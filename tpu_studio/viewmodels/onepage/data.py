@@ -30,6 +30,7 @@ _MOST_SECTIONS = 20
 _MOST_PLOTS = 20
 _MOST_LINES = 20
 _MOST_CELLS = 40
+COMMAND = "tpu-studio run job.tpujob"  # what repeats a run, with the lines of a section's `code` saved as that file
 _BEGIN, _END = b'<script type="application/json" id="data">', b"</script>"
 TONE_WORDS = ("neutral", "accent", "ok", "warn", "bad")
 

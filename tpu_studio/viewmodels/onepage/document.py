@@ -16,7 +16,7 @@ from functools import cache
 from tpu_studio.domain import figures
 from tpu_studio.planner.report.frame import STYLE
 from tpu_studio.viewmodels.onepage.content import Money, Row
-from tpu_studio.viewmodels.onepage.data import LONGEST, MOST_ROWS, Section, Told, block
+from tpu_studio.viewmodels.onepage.data import COMMAND, LONGEST, MOST_ROWS, Section, Told, block
 from tpu_studio.viewmodels.onepage.points import Line, Plot, Series, span
 from tpu_studio.viewmodels.onepage.private import Private
 from tpu_studio.wire.resources import resource_path
@@ -123,7 +123,7 @@ class Document:
             Section(self._private(title), self._private(needs, _LETTERS), code=self._private(job, LONGEST))
         )
         return (
-            f"<section><h2>{self.text(title)}</h2><p>{self.text(needs)}</p><pre>tpu-studio run job.tpujob</pre>"
+            f"<section><h2>{self.text(title)}</h2><p>{self.text(needs)}</p><pre>{COMMAND}</pre>"
             f'<pre dir="ltr">{self.text(job, LONGEST)}</pre></section>'
         )
 

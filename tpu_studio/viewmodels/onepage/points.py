@@ -97,21 +97,23 @@ def plots_of(task: str, noun: str, curve: Callable[[str], Curve | None]) -> tupl
     return tuple(found)
 
 
-def compared(wanted: Sequence[str], curves: Mapping[str, Callable[[str], Curve | None]]) -> tuple[Plot, ...]:
-    """A plot for each metric *wanted* that a run has, with a line for each run. *curves*: by the name of the line."""
+def compared(
+    wanted: Sequence[str], curves: Mapping[str, Callable[[str], Curve | None]], tones: Sequence[int]
+) -> tuple[Plot, ...]:
+    """A plot for each metric *wanted* that a run has, with a line for each run. *curves*: by the name of the line;
+    *tones*: from 0, in their order."""
     stretches = min(STRETCHES, ALL_STRETCHES // max(1, len(wanted) * len(curves)))
     found = []
     for metric in wanted:
         known = metrics.by_id(metric)
         as_read = metrics.perplexity if known.unit == "nats" else _same
         lines = []
-        for number, (name, curve) in enumerate(curves.items()):
-            shown = Shown(name, number % TONES + 1, stretches)
+        for tone, (name, curve) in zip(tones, curves.items(), strict=True):
+            shown = Shown(name, tone % TONES + 1, stretches)
             if (line := _line(metric, curve(metric), shown, as_read)) is not None:
                 lines.append(line)
         if lines:
-            title = f"{known.title}, validation" if known.unseen else f"{known.title}, training"
-            found.append(Plot(title, tuple(lines), known.percent))
+            found.append(Plot(known.sided, tuple(lines), known.percent))
     return tuple(found)
 
 
