@@ -294,6 +294,7 @@ class _Walker:
         folders: list[str] = []
         pictures: list[tuple[str, int]] = []
         prefix = folder + "/" if folder else ""
+        self._tell()  # of folders without anything in them there may be hundreds of thousands
         try:
             with os.scandir(self.root / folder) as entries:
                 for entry in entries:

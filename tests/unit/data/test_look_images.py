@@ -163,6 +163,19 @@ def test_pictures_beyond_the_memory_budget_are_decoded_batch_by_batch_to_the_sam
         np.testing.assert_array_equal(array, from_disk.train.batch(numbers)[name])
 
 
+def test_a_look_through_folders_without_anything_in_them_can_be_cancelled(job_of, tmp_path):
+    for number in range(2_100):
+        (tmp_path / "cats" / f"{number}").mkdir(parents=True)
+    asked = []
+
+    def cancelled() -> bool:
+        asked.append(1)
+        return len(asked) > 1
+
+    with pytest.raises(Cancelled):
+        look(job_of("images", tmp_path), cancelled=cancelled)
+
+
 def test_a_look_can_be_cancelled_and_tells_how_far_it_is(job_of, picture_folder):
     job = job_of("images", picture_folder({"cats": 20, "dogs": 10}))
     told: list[tuple[int, int]] = []

@@ -89,3 +89,12 @@ def test_a_file_of_any_size_is_not_read_whole(tmp_path: Path) -> None:
     with pytest.raises(RunError) as refusal:
         tokens.of_description({"tokenizer_sha256": hashlib.sha256(file).hexdigest(), "folder": str(tmp_path)})
     assert refusal.value.id == "result-unreadable" and "are read at most" in str(refusal.value.facts["raw"])
+
+
+def test_of_long_texts_the_library_is_given_some_at_a_time_and_their_beginnings() -> None:
+    """It cuts up all that it is given before it leaves out what has no room: a hundred times its letters of memory."""
+    texts = ["x" * 1_000_000, "y", "\ud800", *["z" * 200_000] * 5]
+    batches = list(tokens._batches(texts, 64_000))
+    assert [one for batch in batches for one in batch] == ["x" * 64_000, "y", "?", *["z" * 64_000] * 5]
+    assert max(sum(map(len, batch)) for batch in batches) <= 600_000
+    assert len(list(tokens._batches(["z" * 200_000] * 9, 200_000))) == 3
