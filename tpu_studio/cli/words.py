@@ -19,7 +19,7 @@ _PHASES = {
     "training": "Training",
     "saving": "Saving",
     "cleaning-up": "Cleaning up",
-    "done": "Done",
+    "done": "Ended",
 }
 _TURN = "waiting for its turn"
 _WORTH_TELLING_S = 60.0
