@@ -215,12 +215,3 @@ def test_where_nothing_was_asked_common_errors_are_offered_and_each_is_explained
         assert page.text.toPlainText() and not page.common.isVisibleTo(page)
         page.clear.click()
         assert page.common.isVisibleTo(page)
-
-
-def test_help_leads_to_the_chapters_and_to_the_glossary(qtbot, studio, page):
-    page.glossary.click()
-    learn = studio.window.page("learn")
-    assert studio.shell.state.value.page == "learn" and learn.glossary is not None and learn.glossary.isVisibleTo(learn)
-    studio.shell.go("help")
-    page.learn.click()
-    assert studio.shell.state.value.page == "learn" and not learn.glossary.isVisibleTo(learn)

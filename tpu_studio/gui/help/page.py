@@ -112,12 +112,7 @@ class HelpPage(ColumnPage):
         self._results.setSpacing(Space.l)
 
         column = self.column
-        self.learn = Button("Learn", "quiet", icon="lightbulb")
-        self.glossary = Button("Glossary", "quiet", icon="list")
-        for button, command in ((self.learn, "learn"), (self.glossary, "glossary")):
-            button.clicked.connect(lambda _=False, command=command: self.acted.emit(command))
-        words = "What an error text means, and what to do about it."
-        column.addWidget(PageHeader("Help", words, self.learn, self.glossary))
+        column.addWidget(PageHeader("Help", "What an error text means, and what to do about it."))
         for widget in (card, self.common, self.answer, self.problem, self.cut):
             column.addWidget(widget)
         column.addLayout(self._results)

@@ -77,14 +77,6 @@ class LearnPage(ColumnPage):
         self.glossary.search(glossary.glossary()[term].title)
         self.glossary.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def show_glossary(self) -> None:
-        """All its entries."""
-        self.choice.set_value("glossary")
-        self._draw(self.model.state.value)
-        assert self.glossary is not None
-        self.glossary.search("")
-        self.glossary.field.setFocus(Qt.FocusReason.OtherFocusReason)
-
     def _choose(self, what: str) -> None:
         self._draw(self.model.state.value)
         if what == "glossary" and self.glossary is not None:
