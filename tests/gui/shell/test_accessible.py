@@ -45,7 +45,18 @@ CONTROLS = {
     Role.Table,
     Role.Tree,
 }
-DECORATION = {"Icon", "IconTile", "BrandMark", "Divider", "Surface", "Card", "_Avatar", "Skeleton", "SkeletonRows"}
+DECORATION = {
+    "FocusRing",
+    "Icon",
+    "IconTile",
+    "BrandMark",
+    "Divider",
+    "Surface",
+    "Card",
+    "_Avatar",
+    "Skeleton",
+    "SkeletonRows",
+}
 """Painted, and said in words beside it, or nothing to say."""
 
 
