@@ -12,6 +12,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, SignedOut
 from tpu_studio.wire.homes import home_folder
+from tpu_studio.workflow.consent import is_imported
 
 if TYPE_CHECKING:
     from tpu_studio.places.accounts import Side
@@ -90,7 +91,12 @@ def _sign_out(arguments: Arguments, output: Output, side: Side) -> None:
     with studio() as services:
         rows = services.reading.list()
     going_on = signing_out(
-        arguments.on, [row.name for row in rows if row.place == arguments.on and (row.unread or not row.settled)]
+        arguments.on,
+        [
+            row.name
+            for row in rows
+            if row.place == arguments.on and (row.unread or not row.settled) and not is_imported(row.folder)
+        ],
     )
     if going_on and places.by_id(arguments.on).charges and not arguments.yes:
         raise BadInput("signing-out-under-a-run", runs=going_on)

@@ -73,7 +73,7 @@ class RunFolders:
         names = [path.name for path in self.all() if has_plan(path)]
         so = self._called(run) if run else ()
         called = [name for name in names if name in so]
-        found = called if len(called) == 1 else [name for name in names if run and name.startswith(run)] or called
+        found = called or [name for name in names if run and name.startswith(run)]
         if len(found) == 1:
             return self._whole(self.root / found[0])
         if found:

@@ -206,12 +206,10 @@ class Runs:
         return marks.numbered(name, [*own, *(mark.name for mark in noted.values() if mark.name)])
 
     def _called(self, name: str) -> set[str]:
-        """The ids of the runs that are called *name* now."""
+        """The ids of the runs that are called *name* now. All are asked: one that somebody shares may have any id."""
         noted = marks.read(self.home)
-        begin = f"{self._folders.slug(name)}-"
-        alike = [self._index.glance(one) for one in self._folders.alike(name) if one.name.startswith(begin)]
-        own = {row.run for row in alike if marks.marked(row, noted).name == name}
-        return own | {run for run, mark in noted.items() if mark.name == name}
+        rows = [self._index.glance(folder) for folder in self._folders.all()]
+        return {row.run for row in rows if marks.marked(row, noted).name == name}
 
     # -------------------------------------------------------------------------------------------- delete and bring in
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tpu_studio.gui.plots import smooth
 from tpu_studio.gui.plots.smooth import MOST_POINTS, pieces, smoothed, width_for
 
 
@@ -55,3 +56,11 @@ def test_any_curve_gives_few_finite_points_between_its_gaps(values, sigma):
 @pytest.mark.parametrize(("amount", "width"), [(0, 0), (1, 50), (0.5, 12.5), (7, 50)])
 def test_the_slider_sets_a_share_of_the_whole_curve(amount, width):
     assert width_for(amount, 1000) == width
+
+
+def test_steps_that_lie_on_one_another_are_drawn_all_the_same() -> None:
+    """Of a saved page that anybody may have made: infinity is no number of cells."""
+    x = np.array([0.0, 5e-324, 1e-323, 1.5e-323])
+    for sigma in (1e-323, 1.0, 1e299):
+        found = smooth._piece(x, np.array([0.0, 1.0, 2.0, 3.0]), sigma, 100)
+        assert len(found[0]) == len(found[1])

@@ -442,3 +442,20 @@ def test_a_run_that_comes_in_under_an_id_of_before_is_not_called_as_that_was(stu
     studio.runs.remove_for_good(run)
     assert studio.runs.import_folder(copy).run == run
     assert studio.runs.summary(run).name == studio.runs.list()[0].name == plan().job.name
+
+
+def test_a_strangers_run_of_ones_own_name_is_never_taken_for_ones_own(studio: Studio, tmp_path: Path) -> None:
+    """It may lie in a folder of any name: "delete digits" removed one's own."""
+    mine = studio.runs.launch(plan(), beside=True)
+    studio.wait(mine)
+    name = studio.runs.summary(mine).name
+    copy = tmp_path / "x-aaaa"
+    shutil.copytree(studio.runs.folder(mine), copy)
+    tree = json.loads((copy / "plan.json").read_text())
+    (copy / "plan.json").write_text(json.dumps(tree | {"run": "x-aaaa"}))
+    assert studio.runs.import_folder(copy).run == "x-aaaa"
+    assert studio.runs.summary("x-aaaa").name == name
+    with pytest.raises(RunError, match="run-ambiguous"):
+        studio.runs.delete(name)
+    studio.runs.rename(mine, "the best so far")
+    assert studio.runs.delete(name) == "x-aaaa" and studio.runs.folder(mine).is_dir()

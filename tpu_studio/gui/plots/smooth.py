@@ -54,8 +54,10 @@ def _piece(x: Floats, y: Floats, sigma: float, points: int) -> tuple[Floats, Flo
     cells = int(min(max(points, 4 * length / sigma), 2000))
     grid = np.linspace(x[0], x[-1], cells)
     level = np.interp(grid, x, y)
-    step = length / (cells - 1)
-    reach = max(min(int(3 * sigma / step + 1), cells - 1), 1)
+    step = float(length) / (cells - 1)
+    if not step:
+        return x, y
+    reach = max(int(min(3 * sigma / step + 1, cells - 1)), 1)  # steps of a stranger's curve may lie on one another
     offsets = np.arange(-reach, reach + 1) * step
     weights = np.exp(-0.5 * (offsets / sigma) ** 2)
     shifts = -offsets  # distance of a neighbour from the place, as the convolution meets them
