@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from tpu_studio.wire.brief import brief_fields
+from tpu_studio.wire.jsonfile import counts
 
 SEAL = "seal"
 """Of a line: whose it is (`workflow.seals`). No reader of events has to do with it."""
@@ -78,9 +79,8 @@ def is_modest(line: bytes | str) -> bool:
     gigabyte to be read, and whoever shares a run may have written them."""
     if len(line) < 2 * _LISTS:
         return True
-    signs = ("[", "{", ",") if isinstance(line, str) else (b"[", b"{", b",")
-    lists, objects, values = (line.count(sign) for sign in signs)  # type: ignore[arg-type]
-    return lists + objects <= _LISTS and values <= _VALUES
+    lists, values = counts(line)
+    return lists <= _LISTS and values <= _VALUES
 
 
 def lines_in(file: BinaryIO) -> Iterator[bytes]:

@@ -91,13 +91,16 @@ def _each_once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     return tree
 
 
+def counts(data: bytes | str) -> tuple[int, int]:
+    """How many lists and objects there are, and how many commas, those in texts too."""
+    if isinstance(data, str):
+        return data.count("[") + data.count("{"), data.count(",")
+    return data.count(b"[") + data.count(b"{"), data.count(b",")
+
+
 def _check_counts(data: bytes | str, values: int) -> None:
     """Those in texts too: it is asked before anything is made of them."""
-    brackets, commas = (
-        (data.count("[") + data.count("{"), data.count(","))
-        if isinstance(data, str)
-        else (data.count(b"[") + data.count(b"{"), data.count(b","))
-    )
+    brackets, commas = counts(data)
     if brackets > BRACKETS:
         raise ValueError(f"it has more than {BRACKETS:,} lists and objects")
     if commas > values:
