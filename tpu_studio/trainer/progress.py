@@ -6,9 +6,11 @@ taken; after hours of training it would cost the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from tpu_studio.wire.shapes import fits
 
 
 @dataclass
@@ -42,62 +44,22 @@ class Progress:
         if not isinstance(tree, dict):
             raise ValueError("it is no object")
         found = {name: tree[name] for name in cls.__dataclass_fields__ if name in tree}
-        for name, value in found.items():
-            if not _FITS[name](value):
-                raise ValueError(f"its “{name}” is none")
-        return cls(**found)
+        if wrong := next((name for name, value in found.items() if not fits(value, _SHAPES[name])), ""):
+            raise ValueError(f"its “{wrong}” is none")
+        whole = cls(**found)
+        counts = (whole.step, whole.best_step or 0, *(one.get("step", -1) for one in whole.history))
+        if not all(0 <= one < _LAST_STEP for one in counts) or not 0 < whole.factor <= 1:
+            raise ValueError("its steps, or its factor, are none")
+        return whole
 
 
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value < 2**53
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST
-
-
-def _is_value(value: object) -> bool:
-    """A metric may be nan or infinite."""
-    return type(value) is float or _is_count(value) or (type(value) is int and -(2**53) < value < 0)
-
-
-def _are_values(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_value, value.values()))
-
-
-def _is_check(value: object) -> bool:
-    return isinstance(value, dict) and _is_count(value.get("step")) and _are_values(value)
-
-
-def _are_labels(value: object) -> bool:
-    rows = isinstance(value, list) and all(isinstance(row, list) for row in value)
-    return rows and all(_is_count(number) for row in value for number in row)  # type: ignore[attr-defined]
-
-
-def _is_list_of(each: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, list) and all(map(each, value))
-
-
-def _or_none(fits: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: value is None or fits(value)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-_LARGEST = 1e30
-_FITS: Mapping[str, Callable[[object], bool]] = {
-    "step": _is_count,
-    "best_step": _or_none(_is_count),
-    "best": _or_none(_are_values),
-    "checks_without_better": _is_count,
-    "factor": lambda value: _is_number(value) and value > 0,  # type: ignore[operator]
-    "rollbacks": _is_count,
-    "base": _is_text,
-    "unfreeze_at": _is_count,
-    "tokenizer": _is_text,
-    "history": _is_list_of(_is_check),
-    "labels": _are_labels,
-    "best_labels": _are_labels,
+_LAST_STEP = 2**53
+_SHAPES: Mapping[str, object] = {
+    **dict.fromkeys(("step", "checks_without_better", "rollbacks", "unfreeze_at"), int),
+    **dict.fromkeys(("base", "tokenizer"), str),
+    "best_step": int | None,
+    "best": Mapping[str, float] | None,
+    "factor": float,
+    "history": tuple[Mapping[str, float], ...],
+    **dict.fromkeys(("labels", "best_labels"), tuple[tuple[int, ...], ...]),
 }
