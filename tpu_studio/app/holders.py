@@ -118,7 +118,8 @@ class RunHolder(Holder):
         model.planned_elsewhere = self._studio.shell.plan_again
         model.planned_refused = lambda job, regions: self._studio.shell.plan_again(job, unstoppable=regions)
         page = RunPage(model)
-        page.put_below_head(MarksStrip(self._studio.runs, self._run, page))
+        shell = self._studio.shell
+        page.put_below_head(MarksStrip(self._studio.runs, self._run, lambda: shell.go("runs"), page))
         self.put(page)
 
         def named(view: RunsView) -> None:

@@ -213,6 +213,14 @@ class RunViewModel:
         if card is not None and card.remedy is not None and card.remedy.changes:
             self.planned_again(draft.edited(draft.of_plan(self.plan, self.state.value.folder), card.remedy.changes))
 
+    def repair(self) -> None:
+        """Take the next step of a run that failed (`RunPageState.repair`); this run stays as it is."""
+        remedy = self.state.value.repair
+        if remedy is not None and remedy.changes:
+            self.planned_again(draft.edited(draft.of_plan(self.plan, self.state.value.folder), remedy.changes))
+        elif remedy is not None:
+            self.read_log(lambda log: self.ask_explain(log))
+
     def export(self, destination: Path) -> None:
         run, name = self.state.value.run, self.plan.job.name
         self._do(

@@ -22,6 +22,7 @@ from tpu_studio.viewmodels import (
 )
 from tpu_studio.viewmodels.runfacts import RunFacts
 from tpu_studio.viewmodels.runports import Trial
+from tpu_studio.viewmodels.runprofile import Remedy
 from tpu_studio.wire import places
 from tpu_studio.wire.models import begins_others
 from tpu_studio.wire.phases import Status
@@ -29,6 +30,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import model_from_before
 
+SLOWER = 10  # what the rate is divided by after a loss that was no number, as the error helper advises
 STALE_AFTER_S = 15.0
 RENTED_STALE_AFTER_S = 30.0  # a machine that has nothing to say says so every 30 s
 
@@ -158,6 +160,18 @@ class RunPageState:
         if self.strangers and self.view.end.status is not Status.FINISHED:
             return replace(said, action="“Duplicate and edit” plans and prices it for your own account.")
         return said
+
+    @property
+    def repair(self) -> Remedy | None:
+        """The next step of a run that failed, as a button: its plan with a smaller rate where the loss was no number
+        any more, else the log explained."""
+        if self.view.end is None or self.view.end.status is not Status.FAILED or self.plan is None:
+            return None
+        before = self.plan.job.training.learning_rate
+        if self._reason is Reason.LOSS_NOT_FINITE and not self.strangers and isinstance(before, float | int):
+            rate = float(f"{before / SLOWER:.2g}")
+            return Remedy("", f"Plan it with a rate of {rate:g}", {"training.learning_rate": rate})
+        return Remedy("", "Explain its log")
 
     @property
     def silent_s(self) -> float:

@@ -215,3 +215,24 @@ def test_where_nothing_was_asked_common_errors_are_offered_and_each_is_explained
         assert page.text.toPlainText() and not page.common.isVisibleTo(page)
         page.clear.click()
         assert page.common.isVisibleTo(page)
+
+
+def test_learn_the_glossary_and_the_palette_are_reached_from_help(
+    page: HelpPage, studio: OpenStudio, qtbot: QtBot
+) -> None:
+    shown = {button.text(): button for button in page.more.buttons}
+    shown["Glossary"].click()
+    learn = studio.window.page("learn")
+    qtbot.waitUntil(lambda: studio.shell.state.value.page == "learn")
+    assert learn.header.title.text() == "Glossary"
+    studio.shell.go("help")
+    shown["Learn in chapters"].click()
+    qtbot.waitUntil(lambda: studio.shell.state.value.page == "learn")
+    assert learn.header.title.text() == "Learn"
+    studio.shell.go("help")
+    acted: list[str] = []
+    page.acted.disconnect()
+    page.acted.connect(acted.append)
+    for button in page.more.buttons:
+        button.click()
+    assert acted == ["learn", "glossary", "find", "open"]

@@ -208,6 +208,11 @@ def test_a_failed_run_says_what_happened_and_can_be_carried_on(
     shown.page.model.planned_again = asked.append
     qtbot.mouseClick(shown.page.again_button, Qt.MouseButton.LeftButton)
     assert [job.name for job in asked] == [shown.page.model.plan.job.name]
+    logs = []
+    shown.page.model.ask_explain = logs.append
+    assert shown.page.ending.button is not None and shown.page.ending.button.text() == "Explain its log"
+    qtbot.mouseClick(shown.page.ending.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(logs))
 
 
 def test_another_training_begins_from_what_a_run_has_learned(

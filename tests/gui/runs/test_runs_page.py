@@ -317,8 +317,24 @@ def test_a_run_is_renamed_by_f2_and_shown_so_everywhere_until_the_name_is_taken_
     qtbot.waitUntil(lambda: studio.window.run_page.page is not None)
     shown = studio.window.run_page.page
     assert shown.header.title.text() == "pear tree"
-    studio.runs.rename(run, "")
+    shown.findChild(MarksStrip).rename.click()
+    field = opened_sheet(studio).findChild(LineEdit)
+    field.clear()
+    qtbot.keyClick(field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: shown.header.title.text() == "apple")
+
+
+def test_a_run_is_deleted_from_its_own_page_and_comes_back(studio, page, qtbot):
+    run = page.table.runs.rows[0].run
+    page._open(run)
+    qtbot.waitUntil(lambda: studio.window.run_page.page is not None)
+    strip = studio.window.run_page.page.findChild(MarksStrip)
+    qtbot.waitUntil(strip.isVisible)
+    qtbot.mouseClick(strip.delete, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: studio.shell.state.value.page == "runs" and studio.runs.state.value.row(run) is None)
+    notice = next(one for one in studio.shell.state.value.notices if one.action == "Undo")
+    notice.act()
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(run) is not None)
 
 
 def opened_sheet(studio):

@@ -335,6 +335,33 @@ def test_a_killed_run_says_why_and_may_be_resumed(page: RunViewModel, watched: W
     assert verbs.done == [("resume", "hands-ab12")]
 
 
+def test_a_failed_run_offers_its_next_step(page: RunViewModel, watched: Watched):
+    asked: list[Any] = []
+    page.planned_again = asked.append
+    page.plan = replace(PLAN, job=PLAN.job.with_values({"training.learning_rate": 0.03}))
+    page.state.set(replace(page.state.value, plan=page.plan))
+    watched.tell(*training())
+    page.open()
+    assert page.state.value.repair is None  # it goes on
+    watched.tell(event("end", t=195, status="failed", reason="loss-not-finite", steps=40))
+    page.refresh()
+    assert page.state.value.repair is not None
+    assert page.state.value.repair.press == "Plan it with a rate of 0.003"
+    page.repair()
+    assert asked[0].training.learning_rate == 0.003
+    assert page.plan.job.training.learning_rate == 0.03  # this run stays as it was
+
+
+def test_a_failed_run_whose_cause_is_unknown_has_its_log_explained(page: RunViewModel, watched: Watched):
+    asked: list[str] = []
+    page.ask_explain = asked.append
+    watched.tell(*training(), event("end", t=195, status="failed", reason="trainer-killed", steps=40))
+    page.open()
+    assert page.state.value.repair is not None and page.state.value.repair.press == "Explain its log"
+    page.repair()
+    assert len(asked) == 1
+
+
 def test_a_copy_says_where_it_lies(page: RunViewModel, verbs: Verbs):
     told: list[tuple[str, str]] = []
     page.tell = lambda title, text="", **more: told.append((title, text))

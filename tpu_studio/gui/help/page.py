@@ -15,6 +15,7 @@ from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader, clear_layout
 from tpu_studio.gui.kit.dragged import local_paths
+from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.page import ColumnPage
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Text
@@ -29,6 +30,13 @@ ASK = (
     "Or drop a log file."
 )
 COMMON_HINT = "What people meet first, from getting a TPU to training on it: how it looks, and what to do about it."
+MORE = (  # words, icon, command of the window
+    ("Learn in chapters", "lightbulb", "learn"),
+    ("Glossary", "type", "glossary"),
+    ("Find anything, with its keys…", "keyboard", "find"),
+    ("Open a saved page, a job or data…", "folder-open", "open"),
+)
+F1 = "F1 explains the control that has the focus; an underlined word explains itself when it is pressed."
 PRIVATE = "It is looked at on this computer only. Nothing is sent or kept."
 
 
@@ -116,6 +124,9 @@ class HelpPage(ColumnPage):
         for widget in (card, self.common, self.answer, self.problem, self.cut):
             column.addWidget(widget)
         column.addLayout(self._results)
+        self.more = MoreHelp()
+        self.more.acted.connect(self.acted)
+        column.addWidget(self.more)
         column.addStretch(1)
         self.setFocusProxy(self.text)
         self._ends = (model.common.subscribe(self._offer), model.state.subscribe(self._draw))
@@ -225,6 +236,23 @@ class CommonErrors(Card):
             self.buttons.append(button)
         for column in range(2):
             self._grid.setColumnStretch(column, 1)
+
+
+class MoreHelp(Card):
+    """What explains and finds besides: each is a command of the window."""
+
+    acted = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title("More help")
+        flow = FlowLayout(gap=Space.m)
+        self.buttons = [Button(words, "secondary", size="small", icon=icon) for words, icon, _ in MORE]
+        for button, (_, _, command) in zip(self.buttons, MORE, strict=True):
+            button.clicked.connect(lambda _=False, command=command: self.acted.emit(command))
+            flow.addWidget(button)
+        self.body.addLayout(flow)
+        self.body.addWidget(Text(F1, "caption", "text_2"))
 
 
 _NOTHING = (

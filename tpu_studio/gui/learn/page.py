@@ -69,6 +69,14 @@ class LearnPage(ColumnPage):
             self.glossary.search("")
         self._draw(self.model.state.value)
 
+    def show_glossary(self) -> None:
+        """All its entries."""
+        self.choice.set_value("glossary")
+        self._draw(self.model.state.value)
+        assert self.glossary is not None
+        self.glossary.search("")
+        self.glossary.field.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def show_term(self, term: str) -> None:
         """The glossary with the entry of *term* alone; clearing the field shows all."""
         self.choice.set_value("glossary")

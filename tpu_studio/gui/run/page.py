@@ -111,7 +111,7 @@ class RunPage(QWidget):
         self.stale = Note("", "", "warn")
         self.pace = Note("", "", "warn")
         self.ending = Note("", "", "neutral", action="Open the report")
-        self.ending.acted.connect(self._open_report)
+        self.ending.acted.connect(self._after_end)
         self.colab = ColabCard(model.state.value.run)
         self.colab.brought.connect(lambda path: model.bring(path))
         self._bare = False
@@ -314,7 +314,9 @@ class RunPage(QWidget):
             title = state.finding if good else ending.title
             self.ending.set_words(title, f"{ending.meaning} {ending.action}".strip())
             if self.ending.button is not None:
-                self.ending.button.setVisible(state.report is not None)
+                repair = state.repair
+                self.ending.button.setVisible(state.report is not None or repair is not None)
+                self.ending.button.setText("Open the report" if state.report or repair is None else repair.press)
 
     def _second(self) -> None:
         """Times go on while nothing happens; and a run that is over may be carried on by another window or command."""
@@ -351,9 +353,11 @@ class RunPage(QWidget):
     def _open_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.model.state.value.folder)))
 
-    def _open_report(self) -> None:
+    def _after_end(self) -> None:
         if (report := self.model.state.value.report) is not None:
             self.model.open_path(report)
+        else:
+            self.model.repair()
 
     def _open_receipt(self) -> None:
         from tpu_studio.gui.run.receipt import show_receipt

@@ -1,4 +1,4 @@
-"""Tags, note and star of a run: the two sheets, and the strip on the Run page. They stay on this computer."""
+"""Tags, note, star and name of a run: their sheets, and the strip on the Run page. They stay on this computer."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.problem import problem_of
 from tpu_studio.viewmodels.runrows import RunRow
-from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
+from tpu_studio.viewmodels.runs import KEPT, RunsView, RunsViewModel
 from tpu_studio.wire.errors import StudioError
 
 _STAYS = "It stays on this computer, and is not sent along with the run."
+DELETED = f"Its model and curves are kept for {KEPT} under “Deleted” on the Runs page"
 _SHOWN = 8  # of the tags that other runs have
 
 
@@ -97,6 +98,17 @@ class _Saves(QObject):
         return False
 
 
+def ask_name(over: QWidget, row: RunRow, model: RunsViewModel) -> None:
+    words = "Shown on this computer. Its folder and its id stay; without a name it is called as its job says."
+    sheet = Sheet(over, f"Rename {row.name}", words, width=460)
+    name = LineEdit(row.name, name="Name")
+    sheet.body.addWidget(Field("Name", name, help=f"Its id is {row.run}."))
+    sheet.answer("Cancel", safe=True)
+    go = sheet.answer("Rename", lambda: model.rename(row.run, name.text()), kind="primary")
+    sheet.ask(name, go)
+    sheet.open()
+
+
 def _refused(check: Callable[[], object]) -> str:
     """Why what is typed cannot be taken; "" where it can."""
     try:
@@ -112,11 +124,14 @@ def _room(text: str) -> str:
 
 
 class MarksStrip(QWidget):
-    """Star, tags and note of one run, below the head of its page; follows the list of runs."""
+    """Star, tags and note of one run, its name and its end, below the head of its page; follows the list of runs.
 
-    def __init__(self, model: RunsViewModel, run: str, parent: QWidget) -> None:
+    *leave* is called before the run is deleted: its page has nothing to show then.
+    """
+
+    def __init__(self, model: RunsViewModel, run: str, leave: Callable[[], None], parent: QWidget) -> None:
         super().__init__(parent)
-        self._model, self._run = model, run
+        self._model, self._run, self._leave = model, run, leave
         self._drawn: Mark | None = None
         self.star = IconButton("star", "Star", side=28, icon_size=16)
         self.star.setCheckable(True)
@@ -125,6 +140,10 @@ class MarksStrip(QWidget):
         self.tags.clicked.connect(lambda: self._with_row(ask_tags))
         self.write = Button("Write a note…", "quiet", size="small", icon="notebook-pen")
         self.write.clicked.connect(lambda: self._with_row(ask_note))
+        self.rename = Button("Rename…", "quiet", size="small", icon="pencil")
+        self.rename.clicked.connect(lambda: self._with_row(ask_name))
+        self.delete = Button("Delete", "quiet", size="small", icon="trash-2")
+        self.delete.clicked.connect(self._delete)
         self.note = Text("", "body", "text_2")
         self._chips: list[Pill] = []
         line = QWidget()
@@ -142,10 +161,18 @@ class MarksStrip(QWidget):
         if (row := self._model.state.value.row(self._run)) is not None:
             ask(self, row, self._model)
 
+    def _delete(self) -> None:
+        self._leave()
+        self._model.delete([self._run])
+
     def _draw(self, view: RunsView) -> None:
         row = view.row(self._run)
         self.setVisible(row is not None and not row.problem)
-        if row is None or row.mark == self._drawn:
+        if row is None:
+            return
+        self.delete.setEnabled(not row.may_stop)
+        self.delete.setToolTip(plain("It is still going on: stop it first." if row.may_stop else DELETED))
+        if row.mark == self._drawn:
             return
         mark = self._drawn = row.mark
         self.star.setChecked(mark.star)
@@ -162,6 +189,6 @@ class MarksStrip(QWidget):
         self._chips = [Pill(tag) for tag in mark.tags]
         while self._flow.count():
             self._flow.takeAt(0)
-        for widget in (self.star, *self._chips, self.tags, self.write):
+        for widget in (self.star, *self._chips, self.tags, self.write, self.rename, self.delete):
             self._flow.addWidget(widget)
             widget.show()

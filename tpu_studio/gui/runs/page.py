@@ -22,7 +22,7 @@ from tpu_studio.gui.kit.theme import px, soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.runs.deleted import DeletedSheet
-from tpu_studio.gui.runs.marking import ask_note, ask_tags
+from tpu_studio.gui.runs.marking import ask_name, ask_note, ask_tags
 from tpu_studio.gui.runs.skeleton import SkeletonRows
 from tpu_studio.gui.runs.table import RunTable
 from tpu_studio.gui.shell.sheet import Sheet
@@ -246,16 +246,8 @@ class RunsPage(QWidget):
 
     def _rename(self, run: str) -> None:
         row = self._model.state.value.row(run)
-        if row is None or row.problem:
-            return
-        words = "Shown on this computer. Its folder and its id stay; without a name it is called as its job says."
-        sheet = Sheet(self, f"Rename {row.name}", words, width=460)
-        name = LineEdit(row.name, name="Name")
-        sheet.body.addWidget(Field("Name", name, help=f"Its id is {row.run}."))
-        sheet.answer("Cancel", safe=True)
-        go = sheet.answer("Rename", lambda: self._model.rename(run, name.text()), kind="primary")
-        sheet.ask(name, go)
-        sheet.open()
+        if row is not None and not row.problem:
+            ask_name(self, row, self._model)
 
     def _export(self, run: str) -> None:
         dialog = QFileDialog(self, "Where shall the copy go?")

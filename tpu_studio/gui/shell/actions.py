@@ -33,6 +33,7 @@ _COMMANDS = (
     ("smaller", "Smaller text", "Ctrl+-", "View"),
     ("usual-size", "Usual text size", "Ctrl+0", "View"),
     ("dark", "Switch light and dark", "Ctrl+Shift+D", "View"),
+    ("glossary", "Glossary", "", "Help"),
     ("what-is-this", "Help on this control", "F1", "Help"),
     ("paste-error", "Explain a copied error text", "Ctrl+V", "Help"),
     ("settings", "Settings…", "Ctrl+,", ""),

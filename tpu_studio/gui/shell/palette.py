@@ -38,6 +38,7 @@ _COMMAND_ICONS = {
     "usual-size": "type",
     "dark": "moon",
     "refresh": "refresh-cw",
+    "glossary": "type",
     "what-is-this": "circle-question-mark",
     "paste-error": "file-text",
 }

@@ -216,6 +216,9 @@ class MainWindow(QMainWindow):
             case "learn":
                 self.shell.go(name)
                 _call(self.page(name), "show_chapters")
+            case "glossary":
+                self.shell.go("learn")
+                _call(self.page("learn"), "show_glossary")
             case "settings" | "settings-page":
                 self.shell.go("settings")
             case "new":
