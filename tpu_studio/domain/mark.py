@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tpu_studio.wire.brief import cut
 from tpu_studio.wire.errors import BadInput
-from tpu_studio.wire.visible import one_line, visible
+from tpu_studio.wire.visible import bare, one_line, visible
 
 NAME_LETTERS, TAG_LETTERS, NOTE_LETTERS = 80, 40, 2000
 TAGS = 20
@@ -92,7 +92,8 @@ def to_record(mark: Mark) -> dict[str, object]:
 
 
 def _line(text: str) -> str:
-    return " ".join(one_line(_whole(text)).split())
+    words = " ".join(one_line(_whole(text)).split())
+    return words if bare(words).strip() else ""  # of letters that show as nothing alone
 
 
 def _lines(text: str) -> str:

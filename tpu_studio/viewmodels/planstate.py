@@ -383,7 +383,7 @@ class PlanView:
         if self.problems:
             return "settings", "A value needs correcting"
         if self.plan is None or self.stale:
-            return "data", "Looking at the data"
+            return "data", _LOOKING
         if blocking := self.plan.blocking:
             section = next(
                 (
@@ -401,6 +401,11 @@ class PlanView:
         return "", ""
 
     @property
+    def lacks(self) -> bool:
+        """Whether somebody must do something before it can start; not while its figures are still being worked out."""
+        return bool(self.missing[1]) and self.missing[1] != _LOOKING
+
+    @property
     def blocked(self) -> str:
         """What the account there still needs before this plan can be rented; "" when nothing is known to be."""
         place = places.by_id(self.job.where.place)
@@ -410,6 +415,8 @@ class PlanView:
     def start_words(self) -> str:
         if self.starting:
             return "Starting"
+        if self.lacks:
+            return "Show what is missing"
         if self.free_tpu:
             return "Write the notebook"
         return "Review and start" if self.rented else "Start training"
@@ -435,6 +442,7 @@ class PlanView:
         return f"{figures.count(len(self.running))} runs are training or waiting now"
 
 
+_LOOKING = "Looking at the data"
 _SETTINGS = frozenset(
     path
     for path in draft.empty().values

@@ -21,7 +21,7 @@ from tpu_studio.wire.keys import AUTO, A, Auto, Key
 from tpu_studio.wire.numerals import readings
 from tpu_studio.wire.schema import BY_PATH, KEYS, SCHEMAS, TABLES, Data, Limits, Model, Top, Training, Where
 from tpu_studio.wire.stops import MOST_HOURS
-from tpu_studio.wire.visible import one_line
+from tpu_studio.wire.visible import bare, one_line
 
 
 @dataclass(frozen=True)
@@ -337,7 +337,8 @@ def _title(name: str) -> str:
     """*name* as one line for titles and lists: a folder, after which a run is called, may have any name."""
     words = " ".join(one_line(name[:LONGEST_TEXT]).split())
     plain = "".join(mark for mark in words if unicodedata.category(mark) not in ("Cc", "Cs"))
-    return " ".join(plain.split())[:LONGEST_NAME].strip()
+    title = " ".join(plain.split())[:LONGEST_NAME].strip()
+    return title if bare(title).strip() else ""  # letters that show as nothing are no name
 
 
 def _shown(value: object) -> str:

@@ -17,8 +17,10 @@ from tests.gui.plan.pages import as_wide_as, shown_notes, words_in
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.explainer import Explainer
+from tpu_studio.gui.kit.fields import LineEdit
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.shell import PlanRequest
 
 
@@ -29,6 +31,29 @@ def test_from_nothing_to_a_started_run_with_the_mouse(qtbot: QtBot, page: PlanPa
     qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
     assert world.launched[0][0] == world.view.plan
     assert world.started
+
+
+def test_a_plan_that_cannot_start_does_not_look_as_if_it_could(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1300)
+    button = page.card.start.button
+    assert (button.text(), button.kind) == ("Show what is missing", "secondary")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert page.data_section.isAncestorOf(page.focusWidget()) and not world.started
+    qtbot.mouseClick(page.data_section.kinds.card("digits"), Qt.MouseButton.LeftButton)
+    assert (button.text(), button.kind) == ("Start training", "primary")
+
+
+def test_a_run_is_named_from_the_head_of_its_plan(qtbot: QtBot, page: PlanPage, world: World):
+    world.model.choose_data("digits", None)
+    qtbot.mouseClick(page.name, Qt.MouseButton.LeftButton)
+    sheet = page.window().findChild(Sheet)
+    field = sheet.findChild(LineEdit)
+    assert field.text() == field.selectedText() == world.view.name
+    qtbot.keyClicks(field, "  seven fingers ")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert world.view.name == "seven fingers" and world.view.plan.job.name == "seven fingers"
+    world.model.choose_data("text", None)
+    assert world.view.name == "seven fingers"  # what somebody has called it stays
 
 
 def test_from_nothing_to_a_started_run_with_the_keyboard_alone(qtbot: QtBot, page: PlanPage, world: World):

@@ -69,6 +69,7 @@ def test_a_name_is_one_line_that_fits_into_a_title():
     tree = {"model": {"name": "mlp"}, "data": {"kind": "digits"}}
     assert parse({**tree, "name": "my\n photos \u0007" + "x" * 5000}).name == "my photos " + "x" * 90
     assert parse({**tree, "name": "\u0007"}).name == "run"
+    assert parse({**tree, "name": "\u3164\uffa0 \u2800"}).name == "run"  # they show as nothing
     assert (
         parse({**tree, "name": "a\u202etsoc\u2066 \u200bb\x1b[2J\u2028c"}).name == "atsoc b c"
     )  # turns no sentence round

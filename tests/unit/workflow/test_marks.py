@@ -39,6 +39,7 @@ def test_a_name_is_kept_until_it_is_taken_out(tmp_path: Path) -> None:
     marks.rename(tmp_path, "plays-aaaa", "Hamlet")
     assert marks.names(tmp_path) == {"digits-k3f7": "with warm-up", "plays-aaaa": "Hamlet"}
     assert marks.rename(tmp_path, "digits-k3f7", " ") == ""
+    assert marks.rename(tmp_path, "digits-k3f7", "\u3164\u115f") == ""  # letters that show as nothing are no name
     assert marks.names(tmp_path) == {"plays-aaaa": "Hamlet"}
 
 

@@ -57,7 +57,8 @@ class CompilerBox(QWidget):
         elif check.status == "done":
             words, button = check.told, "Check again"
         else:
-            words = "Will it fit and run? Checked on this computer, before you pay."
+            before = "before you pay" if view.plan and places.by_id(view.plan.place).charges else "before it starts"
+            words = f"Will it fit and run? Checked on this computer, {before}."
             button = "Check this plan with the TPU compiler" if tpu else "Check shapes and operations"
         self.words.setText(words)
         self.words.setMinimumHeight(2 * self.words.fontMetrics().lineSpacing())

@@ -96,6 +96,8 @@ class StartBox(QWidget):
         if view.problem is not None:
             _tell(self.problem, view.problem)
         self.button.setText(view.start_words)
+        self.button.set_kind("secondary" if view.lacks else "primary")
+        self.button.set_icon("arrow-right" if view.lacks else "play")
         self.button.setEnabled(not view.starting and not engine.doing)
         self.note.setText(view.start_note)
         self.note.set_tone("text_2" if not view.missing[1] else "warn")
@@ -308,6 +310,8 @@ class EstimateBar(Card):
         self.note.setText(view.start_note)
         self.note.set_tone("text_2" if not view.missing[1] else "warn")
         self.button.setText(view.start_words)
+        self.button.set_kind("secondary" if view.lacks else "primary")
+        self.button.set_icon("arrow-right" if view.lacks else "play")
         self.button.setEnabled(not view.starting and not view.engine.doing)
         self.problem.setVisible(view.problem is not None)
         if view.problem is not None:

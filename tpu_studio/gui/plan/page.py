@@ -32,6 +32,7 @@ from tpu_studio.gui.plan.consent import ConsentSheet
 from tpu_studio.gui.plan.data_section import DataSection
 from tpu_studio.gui.plan.estimate import EstimateBar, EstimateCard
 from tpu_studio.gui.plan.model_section import ModelSection
+from tpu_studio.gui.plan.name_sheet import ask_name
 from tpu_studio.gui.plan.review import ReviewSheet, open_review
 from tpu_studio.gui.plan.settings_section import SettingsSection
 from tpu_studio.gui.plan.verdict_card import VerdictCard
@@ -79,7 +80,9 @@ class PlanPage(QWidget):
         self.report.clicked.connect(self.save_report)
         self.undo = IconButton("undo-2", "Undo (Ctrl+Z)")
         self.undo.clicked.connect(model.undo)
-        self.header = PageHeader("New run", "", self.undo, self.report, self.save)
+        self.name = Button("Name…", "quiet", icon="pencil", hover="What the run is called")
+        self.name.clicked.connect(lambda: ask_name(self, model))
+        self.header = PageHeader("New run", "", self.undo, self.name, self.report, self.save)
 
         self.rail = StepRail(4)
         self.rail.chosen.connect(self.go_to)

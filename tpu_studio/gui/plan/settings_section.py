@@ -87,7 +87,8 @@ class SettingsSection(QWidget):
         """Where there is no rail, its word for this section stands in the heading."""
         self.step.setVisible(rail_is_hidden and step.summary != "Recommended")
         tone = "bad" if step.state == "problem" else "warn" if "suggestion" in step.summary else "neutral"
-        self.step.set_pill(step.summary, tone)  # type: ignore[arg-type]
+        words = f"{step.summary} below" if tone == "warn" else step.summary
+        self.step.set_pill(words, tone)  # type: ignore[arg-type]
 
     def box(self, path: str) -> FieldBox | None:
         """The field of a setting, wherever it is shown."""
