@@ -303,13 +303,16 @@ class LearnViewModel:
         step = now.step
         waits = now.state == "unknown" or (now.state == "ahead" and not now.runs)
         over = now.state == "done" and step.act != "run"
+        note = _NOTES.get(now.state, "") if now.state != "ahead" or not now.runs else ""
+        if step.when == "asked" and now.state == "done":
+            note = f"Right: {step.answers[step.right]}."
         return StepView(
             step.key,
             number,
             step.title,
             step.text,
             now.state,
-            _NOTES.get(now.state, "") if now.state != "ahead" or not now.runs else "",
+            note,
             AGAIN if now.lost else "" if waits or over else step.button,
             step.question,
             step.answers,

@@ -411,3 +411,14 @@ def test_the_wave_moves_where_motion_is_wanted_and_ends_by_itself(qtbot, page):
         qtbot.waitUntil(lambda: "Done" in card(page, "what-a-tpu-is/flow").accessibleName())
     finally:
         controller().set_reduce_motion(True)
+
+
+def test_the_glossary_leads_to_the_chapters_that_teach_a_term(studio, qtbot):
+    studio.shell.go("learn")
+    page = studio.window.page("learn")
+    page.show_term("overfitting")
+    (entry,) = [one for one in page.glossary.entries if one.term.id == "overfitting"]
+    (chapter,) = entry.chapters
+    chapter.click()
+    assert page.model.state.value.shown == "first-model" and page.choice.value == "chapters"
+    assert page.header.title.text() == "First model"

@@ -134,11 +134,11 @@ def chapters() -> tuple[Chapter, ...]:
     return tuple(sorted(read, key=lambda one: one.number))
 
 
-def used_in(term: Term) -> str:
-    """Where *term* is met: its settings as a job file spells them, the chapters that mark it; "" for nowhere else."""
-    taught = [one.title for one in chapters() if any(term.id in marks(step.text) for step in one.steps)]
-    parts = [
-        f"In a job file: {', '.join(term.keys)}" if term.keys else "",
-        f"Taught in: {', '.join(taught)}" if taught else "",
-    ]
-    return " · ".join(filter(None, parts))
+def settings_of(term: Term) -> str:
+    """The settings that *term* names, as a job file spells them; "" for none."""
+    return f"In a job file: {', '.join(term.keys)}" if term.keys else ""
+
+
+def taught_in(term: Term) -> tuple[Chapter, ...]:
+    """The chapters that mark *term*."""
+    return tuple(one for one in chapters() if any(term.id in marks(step.text) for step in one.steps))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.card import Scroll
@@ -21,7 +22,7 @@ class ColumnPage(QWidget):
         self.column = QVBoxLayout(inside)
         self.column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
         self.column.setSpacing(Space.l)
-        holder = QWidget()
+        holder = _Content()
         middle = QHBoxLayout(holder)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.addWidget(inside, 10)
@@ -30,3 +31,11 @@ class ColumnPage(QWidget):
         outer.setContentsMargins(0, 0, 0, 0)
         self.scroller = Scroll(holder)
         outer.addWidget(self.scroller)
+
+
+class _Content(QWidget):
+    """As high as its words are at the width that there is. Its least height would be that of words at their narrowest,
+    and the page would scroll beyond its end."""
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), 0)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card
-from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.states import NumberMark
@@ -61,10 +60,7 @@ class ChapterBox(QWidget):
         super().__init__()
         chapter = view.chapter
         self.widget = widget
-        learns = QWidget()
-        flow = FlowLayout(learns, gap=Space.s)
-        for words in chapter.learns:
-            flow.addWidget(Pill(words, "neutral"))
+        learns = Text(f"What you will see: {', '.join(chapter.learns)}.", "secondary", "text_2")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.l)

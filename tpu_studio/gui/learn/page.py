@@ -94,6 +94,7 @@ class LearnPage(ColumnPage):
         terms = self.choice.value == "glossary"
         if terms and self.glossary is None:
             self.glossary = GlossaryBox()
+            self.glossary.chapter.connect(self.open_chapter)
             self._place.addWidget(self.glossary)
         if self.glossary is not None:
             self.glossary.setVisible(terms)

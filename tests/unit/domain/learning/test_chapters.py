@@ -8,7 +8,7 @@ import pytest
 
 from tpu_studio.domain import jobfile
 from tpu_studio.domain.learning import glossary
-from tpu_studio.domain.learning.chapters import ON_PLAN, Chapter, Step, chapters, read_chapter, used_in
+from tpu_studio.domain.learning.chapters import ON_PLAN, Chapter, Step, chapters, read_chapter, settings_of, taught_in
 from tpu_studio.domain.sentences import FINDINGS
 from tpu_studio.wire.resources import resource_path
 
@@ -67,6 +67,7 @@ def test_a_damaged_chapter_says_what_is_wrong(changes: dict[str, object], wrong:
 
 def test_an_entry_of_the_glossary_says_where_it_is_met() -> None:
     known = glossary.glossary()
-    assert used_in(known["weight-decay"]) == "In a job file: training.weight_decay"
-    assert used_in(known["overfitting"]) == "Taught in: First model"
-    assert used_in(known["zone"]) == "In a job file: where.zones · Taught in: Getting a TPU"
+    where = {name: (settings_of(term), [one.title for one in taught_in(term)]) for name, term in known.items()}
+    assert where["weight-decay"] == ("In a job file: training.weight_decay", [])
+    assert where["overfitting"] == ("", ["First model"])
+    assert where["zone"] == ("In a job file: where.zones", ["Getting a TPU"])
