@@ -49,8 +49,8 @@ class OpenStudio:
 
 
 @contextmanager
-def open_studio(qtbot: QtBot, home: Path, path: str = "") -> Iterator[OpenStudio]:
-    """The window, shown, with its services; ended afterwards as the app ends it."""
+def open_studio(qtbot: QtBot, home: Path, path: str = "", *, composed: bool = True) -> Iterator[OpenStudio]:
+    """The window, shown, with its services unless *composed* is not; ended afterwards as the app ends it."""
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     trainer: list[str] = []
@@ -71,8 +71,9 @@ def open_studio(qtbot: QtBot, home: Path, path: str = "") -> Iterator[OpenStudio
         made = studio.Studio(app, home)
         made.show(path)
         try:
-            qtbot.waitUntil(lambda: made.services is not None, timeout=15_000)
-            qtbot.waitUntil(lambda: made.runs.state.value.rows is not None, timeout=15_000)
+            if composed:
+                qtbot.waitUntil(lambda: made.services is not None, timeout=15_000)
+                qtbot.waitUntil(lambda: made.runs.state.value.rows is not None, timeout=15_000)
             yield OpenStudio(qtbot, made, trainer)
         finally:
             made.end()

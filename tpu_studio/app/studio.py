@@ -33,6 +33,7 @@ from tpu_studio.viewmodels.settings import SettingsViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import NotReady, RunError
+from tpu_studio.wire.homes import check_own
 
 if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
@@ -480,6 +481,7 @@ def _compose(home: Path) -> Any:
     from tpu_studio.app.compose import compose
     from tpu_studio.places import renewing
 
+    check_own()
     for place in places.renting():
         renewing.kept(place.id, home)
     return compose(home)

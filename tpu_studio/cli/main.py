@@ -16,7 +16,7 @@ from tpu_studio.cli.output import AnswerLost, Output, never_fail_on_letters
 from tpu_studio.cli.parser import Arguments, parse
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import NotReady, StudioError
-from tpu_studio.wire.homes import home_folder
+from tpu_studio.wire.homes import check_own, home_folder
 
 FAILED, BAD_INPUT, BY_LIMIT, NOT_READY, DETACHED = 1, 2, 3, 4, 130
 
@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     output = Output(as_json="--json" in (sys.argv if argv is None else argv))
     try:
         arguments = parse(sys.argv[1:] if argv is None else list(argv))
+        check_own()
         verb: Callable[[Arguments, Output], int] = getattr(
             import_module(f"tpu_studio.cli.{VERBS[arguments.verb]}"), FUNCTIONS.get(arguments.verb, arguments.verb)
         )

@@ -22,6 +22,7 @@ from tpu_studio.cloud.startup import uv
 from tpu_studio.domain.sentences import colab as words
 from tpu_studio.planner.places.notebook import known
 from tpu_studio.wire.errors import BadInput, RunError
+from tpu_studio.wire.newfile import create_new
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import inner, rows, whole
 from tpu_studio.wire.runfolder import beside, write_atomically
@@ -87,7 +88,7 @@ def _written(piece: Piece, target: Path) -> dict[str, Any]:
     """Write the data to *target*, whole or not at all; ``data`` of the notebook's config."""
     temporary = beside(target, "new")
     try:
-        with open(temporary, "wb") as out:
+        with create_new(temporary) as out:
             sha256 = piece.write(out)
             size = out.tell()
         temporary.replace(target)

@@ -13,11 +13,12 @@ import multiprocessing
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from tpu_studio.data.brokenness import check_broken
@@ -28,6 +29,7 @@ from tpu_studio.data.shardwriting import STOP_NAME, ShardTask, destination_error
 from tpu_studio.data.tfrecord import sha256_of
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import strange_entry
@@ -100,11 +102,11 @@ def convert(
     with _Processes(workers) as processes:
         work = prepare(job, destination, shard_bytes, watch, processes.expect, decoded=decoded)
         _check_space(destination, work)
-        made = _Destination(destination, work)
-        finished = made.begin()
-        resumed = len(finished)
-        _write_all(work, made, finished, processes, progress, watch)
-    report = _finish(work, made, finished, time.monotonic() - started, resumed)
+        with _Destination(destination, work) as made:
+            finished = made.begin()
+            resumed = len(finished)
+            _write_all(work, made, finished, processes, progress, watch)
+            report = _finish(work, made, finished, time.monotonic() - started, resumed)
     if progress is not None:
         progress(ConvertProgress("done", len(work.tasks), len(work.tasks), work.weight, work.weight))
     return report
@@ -133,18 +135,30 @@ class _Processes:
 
 
 class _Destination:
-    """The folder being filled, and the record of finished shards in it (`STATE`)."""
+    """The folder being filled, and the record of finished shards in it (`STATE`). It is held: others may write there,
+    and what it holds is looked at once more."""
 
     def __init__(self, folder: Path, work: Converting) -> None:
         self.folder, self.work = folder, work
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.held = HeldFolder(folder)
+        except OSError as error:
+            raise destination_error(folder, error) from error
         layout = [work.fingerprint, work.settings, [(task.name, task.weight) for task in work.tasks]]
         self.layout = hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()
+
+    def __enter__(self) -> _Destination:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.held.close()
 
     def begin(self) -> dict[str, dict[str, object]]:
         """Make the folder ready; name → what is known of each shard that is already whole."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / STOP_NAME).unlink(missing_ok=True)
+            _check_names(self.folder, self.held.names())
+            self.held.remove(PurePath(STOP_NAME))
             was = self._state()
             if was is None or was.get("layout") != self.layout:
                 self.clear()
@@ -161,26 +175,28 @@ class _Destination:
         self.put(STATE, text.encode(), sync=False)  # what it says is verified when it is read
 
     def put(self, name: str, data: bytes, *, sync: bool) -> None:
-        target = self.folder / name
-        temporary = target.with_name(f".{target.name}.tmp")
+        target = PurePath(name)
+        temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}.tmp")
         try:
-            temporary.parent.mkdir(parents=True, exist_ok=True)
-            with open(temporary, "wb") as file:
-                file.write(data)
-                file.flush()
-                if sync:
-                    os.fsync(file.fileno())
-            os.replace(temporary, target)
+            try:
+                with self.held.create(temporary) as file:
+                    file.write(data)
+                    file.flush()
+                    if sync:
+                        os.fsync(file.fileno())
+                self.held.replace(temporary, target.name)
+            except BaseException:
+                self.held.remove(temporary)
+                raise
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise destination_error(self.folder, error) from error
 
     def clear(self) -> None:
         """Remove what an earlier conversion with other data or settings left unfinished."""
-        for item in self.folder.iterdir():
-            if item.name in (STATE, STOP_NAME) or item.name.endswith((".tfrecord", ".tfrecord.part")):
-                item.unlink()
-        shutil.rmtree(self.folder / "preview", ignore_errors=True)
+        for name in self.held.names():
+            if name in (STATE, STOP_NAME) or name.endswith((".tfrecord", ".tfrecord.part")):
+                self.held.remove(PurePath(name))
+        self.held.remove_folder(PurePath("preview"))
 
     def _state(self) -> dict[str, Any] | None:
         try:
@@ -204,7 +220,7 @@ def _write_all(
     progress: Callable[[ConvertProgress], None] | None,
     watch: Watch,
 ) -> None:
-    waiting = [task for task in work.tasks if task.name not in finished]
+    waiting = [replace(task, same=made.held.identity) for task in work.tasks if task.name not in finished]
     processes.expect(sum(task.weight for task in waiting))
     pool = processes.pool
 
@@ -237,9 +253,10 @@ def _write_all(
             tell()
             watch.check()
     except BaseException as error:
-        (made.folder / STOP_NAME).touch()
+        with suppress(OSError):  # it is there, or there is no room: then the shards that are begun are written
+            made.held.create(PurePath(STOP_NAME)).close()
         pool.shutdown(wait=True, cancel_futures=True)
-        (made.folder / STOP_NAME).unlink(missing_ok=True)
+        made.held.remove(PurePath(STOP_NAME))
         if isinstance(error, BrokenProcessPool):
             raise DataError("data-converter-died", path=str(made.folder), raw=str(error)) from error
         raise
@@ -284,7 +301,7 @@ def _finish(
         "look": look.to_json(),
     }
     made.put(NAME, json.dumps(tree, indent=1).encode(), sync=True)
-    (made.folder / STATE).unlink(missing_ok=True)
+    made.held.remove(PurePath(STATE))
     return ConvertReport(
         str(made.folder),
         work.look.kind,
@@ -335,10 +352,15 @@ def _check_destination(destination: Path) -> None:
         strange = strange_entry(destination)  # through a link in it, files elsewhere would be written
     except OSError as error:
         raise destination_error(destination, error) from error
-    if names and STATE not in names:
-        raise DataError("data-destination-taken", path=str(destination), first=names[0])
+    _check_names(destination, names)
     if strange is not None:
         first = f"the link {strange.relative_to(destination)}"
+        raise DataError("data-destination-taken", path=str(destination), first=first)
+
+
+def _check_names(destination: Path, names: Collection[str]) -> None:
+    first = min(names, default="")
+    if first and STATE not in names:
         raise DataError("data-destination-taken", path=str(destination), first=first)
 
 

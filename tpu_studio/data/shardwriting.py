@@ -8,12 +8,11 @@ synced to the disk, since resuming and reading verify its checksums.
 from __future__ import annotations
 
 import errno
-import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from tpu_studio.data.tfrecord import RecordWriter
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.heldfolder import HeldFolder
 
 MOST_BYTES = 16 * 2**20
 """A picture whose file is larger is stored at the size the model sees: many records must fit in memory."""
@@ -44,6 +44,7 @@ class ShardTask:
         files: (path, name, indices of its class, or of its labels) of pictures; or
         arrays: "x" and "y" of encoded rows; or pixels and labels of digits; or "text" tokens.
         decoded: Pictures are stored as pixels, as they are trained with.
+        same: `HeldFolder.identity` of the folder that is filled: no other that takes its name meanwhile is.
     """
 
     folder: str
@@ -57,6 +58,7 @@ class ShardTask:
     files: tuple[tuple[str, str, tuple[int, ...]], ...] = ()
     arrays: dict[str, Array] = field(default_factory=dict)
     decoded: bool = False
+    same: tuple[int, int] | None = None
 
     @property
     def name(self) -> str:
@@ -76,36 +78,41 @@ def write_shard(task: ShardTask, cancelled: Callable[[], bool] | None = None) ->
     """
     stop = Path(task.folder, STOP_NAME)
     watch = Watch(None, lambda: stop.exists() or (cancelled is not None and cancelled()))
-    folder = Path(task.folder)
-    part = folder / f"{task.name}.part"
+    folder, part = Path(task.folder), PurePath(f"{task.name}.part")
     told: dict[str, object] = {"name": task.name, "split": task.split, "broken": [], "reencoded": 0, "shrunk": 0}
     classes: Counter[str] = Counter()
     try:
-        with open(part, "wb") as file:
-            writer = RecordWriter(file)
-            kind = kinds.by_id(task.kind)
-            if kind.has_picture_files:
-                _write_images(task, writer, told, classes, watch)
-            elif kind.has_pictures:
-                _write_digits(task, writer, classes)
-            elif kind.has_rows:
-                _write_rows(task, writer, classes, watch)
-            else:
-                _write_text(task, writer)
-            writer.flush()
-        os.replace(part, folder / task.name)
+        with HeldFolder(folder, task.same) as held:
+            held.remove(part)  # of a conversion that was killed
+            try:
+                with held.create(part) as file:
+                    writer = RecordWriter(file)
+                    _write(task, writer, told, classes, watch)
+                    writer.flush()
+                held.replace(part, task.name)
+            except BaseException:
+                held.remove(part)
+                raise
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise destination_error(folder, error) from error
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
     return told | {
         "examples": writer.records,
         "bytes": writer.bytes,
         "sha256": writer.sha256,
         "classes": dict(sorted(classes.items())),
     }
+
+
+def _write(task: ShardTask, writer: RecordWriter, told: dict[str, Any], classes: Counter[str], watch: Watch) -> None:
+    kind = kinds.by_id(task.kind)
+    if kind.has_picture_files:
+        _write_images(task, writer, told, classes, watch)
+    elif kind.has_pictures:
+        _write_digits(task, writer, classes)
+    elif kind.has_rows:
+        _write_rows(task, writer, classes, watch)
+    else:
+        _write_text(task, writer)
 
 
 def destination_error(folder: Path, error: OSError) -> DataError:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from tpu_studio.local.computer import trainer_environment
 from tpu_studio.wire import exports, ownpython
 from tpu_studio.wire.errors import RunError, StudioError
+from tpu_studio.wire.heldfolder import HeldFolder
+from tpu_studio.wire.homes import home_folder, make_private
+from tpu_studio.wire.newfile import create_new
 from tpu_studio.wire.plainfiles import check_place
+from tpu_studio.wire.runfolder import beside
 from tpu_studio.wire.secrets import without_secrets
 
 LIMIT_S = 3600.0
@@ -64,16 +69,39 @@ def write(
         if target.exists() and not replace:
             raise RunError("export-file-exists", file=str(target))
     try:
-        with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as folder:
-            beside = Path(folder) / "model" if form.is_folder else Path(folder) / f"model.{form.ending}"
-            told = _made(python, run, form, beside, consent, packages)
-            size = sum(one.stat().st_size for one in beside.iterdir()) if form.is_folder else beside.stat().st_size
-            if form.is_folder and target.is_dir():
-                target.rmdir()  # it is empty
-            os.replace(beside, target)
+        make_private(home_folder())
+        with tempfile.TemporaryDirectory(prefix=".export-", dir=home_folder()) as folder:  # where nobody else writes
+            made = Path(folder) / "model" if form.is_folder else Path(folder) / f"model.{form.ending}"
+            told = _made(python, run, form, made, consent, packages)
+            size = sum(one.stat().st_size for one in made.iterdir()) if form.is_folder else made.stat().st_size
+            _put(made, target)
     except OSError as error:
         raise RunError("export-unwritable", file=str(target), raw=error.strerror or str(error)) from error
     return Written(target, size, str(told["checked"]), int(str(told["count"])), float(str(told["difference"])))
+
+
+def _put(made: Path, target: Path) -> None:
+    """Copy what was *made* beside *target*, and give it its name once it is whole. Raises OSError."""
+    new = beside(target, "new")
+    try:
+        if made.is_dir():
+            new.mkdir()
+            with HeldFolder(new) as held:
+                for one in made.iterdir():
+                    with open(one, "rb") as source, held.create(PurePath(one.name)) as to:
+                        shutil.copyfileobj(source, to, 1 << 20)
+            if target.is_dir():
+                target.rmdir()  # it is empty
+        else:
+            with open(made, "rb") as source, create_new(new) as to:
+                shutil.copyfileobj(source, to, 1 << 20)
+        os.replace(new, target)
+    except BaseException:
+        if made.is_dir():
+            shutil.rmtree(new, ignore_errors=True)
+        else:
+            new.unlink(missing_ok=True)
+        raise
 
 
 def _free(target: Path, name: str) -> Path:

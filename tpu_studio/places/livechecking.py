@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import tpu_studio
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import NotReady, StudioError
+from tpu_studio.wire.plainfiles import write_named
 
 if TYPE_CHECKING:
     from tpu_studio.cloud.livecheck.prober import GoogleProber
@@ -137,13 +138,13 @@ class LiveChecking:
         return in_use(place, self._home)
 
     def save(self, place: str, seen: Sequence[Seen], path: str) -> None:
-        """Raises OSError."""
+        """Raises OSError; BadInput as `write_named`."""
         save(place, seen, Path(path))
 
 
 def save(place: str, seen: Sequence[Seen], path: Path) -> None:
-    """One file to send to the project. Raises OSError."""
+    """One file to send to the project. Raises as `write_named`."""
     from tpu_studio.workflow.livecheck.observed import to_send
 
     record = to_send(seen, VERSION, date.today().isoformat(), place)
-    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    write_named(path, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())

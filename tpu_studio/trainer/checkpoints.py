@@ -133,10 +133,11 @@ def newest(run: Path, tell: Callable[[Damaged], None]) -> Loaded | None:
 
 def prune(run: Path, best: int | None, keep: int = KEEP) -> None:
     """Delete all but the last *keep* whole checkpoints and the best; uncommitted ones older than those go too."""
-    whole = [step for step in steps(run) if (checkpoint_folder(run, step) / COMMITTED).exists()]
-    kept = {*whole[:keep], *([best] if best is not None else [])}
-    for step in steps(run):
-        if step not in kept and (step in whole or (whole and step < whole[0])):
+    there = steps(run)
+    whole = [step for step in there if (checkpoint_folder(run, step) / COMMITTED).exists()]
+    kept, given_up = {*whole[:keep], *([best] if best is not None else [])}, set(whole)
+    for step in there:
+        if step not in kept and (step in given_up or (whole and step < whole[0])):
             _remove(checkpoint_folder(run, step))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire.plainfiles import write_named
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Tasks
@@ -48,7 +49,7 @@ class CommandsViewModel:
         text = self.state.value.text
 
         def work() -> None:
-            path.write_text(text, "utf-8", newline="\n")
+            write_named(path, text.encode())
 
         self._change(problem=None, saved="")
         self._tasks.submit(work, done=lambda _: self._change(saved=str(path)), failed=self._failed)

@@ -19,6 +19,7 @@ from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.runrows import marked
 from tpu_studio.wire import metrics, places
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.plainfiles import write_named
 from tpu_studio.wire.schema import BY_PATH
 from tpu_studio.wire.spreadsheets import cell
 
@@ -199,7 +200,7 @@ class CompareViewModel:
             return
 
         def work() -> None:
-            path.write_text(table_of(found), "utf-8", newline="")
+            write_named(path, table_of(found).encode())
 
         self._tasks.submit(work, done=lambda _: self._change(saved=str(path)), failed=self._failed)
 

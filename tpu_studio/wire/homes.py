@@ -7,8 +7,11 @@ all of it. Nothing is created here: whoever writes makes its own folder, by `mak
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
+
+from tpu_studio.wire.errors import NotReady
 
 STARTER_WEIGHTS, RUNS = "starter-weights", "runs"
 
@@ -70,3 +73,24 @@ def make_private(folder: Path) -> None:
         if not folder.parent.exists() and folder.parent != folder:
             make_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def check_own() -> None:
+    """That the home, and the engine where `TPU_STUDIO_ENGINE` names it, are this person's or the administrator's, as
+    far as they are there, and not for everybody to write into: what lies in them runs, and is agreed to, unasked.
+
+    Raises:
+        NotReady: ``home-not-yours`` (facts: folder, variable, open).
+    """
+    if sys.platform == "win32":  # a folder there is its owner's by what it inherits, which no mode tells
+        return
+    engine = [engine_root()] if os.environ.get("TPU_STUDIO_ENGINE") else []
+    for folder in (home_folder(), *engine):
+        try:
+            found = os.stat(folder)
+        except OSError:
+            continue  # it is made, or whoever needs it is told why it can't be read
+        own, everybody = found.st_uid in (0, os.getuid()), bool(found.st_mode & stat.S_IWOTH)
+        if not own or everybody:
+            variable = "TPU_STUDIO_ENGINE" if folder in engine else "TPU_STUDIO_HOME"
+            raise NotReady("home-not-yours", folder=str(folder), variable=variable, open=own)

@@ -30,6 +30,20 @@ def check_place(path: Path) -> None:
         raise BadInput("place-no-file", file=str(path), what=what)
 
 
+def write_named(path: Path, data: bytes) -> None:
+    """Write *data* as *path*, which a person has named, in place of a file or a link that is there: whole, or not at
+    all.
+
+    Raises:
+        BadInput: ``place-no-file``.
+        OSError: The folder is not there, besides what writing raises.
+    """
+    check_place(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path))
+    write_atomically(path, data)
+
+
 def what_stands(path: Path) -> str:
     """ "a folder" or the like where no file can be written to *path*; "" where one can."""
     try:

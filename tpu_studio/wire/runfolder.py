@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.newfile import create_new
 
 PLAN = "plan.json"
 OWNER = "owner.json"
@@ -166,8 +166,8 @@ def model_from_before(run: Path) -> dict[str, object]:
 
 
 def beside(path: Path, ending: str) -> Path:
-    """A hidden name beside *path* that no other thread of any program on this computer uses."""
-    return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.{ending}")
+    """A hidden name beside *path* that nobody uses, and nobody can guess: others may write into the folder, too."""
+    return path.with_name(f".{path.name}.{os.urandom(8).hex()}.{ending}")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -175,7 +175,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     make_private(path.parent)
     temporary = beside(path, "tmp")
     try:
-        with open(temporary, "wb") as file:
+        with create_new(temporary) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -189,7 +189,7 @@ def create_once(path: Path, data: bytes) -> bool:
     """Create *path* with *data* unless it is there; True when this call created it, whole or not at all."""
     make_private(path.parent)
     temporary = beside(path, "new")
-    with open(temporary, "wb") as file:
+    with create_new(temporary) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

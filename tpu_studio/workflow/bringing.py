@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -19,6 +20,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire import presets
 from tpu_studio.wire.controls import extensions, send
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.plan import loads
@@ -121,7 +123,8 @@ def bring(
         if need > free - (64 << 20):
             raise RunError("disk-full", folder=str(runs), need_bytes=need, free_bytes=free)
         with passing.folder(runs, "importing") as temporary:
-            _copy(path, temporary, files, progress)
+            with HeldFolder(temporary) as held:
+                _copy(path, held, files, progress)
             write_atomically(temporary / PLAN, frozen)  # the one that was looked at
             for epochs in _extensions(path, found):
                 send(temporary, {"verb": "extend", "epochs": epochs})
@@ -182,12 +185,7 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
             target = target / folder.name
         if _is_taken(target):
             raise RunError("export-exists", folder=str(target))
-        before = target.is_dir()
-        try:
-            _copy(result, target, files, progress)
-        except BaseException:  # half a model is worse than none, also when it was Ctrl-C
-            _take_back(target, files, before)
-            raise
+        _export(result, target, files, progress)
     except (OSError, RunError) as error:
         read = isinstance(error, OSError) or error.id == "import-failed"
         if read and not has_plan(folder):
@@ -202,13 +200,34 @@ def _is_taken(target: Path) -> bool:
     return target.exists() and (not target.is_dir() or any(target.iterdir()))
 
 
-def _take_back(target: Path, files: list[tuple[Path, int]], before: bool) -> None:
-    """Remove what was copied to *target*, and the folder itself unless it was there *before*."""
-    for name in {relative.parts[0] for relative, _ in files} if before else ():
-        shutil.rmtree(target / name, ignore_errors=True)
-        (target / name).unlink(missing_ok=True)
-    if not before:
-        shutil.rmtree(target, ignore_errors=True)
+def _export(result: Path, target: Path, files: list[tuple[Path, int]], progress: Progress | None) -> None:
+    """Copy *files* into the folder *target*, which is made if need be, and into no other that takes its name meanwhile.
+
+    Raises RunError ``export-exists``; OSError.
+    """
+    before = target.is_dir()
+    target.mkdir(parents=True, exist_ok=True)
+    with HeldFolder(target) as held:
+        if held.names():
+            raise RunError("export-exists", folder=str(target))
+        try:
+            _copy(result, held, files, progress)
+        except BaseException:  # half a model is worse than none, also when it was Ctrl-C
+            _take_back(held, files)
+            if not before:
+                with suppress(OSError):
+                    target.rmdir()
+            raise
+
+
+def _take_back(held: HeldFolder, files: list[tuple[Path, int]]) -> None:
+    """Remove what was copied."""
+    for relative, _ in files:
+        with suppress(OSError):
+            held.remove(relative)
+    folders = {folder for relative, _ in files for folder in relative.parents if folder.parts}
+    for folder in sorted(folders, key=lambda one: -len(one.parts)):
+        held.remove_folder(folder)
 
 
 def regular_files(root: Path) -> list[tuple[Path, int]]:
@@ -243,13 +262,11 @@ def regular_files(root: Path) -> list[tuple[Path, int]]:
     return sorted(found)
 
 
-def _copy(source: Path, target: Path, files: list[tuple[Path, int]], progress: Progress | None) -> None:
+def _copy(source: Path, held: HeldFolder, files: list[tuple[Path, int]], progress: Progress | None) -> None:
     """As many bytes of each as were found: it may change, or grow for ever, while it is read."""
     total, done = max(1, sum(size for _, size in files)), 0
-    target.mkdir(parents=True, exist_ok=True)
     for relative, left in files:
-        (target / relative).parent.mkdir(parents=True, exist_ok=True)
-        with _opened(source, relative) as reader, open(target / relative, "wb") as writer:
+        with _opened(source, relative) as reader, held.create(relative) as writer:
             while left and (chunk := reader.read(min(_CHUNK, left))):
                 writer.write(chunk)
                 left -= len(chunk)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.newfile import create_new
 from tpu_studio.wire.plainfiles import check_place, open_below
 from tpu_studio.wire.runfolder import OWNER, WATCHING, belongs, beside, result_folder, surplus
 from tpu_studio.wire.sums import damaged_file
@@ -64,7 +65,7 @@ def pack(folder: Path, file: Path, progress: Progress | None = None, *, replace:
 
 def _write(folder: Path, making: Path, wanted: list[tuple[PurePosixPath, int]], progress: Progress | None) -> None:
     total, done = max(1, sum(size for _, size in wanted)), 0
-    with open(making, "wb") as file:
+    with create_new(making) as file:
         with zipfile.ZipFile(file, "w", strict_timestamps=False) as archive:
             for name, size in wanted:
                 with open_below(folder, name) as reader:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tpu_studio.trainer.result import happenings, points, table
+from tpu_studio.trainer.result import happenings, points, table, tensorboard
 from tpu_studio.trainer.result.curves import Line, picture
 
 
@@ -120,3 +122,95 @@ def test_times_between_two_reports_are_spread_evenly(tmp_path: Path) -> None:
 
 def test_a_run_without_points_has_none(tmp_path: Path) -> None:
     assert points.read(tmp_path).last == {}
+
+
+def read_slowly(records: list[dict[str, Any]]) -> dict[str, dict[int, tuple[float, float]]]:
+    """Metric → step → value and time of its report, as the sentence of `points` has it: what comes after a step that
+    the run went back to did not happen."""
+    kept: dict[str, list[tuple[int, float, float]]] = {}
+    for one in records:
+        if one["kind"] == "resume":
+            kept = {name: [row for row in rows if row[0] <= one["step"]] for name, rows in kept.items()}
+            continue
+        for name, values in one.items():
+            if name not in ("t", "kind", "step"):
+                first = one["step"][0]
+                before = [row for row in kept.get(name, []) if row[0] < first]
+                kept[name] = before + [(step, value, one["t"]) for step, value in zip(one["step"], values, strict=True)]
+    return {name: {step: (value, t) for step, value, t in rows} for name, rows in kept.items() if rows}
+
+
+RECORDS = st.lists(
+    st.one_of(
+        st.builds(lambda step: {"t": 0.0, "kind": "resume", "step": step}, st.integers(0, 12)),
+        st.builds(
+            lambda step, count, names: {
+                "kind": "metric",
+                "step": list(range(step, step + count)),
+                **{name: [1.0] * count for name in names},
+            },
+            st.integers(0, 12),
+            st.integers(1, 3),
+            st.sets(st.sampled_from(["loss", "val_loss", "accuracy"]), min_size=1),
+        ),
+    ),
+    max_size=30,
+)
+
+
+@given(RECORDS)
+def test_however_often_a_run_goes_back_its_points_are_those_that_happened(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[dict[str, Any]]
+) -> None:
+    records = []
+    for number, one in enumerate(drawn, 1):
+        value = {
+            name: [float(number)] * len(told) for name, told in one.items() if name in ("loss", "val_loss", "accuracy")
+        }
+        records.append({**one, "t": float(number), **value})
+    folder = tmp_path_factory.mktemp("run")
+    write(folder, "a0001-w000.jsonl", *records)
+    found = points.read(folder)
+    wanted = read_slowly(records)
+    shown = {name: dict(zip(*(part.tolist() for part in found.metric(name)), strict=True)) for name in found.columns}
+    assert shown == {name: {step: value for step, (value, _) in rows.items()} for name, rows in wanted.items()}
+
+
+def test_a_run_that_goes_back_without_end_is_read_as_quickly_as_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each line looked at every time so far, and every metric: 7 MB held a result up for minutes."""
+    names = {f"m{n}": [1.0] for n in range(150)}
+    lines: list[dict[str, Any]] = [metric(1, [1], **names)]
+    for number in range(2, 3000):
+        lines += [{"t": 1, "kind": "resume", "step": number}] * 2 + [metric(2, [number], loss=[1.0])]
+    write(tmp_path, "a0001-w000.jsonl", *lines)
+    dropped = []
+    drop = points._Collected._drop
+    monkeypatch.setattr(points._Collected, "_drop", lambda *arguments: (dropped.append(1), drop(*arguments))[1])
+    found = points.read(tmp_path)
+    assert found.steps[-1] == 2999 and len(found.columns) == 151
+    assert len(dropped) < 2 * 3000 + 151  # of 900,000
+
+
+def test_metrics_that_hardly_ever_come_do_not_fill_a_table_of_millions_of_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(points, "_CELLS", 1000)
+    seldom = {f"m{n}": [1.0] for n in range(150)}
+    write(tmp_path, "a0001-w000.jsonl", metric(1, [1], **seldom), metric(2, list(range(2, 2002)), loss=[1.0] * 2000))
+    found = points.read(tmp_path)
+    assert "loss" in found.columns and len(found.columns) * len(found.steps) <= 1000 + 8 * 2150
+
+
+def test_sets_of_metrics_without_end_are_a_record_each_metric_in_tensorboard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"m{n}" for n in range(60)]
+    lines = [metric(step, [step], **{names[step % 59]: [1.0], names[step * 7 % 60]: [2.0]}) for step in range(1, 600)]
+    write(tmp_path, "a0001-w000.jsonl", *lines)
+    asked = []
+    events = tensorboard.events
+    monkeypatch.setattr(tensorboard, "events", lambda *arguments: (asked.append(1), events(*arguments))[1])
+    file = tensorboard.write_events(tmp_path / "tensorboard", points.read(tmp_path))
+    assert len(asked) <= 60 and file.stat().st_size > 599 * 2 * 30

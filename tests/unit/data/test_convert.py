@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -303,6 +304,38 @@ def test_a_linked_folder_of_previews_is_not_filled(source, tmp_path):
     with pytest.raises(DataError, match="data-destination-taken"):
         convert(source, out)
     assert list(mine.iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["digits"], indirect=True)
+@pytest.mark.parametrize("when", ["looked at", "begun"])
+@pytest.mark.parametrize("harm", ["links in it", "a link in its place"])
+def test_somebody_else_who_may_write_there_leads_no_write_to_a_file_of_mine(source, tmp_path, monkeypatch, when, harm):
+    """Links were laid between the look at the folder and the first shard: a .bashrc was one then."""
+    mine, out = tmp_path / "mine", tmp_path / "out"
+    mine.mkdir()
+    names = ["train-00000-of-00001.tfrecord.part", ".dataset.json.tmp", "dataset.json"]
+    names += [converting.STATE] if harm == "links in it" else []  # else it is one's own unfinished conversion
+    for name in names:
+        (mine / name).write_text("all my work")
+
+    def change(*_):
+        if harm == "links in it":
+            out.mkdir(exist_ok=True)
+            for name in names:
+                if not (out / name).exists():
+                    (out / name).symlink_to(mine / name)
+        else:
+            if out.exists():
+                out.rename(tmp_path / "aside")
+            out.symlink_to(mine)
+
+    at = {"looked at": (converting, "_check_space"), "begun": (converting, "_write_all")}[when]
+    then = getattr(*at)
+    monkeypatch.setattr(*at, lambda *arguments: (change(), then(*arguments))[1])
+    with suppress(DataError):
+        convert(source, out)
+    assert {name: (mine / name).read_text() for name in names} == dict.fromkeys(names, "all my work")
+    assert sorted(os.listdir(mine)) == sorted(names)
 
 
 @pytest.mark.parametrize("source", ["digits"], indirect=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from tpu_studio.wire.homes import home_folder
+from tpu_studio.domain.sentences import say
+from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.homes import check_own, home_folder
 
 
 def test_one_variable_moves_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -38,3 +41,28 @@ def test_the_platforms_own_place_is_the_default(
         monkeypatch.setenv(variable, told)
 
     assert home_folder() == Path(expected)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no owners there")
+def test_a_home_that_is_not_ones_own_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    home, engine = tmp_path / "home", tmp_path / "engine"
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(home))
+    monkeypatch.setenv("TPU_STUDIO_ENGINE", str(engine))
+    check_own()  # neither is there yet
+    home.mkdir(mode=0o700)
+    engine.mkdir(mode=0o755)
+    check_own()
+    engine.chmod(0o777)
+    with pytest.raises(NotReady) as caught:
+        check_own()
+    assert caught.value.facts == {"folder": str(engine), "variable": "TPU_STUDIO_ENGINE", "open": True}
+    assert "may be written by everybody" in say(caught.value).title
+    monkeypatch.delenv("TPU_STUDIO_ENGINE")
+    check_own()
+    monkeypatch.setattr(os, "getuid", lambda: home.stat().st_uid + 1)
+    if home.stat().st_uid == 0:  # the administrator's is believed
+        os.chown(home, 65534, 65534)
+        monkeypatch.setattr(os, "getuid", lambda: 0)
+    with pytest.raises(NotReady) as caught:
+        check_own()
+    assert "belongs to somebody else" in say(caught.value).title

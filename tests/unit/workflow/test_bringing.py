@@ -7,6 +7,7 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,38 @@ def test_a_folder_that_becomes_a_link_while_it_is_read_leads_nowhere(
     with pytest.raises(RunError, match="import-failed"):
         studio.runs.import_folder(folder)
     assert not list(studio.runs.runs_folder.iterdir())
+
+
+@pytest.mark.parametrize("harm", ["links in it", "a link in its place"])
+@pytest.mark.parametrize("ends", ["well", "by Ctrl-C"])
+def test_an_export_into_a_folder_of_several_people_writes_over_no_file_elsewhere(
+    studio: Studio, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str, ends: str
+) -> None:
+    """Links laid between the look at it and the copy: a .profile was the model then."""
+    run = studio.runs.import_folder(trained).run
+    mine, out = tmp_path / "mine", tmp_path / "shared"
+    names = sorted(path.name for path in (trained / "result").iterdir())
+    for folder in (mine, out):
+        folder.mkdir()
+    for name in names:
+        (mine / name).write_text("all my work")
+
+    def change() -> None:
+        if harm == "links in it":
+            for name in names:
+                (out / name).symlink_to(mine / name)
+        else:
+            out.rename(tmp_path / "aside")
+            out.symlink_to(mine)
+
+    def progress(share: float, words: str) -> None:
+        if ends != "well":
+            raise KeyboardInterrupt
+
+    whoever_changes(monkeypatch, change)
+    with suppress(RunError, KeyboardInterrupt):
+        studio.runs.export(run, out, progress)
+    assert {path.name: path.read_text() for path in mine.iterdir()} == dict.fromkeys(names, "all my work")
 
 
 def test_a_pipe_in_the_place_of_a_file_that_was_looked_at_is_not_waited_for(

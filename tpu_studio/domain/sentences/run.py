@@ -416,6 +416,14 @@ ERRORS: dict[str, Entry] = {
         "stopped here. Nothing was changed; a rented machine goes on and is charged for.",
         "Make the folder writable, or set TPU_STUDIO_HOME to one that is, and start again.",
     ),
+    "home-not-yours": lambda f: Sentence(
+        f"{f.text('folder', 'The folder of TPU Studio')} "
+        + ("may be written by everybody" if f.raw("open") else "belongs to somebody else"),
+        "Programs and agreements that lie in it would count as yours, so nothing in it was opened or run. Nothing was "
+        "changed; a rented machine goes on and is charged for.",
+        ("Take from others the right to write into it" if f.raw("open") else "Name a folder that is your own")
+        + f", in {f.text('variable', 'TPU_STUDIO_HOME')} or by leaving that variable out, and start again.",
+    ),
     "journal-newer": Sentence(
         "This folder was last used by a newer version of TPU Studio",
         f"The two would not understand each other. {_UNCHANGED}",

@@ -30,6 +30,7 @@ Column = npt.NDArray[np.float64]
 _LAST_STEP = 2**53
 _MOST_METRICS, _LONGEST_NAME = 200, 100
 _LARGEST = 1e200  # of a value: what is beyond counts as infinite, and no sum of the others is
+_CELLS, _CELLS_A_VALUE = 1 << 22, 8  # of the table: some metrics come seldom, but all together hardly ever do
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -63,9 +64,14 @@ class Points:
 
 @dataclass
 class _Collected:
+    """*clock*: times at the last steps of reports, and None at the step that the run went back to. *behind*: how many
+    of `_Returns` each metric has heard of: there may be very many of either."""
+
     steps: dict[str, array[int]] = field(default_factory=dict)
     values: dict[str, array[float]] = field(default_factory=dict)
-    clock: list[tuple[int, float]] = field(default_factory=list)
+    clock: list[tuple[int, float | None]] = field(default_factory=list)
+    returns: _Returns = field(default_factory=lambda: _Returns())
+    behind: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
         steps = record.get("step")
@@ -78,6 +84,7 @@ class _Collected:
                 continue
             column = self.values.setdefault(name, array("d"))
             rows = self.steps.setdefault(name, array("q"))
+            self._catch_up(name)
             if rows and steps[0] <= rows[-1]:
                 self._drop(name, steps[0] - 1)
             try:
@@ -91,13 +98,58 @@ class _Collected:
 
     def resume(self, step: int) -> None:
         """The run went back to *step*: what came after it did not happen."""
+        self.returns.add(step)
+        if self.clock and self.clock[-1][1] is None:
+            step = min(step, self.clock.pop()[0])
+        self.clock.append((step, None))
+
+    def times(self) -> dict[int, float]:
+        """The time at each step, the latest of several, without what was gone back over."""
+        found: dict[int, float] = {}
+        lowest: float = math.inf
+        for step, at in reversed(self.clock):
+            if at is None:
+                lowest = min(lowest, step)
+            elif step <= lowest:
+                found.setdefault(step, at)
+        return found
+
+    def finish(self) -> None:
         for name in self.steps:
-            self._drop(name, step)
-        self.clock = [at for at in self.clock if at[0] <= step]
+            self._catch_up(name)
+
+    def _catch_up(self, name: str) -> None:
+        """Drop what was gone back over since the metric was reported last."""
+        lowest = self.returns.lowest_since(self.behind.get(name, 0))
+        if lowest is not None:
+            self._drop(name, lowest)
+        self.behind[name] = self.returns.count
 
     def _drop(self, name: str, after: int) -> None:
         keep = bisect.bisect_right(self.steps[name], after)
         del self.steps[name][keep:], self.values[name][keep:]
+
+
+class _Returns:
+    """Steps that a run went back to, one after another, and the lowest of the latest of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._numbers: list[int] = []  # rising, as are the steps: of a higher one before a lower one nobody asks
+        self._steps: list[int] = []
+
+    def add(self, step: int) -> None:
+        while self._steps and self._steps[-1] >= step:
+            self._steps.pop()
+            self._numbers.pop()
+        self._steps.append(step)
+        self._numbers.append(self.count)
+        self.count += 1
+
+    def lowest_since(self, number: int) -> int | None:
+        """Of those from *number* on; None without one."""
+        at = bisect.bisect_left(self._numbers, number)
+        return self._steps[at] if at < len(self._steps) else None
 
 
 def read(run: Path) -> Points:
@@ -119,6 +171,7 @@ def read(run: Path) -> Points:
                 elif record.get("kind") == "resume":
                     step = record.get("step")
                     collected.resume(int(step) if step is not None and _are_steps([step]) else 0)
+    collected.finish()
     return _columns(collected)
 
 
@@ -126,20 +179,21 @@ def _columns(collected: _Collected) -> Points:
     known = {name: np.frombuffer(rows, np.int64) for name, rows in collected.steps.items() if len(rows)}
     steps = np.unique(np.concatenate(list(known.values()))) if known else np.empty(0, np.int64)
     columns, present = {}, {}
-    for name in sorted(known, key=metrics.rank):
+    room = _CELLS + _CELLS_A_VALUE * sum(map(len, known.values()))
+    for name in sorted(known, key=metrics.rank)[: room // max(1, len(steps))]:
         at = np.searchsorted(steps, known[name])
         columns[name], present[name] = np.full(len(steps), np.nan), np.zeros(len(steps), bool)
         values = np.frombuffer(collected.values[name], np.float64)
         columns[name][at] = np.where(np.abs(values) > _LARGEST, np.copysign(np.inf, values), values)
         present[name][at] = True
-    return Points(steps, _times(collected.clock, steps), columns, present)
+    return Points(steps, _times(collected.times(), steps), columns, present)
 
 
-def _times(clock: list[tuple[int, float]], steps: npt.NDArray[np.int64]) -> Column:
+def _times(clock: Mapping[int, float], steps: npt.NDArray[np.int64]) -> Column:
     if not clock:
         return np.zeros(len(steps))
-    at = dict(sorted(clock))
-    return np.interp(steps, np.fromiter(at, np.float64), np.fromiter(at.values(), np.float64))
+    at = sorted(clock)
+    return np.interp(steps, np.array(at, np.float64), np.array([clock[step] for step in at], np.float64))
 
 
 def _are_steps(values: list[Any]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ import numpy.typing as npt
 from tpu_studio.trainer.result.points import Points
 
 Bytes = npt.NDArray[np.uint8]
+Rows = npt.NDArray[np.int64]
 
 VERSION = b"brain.Event:2"
 ROWS_AT_ONCE = 100_000
 STEP_BYTES = 5
+_SETS = 32  # of metrics that are reported together
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
 _MASK_DELTA = 0xA282EAD8
 
@@ -34,19 +37,27 @@ def write_events(folder: Path, points: Points) -> Path:
     names = list(points.columns)
     with open(path, "wb") as file:
         file.write(framed(_rows([struct.pack("<Bd", 0x09, began) + bytes([0x1A, len(VERSION)]) + VERSION])))
-        if names:
-            pattern = np.packbits(np.stack([points.present[name] for name in names], axis=1), axis=1)
-            kinds, kind_of = np.unique(pattern, axis=0, return_inverse=True)
-            for kind in range(len(kinds)):
-                rows = np.flatnonzero(kind_of.ravel() == kind)
-                there = [name for name in names if points.present[name][rows[0]]]
-                for start in range(0, len(rows), ROWS_AT_ONCE):
-                    part = rows[start : start + ROWS_AT_ONCE]
-                    file.write(framed(events(points, there, part)))
+        for there, rows in _alike(points) if names else []:
+            for start in range(0, len(rows), ROWS_AT_ONCE):
+                file.write(framed(events(points, there, rows[start : start + ROWS_AT_ONCE])))
     return path
 
 
-def events(points: Points, names: list[str], rows: npt.NDArray[np.int64]) -> Bytes:
+def _alike(points: Points) -> Iterator[tuple[list[str], Rows]]:
+    """Names of metrics, and the rows whose records hold those: each row's all in one, or one metric in each where
+    there are more sets of them than metrics, as a file of somebody else's may have."""
+    names = list(points.columns)
+    pattern = np.packbits(np.stack([points.present[name] for name in names], axis=1), axis=1)
+    kinds, kind_of = np.unique(pattern, axis=0, return_inverse=True)
+    if len(kinds) > max(_SETS, len(names)):
+        yield from (([name], np.flatnonzero(points.present[name])) for name in names)
+        return
+    for kind in range(len(kinds)):
+        rows = np.flatnonzero(kind_of.ravel() == kind)
+        yield [name for name in names if points.present[name][rows[0]]], rows
+
+
+def events(points: Points, names: list[str], rows: Rows) -> Bytes:
     """``Event{wall_time=1, step=2, summary=5{value=1{tag=1, simple_value=2}}}`` for each row: one message a row."""
     parts: list[Any] = [b"\x09", _bytes_of(points.times[rows], "<f8"), b"\x10", _varints(points.steps[rows])]
     values: list[Any] = []
