@@ -17,6 +17,7 @@ from tpu_studio.domain.sentences.signin import BLOCKED, GCLOUD_COMMAND, TESTING_
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import SignedOut
+from tpu_studio.wire.plainfiles import write_named
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.accountpeople import People
@@ -317,7 +318,7 @@ class SignInGuide:
 
         def work() -> Path:
             path = folder / "client_secret_practice.json"
-            path.write_text(side.practice_client(), "utf-8")
+            write_named(path, side.practice_client().encode())
             return path
 
         self._tasks.submit(work, done=self.take_client, failed=lambda error: self._change(problem=problem_of(error)))
