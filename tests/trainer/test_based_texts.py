@@ -102,7 +102,9 @@ def home(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     yield tmp_path
 
 
-@pytest.mark.parametrize(("framework", "rank"), [("tensorflow", 2), ("jax", 4), ("jax", 0)])
+@pytest.mark.parametrize(
+    ("framework", "rank"), [pytest.param("tensorflow", 2, marks=pytest.mark.thorough), ("jax", 4), ("jax", 0)]
+)
 def test_it_begins_where_the_other_run_ended_though_the_folder_is_gone(home: Path, framework: str, rank: int) -> None:
     """On the same data, without a step worth the name, the loss on what is kept aside is the same one."""
     before = reading.read(home / "qwen2")
@@ -173,7 +175,7 @@ def test_what_a_run_has_answered_in_goes_along_into_the_folder_of_a_later_one(ho
     assert "trained it on a text" in about and str(home) not in about
 
 
-@pytest.mark.parametrize("framework", ["tensorflow", pytest.param("jax", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
 def test_killed_it_goes_on_bit_for_bit(home: Path, framework: str) -> None:
     few: dict[str, Any] = {"steps": 12, "evaluate_every": 3, "checkpoint_every": 3, "framework": framework}
     plan = planned("any", f"run:{BASE}", home / "tale.txt", **few)

@@ -83,7 +83,7 @@ def test_killed_it_goes_on_bit_for_bit(tmp_path: Path, pairs: Path, framework: s
     ("framework", "parts", "devices"),
     [
         ("jax", 2, 2),
-        ("tensorflow", 1, 1),
+        pytest.param("tensorflow", 1, 1, marks=pytest.mark.thorough),
         pytest.param("tensorflow", 2, 1, marks=pytest.mark.thorough),
         pytest.param("tensorflow", 1, 2, marks=pytest.mark.thorough),
     ],

@@ -141,7 +141,13 @@ def test_it_learns_labels_and_a_kill_changes_nothing(tmp_path: Path, photos: Pat
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize("framework", ["jax", pytest.param("tensorflow", marks=pytest.mark.thorough)])
-@pytest.mark.parametrize("more", [{}, {"mix": "cutmix", "label_smoothing": 0.1, "class_weights": "balanced"}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"mix": "cutmix", "label_smoothing": 0.1, "class_weights": "balanced"},
+        pytest.param({}, marks=pytest.mark.thorough),
+    ],
+)
 def test_two_devices_learn_as_one_does(tmp_path: Path, photos: Path, framework: str, more: dict[str, Any]) -> None:
     rhythm = {**RHYTHM, "steps": 8, "evaluate_every": 4, "checkpoint_every": 8}
     one, two = (

@@ -22,7 +22,7 @@ CNN = {
     ("framework", "model", "every", "steps"),
     [
         ("jax", DIGITS, 64, 2000),
-        ("tensorflow", CNN, 20, 400),
+        pytest.param("tensorflow", CNN, 20, 400, marks=pytest.mark.thorough),
         pytest.param("tensorflow", DIGITS, 64, 2000, marks=pytest.mark.thorough),
         pytest.param("jax", CNN, 20, 130, marks=pytest.mark.thorough),
     ],

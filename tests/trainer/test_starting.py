@@ -126,7 +126,7 @@ def uninterrupted(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> C
 @pytest.mark.parametrize(
     ("framework", "killed_at"),
     [
-        pytest.param("tensorflow", 4, id="tensorflow, before"),
+        pytest.param("tensorflow", 4, id="tensorflow, before", marks=pytest.mark.thorough),
         pytest.param("jax", 16, id="jax, after"),
         pytest.param("tensorflow", 16, id="tensorflow, after", marks=pytest.mark.thorough),
         pytest.param("jax", 4, id="jax, before", marks=pytest.mark.thorough),

@@ -9,11 +9,12 @@ from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import studio
 from tpu_studio.domain import figures
+from tpu_studio.wire import brief
 
 if TYPE_CHECKING:
     from tpu_studio.domain.comparison import Comparison, Contender
 
-LONGEST = 60  # letters of a setting
+NAME = 32  # letters of it
 SHOWN = 6  # settings that differ, in words; JSON has all
 
 
@@ -76,11 +77,12 @@ def as_json(found: Comparison) -> dict[str, Any]:
 
 
 def _words(found: Comparison) -> str:
+    from tpu_studio.viewmodels.comparing import title_of
     from tpu_studio.wire import metrics
 
     title = metrics.by_id(found.metric).title if found.metric else ""
     shown = found.differing[:SHOWN]
-    rows = [["run", *([title] if title else []), "time", "cost", *(path.rpartition(".")[2] for path in shown)]]
+    rows = [["Run", "Name", *([title] if title else []), "Time", "Cost", *map(title_of, shown)]]
     order = [run for side in found.sides for run in side.runs]
     ranked = sorted(found.contenders, key=lambda one: order.index(one.run) if one.run in order else len(order))
     rows += [_row(found, one, shown) for one in ranked]
@@ -92,5 +94,7 @@ def _words(found: Comparison) -> str:
 
 def _row(found: Comparison, one: Contender, shown: tuple[str, ...]) -> list[str]:
     measured = [figures.metric(found.metric, found.value(one))] if found.metric else []
-    settings = ["–" if (value := one.settings.get(path)) is None else str(value)[:LONGEST] for path in shown]
-    return [one.run, *measured, figures.duration(one.time_s), figures.money(one.usd), *settings]
+    from tpu_studio.viewmodels.comparing import spelled
+
+    settings = [spelled(one.settings.get(path)) for path in shown]
+    return [one.run, brief.cut(one.name, NAME), *measured, figures.duration(one.time_s), figures.money(one.usd), *settings]

@@ -29,7 +29,7 @@ AT_MOST = 20
 REPEATS = 3  # of each side, before a test is worth anything
 LEVEL = 0.05
 SEED = "training.seed"
-_NAMES_ONLY = ("name",)  # what differs between any two runs and means nothing
+_NAMES_ONLY = ("name", "training.checkpoint_every")  # what differs and means nothing for what is learned
 _UNSEEN = ("data.validation",)
 _PATH = "data.path"
 _ANSWERS = "data.target"
@@ -286,8 +286,8 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
     best, second = sides[0], sides[1]
     if best.mean == second.mean:
         return Judgement(f"{best.name} and {second.name} are equally good{_price(best, second)}", "", best.runs[0])
-    verb, than = "are" if len(best.runs) > 1 else "is", f"than {second.name}{_price(best, second)}"
-    title = f"{best.name} {verb} the best: {_by_how_much(best, second, known)} {than}"
+    verb = "are" if len(best.runs) > 1 else "is"
+    by_how_much = f"{_by_how_much(best, second, known)} than {second.name}{_price(best, second)}"
     running = [one.name for one in contenders if not one.is_over]
     still = f" {running[0]} still goes on." if running else ""
     short = [one.name for one in contenders if one.is_over and not one.is_whole]
@@ -296,14 +296,15 @@ def _finding(contenders: Sequence[Contender], sides: Sequence[Side], metric: str
     if min(len(best.independent), len(second.independent)) < REPEATS:
         again = " Runs of one seed count as one." if _are_again(best) or _are_again(second) else ""
         return Judgement(
-            f"{title}.",
+            f"{best.name} {verb} ahead: {by_how_much}.",
             "That can't be told from chance: it takes three runs of each, which differ in the seed alone."
             f"{again}{still}",
             best.runs[0],
         )
     p = welch(best.independent, second.independent)
     if p < LEVEL:
-        return Judgement(f"{title}.", f"More than chance (Welch's test, p = {p:.2g}).{still}", best.runs[0], p)
+        title = f"{best.name} {verb} the best: {by_how_much}."
+        return Judgement(title, f"More than chance (Welch's test, p = {p:.2g}).{still}", best.runs[0], p)
     return Judgement(
         f"{best.name} and {second.name} can't be told apart",
         f"They differ by {_distance(best, second, known)} on average, no more than chance does (Welch's test, "

@@ -33,13 +33,13 @@ def told(*runs: Contender) -> tuple[str, str]:
 
 def test_the_better_one_is_named_with_points_price_and_that_one_run_each_proves_nothing() -> None:
     title, text = told(run("a", 0.819, 2.46), run("b", 0.841, 2.96, training__global_batch=64))
-    assert title == "b is the best: 2.2 points better than a for $0.50 more."
+    assert title == "b is ahead: 2.2 points better than a for $0.50 more."
     assert text.startswith("That can't be told from chance: it takes three runs of each")
 
 
 def test_a_run_that_was_stopped_is_no_repeat_of_one_that_went_to_its_end() -> None:
     title, text = told(run("a", 0.992, whole=False), run("b", 0.997))
-    assert title == "b is the best: 0.50 points better than a."
+    assert title == "b is ahead: 0.50 points better than a."
     assert text.endswith("a ended before the last step, which counts beside the settings.")
 
 
@@ -50,7 +50,7 @@ def test_runs_of_one_seed_are_no_samples_of_chance() -> None:
     finding = compare([*fast, *slow]).finding
     assert finding.p is None and "can't be told from chance" in finding.text
     assert "Runs of one seed count as one." in finding.text
-    assert finding.title.startswith("f0 and its 2 repeats are the best")
+    assert finding.title.startswith("f0 and its 2 repeats are ahead")
     seeds = [replace(one, settings={**one.settings, "training.seed": n % 3}) for n, one in enumerate([*fast, *slow])]
     assert compare(seeds).finding.p is not None
     again = [*seeds, replace(seeds[0], run="again"), replace(seeds[3], run="too")]
@@ -65,7 +65,7 @@ def test_the_same_seed_twice_is_no_chance_of_seeds() -> None:
 
 
 def test_where_nobody_is_charged_no_price_is_told() -> None:
-    assert told(run("a", 0.8), run("b", 0.9, training__global_batch=64))[0] == "b is the best: 10 points better than a."
+    assert told(run("a", 0.8), run("b", 0.9, training__global_batch=64))[0] == "b is ahead: 10 points better than a."
 
 
 def test_a_lower_mean_error_is_the_better_one() -> None:
@@ -187,7 +187,7 @@ def test_of_data_that_is_not_known_nothing_is_stated() -> None:
     paths = [run("cats", 0.8, fp="", data__path="/data/cats"), run("dogs", 0.9, fp="", data__path="/data/dogs")]
     assert told(*paths)[0] == title
     assert "“cats” and 1 more" in told(*paths)[1]
-    assert told(run("a", 0.8, fp=""), run("b", 0.9, fp="", training__epochs=2))[0].startswith("b is the best")
+    assert told(run("a", 0.8, fp=""), run("b", 0.9, fp="", training__epochs=2))[0].startswith("b is ahead")
     assert told(run("a", 0.8, fp=""), run("b", 0.9), run("c", 0.9, fp="d2"))[0] == "Measured on different unseen data"
 
 
@@ -195,7 +195,7 @@ def test_of_data_that_is_not_known_nothing_is_stated() -> None:
 def test_a_share_that_there_cannot_be_ranks_nothing(share: float) -> None:
     """Damaged events made a run the best by 1e40 points."""
     found = compare([run("whole", 0.9), run("damaged", share), run("other", 0.8, training__global_batch=64)])
-    assert found.finding.title == "whole is the best: 10 points better than other."
+    assert found.finding.title == "whole is ahead: 10 points better than other."
     assert all("damaged" not in side.runs for side in found.sides)
     assert told(run("whole", 0.9), run("damaged", share))[0] == "Nothing to rank yet"
     found = compare([run("whole", 0.9), run("all", 1.0 + 1e-7)])
@@ -294,7 +294,7 @@ def test_the_largest_figures_that_are_ranked_overflow_nowhere(largest: float) ->
 
 def test_a_price_that_nobody_pays_is_not_told() -> None:
     title, _ = told(run("a", 0.8, 1e308), run("b", 0.9, -1e308, training__global_batch=64))
-    assert title == "b is the best: 10 points better than a."
+    assert title == "b is ahead: 10 points better than a."
 
 
 def told_for_the_same_money(spent: dict[str, float], reached: dict[str, float | None], *runs: Contender) -> str:

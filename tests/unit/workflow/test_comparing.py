@@ -68,7 +68,7 @@ DEAR = {QUALITY: curve((10, 0.4), (20, 0.6), (40, 0.9)), COST: curve((0, 0.0), (
 
 def test_the_dearer_one_is_better_and_the_cheaper_one_was_ahead_for_the_same_money() -> None:
     found = compare_runs(Runs(cheap=CHEAP, dear=DEAR), ["cheap", "dear"])
-    assert found.finding.title == "dear is the best: 10 points better than cheap for $3.00 more."
+    assert found.finding.title == "dear is ahead: 10 points better than cheap for $3.00 more."
     assert found.finding.same_money == ("For the first $1.00 that each of them cost, cheap was ahead: 80%, dear 40%.")
 
 
