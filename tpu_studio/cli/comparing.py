@@ -97,4 +97,11 @@ def _row(found: Comparison, one: Contender, shown: tuple[str, ...]) -> list[str]
     from tpu_studio.viewmodels.comparing import spelled
 
     settings = [spelled(one.settings.get(path)) for path in shown]
-    return [one.run, brief.cut(one.name, NAME), *measured, figures.duration(one.time_s), figures.money(one.usd), *settings]
+    return [
+        one.run,
+        brief.cut(one.name, NAME),
+        *measured,
+        figures.duration(one.time_s),
+        figures.money(one.usd),
+        *settings,
+    ]

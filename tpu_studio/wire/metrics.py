@@ -196,6 +196,11 @@ def by_id(name: str) -> Metric:
     return Metric(name, words[:1].upper() + words[1:], words, words, unit, better, unseen=name.startswith("val_"))
 
 
+def is_known(name: str) -> bool:
+    """Whether this version has words of its own for it."""
+    return name in _BY_ID
+
+
 def rank(name: str) -> tuple[int, str]:
     """Sorts ids as a table of them has its columns; unknown ones last, by name."""
     metric = _BY_ID.get(name)

@@ -28,7 +28,7 @@ from tpu_studio.wire.runfolder import events_names
 Column = npt.NDArray[np.float64]
 
 _LAST_STEP = 2**53
-_MOST_METRICS, _LONGEST_NAME = 200, 100
+_MOST_METRICS, _LONGEST_NAME = 64, 64  # bytes of it: each record of TensorBoard's has all names in it
 _LARGEST = 1e200  # of a value: what is beyond counts as infinite, and no sum of the others is
 _CELLS, _CELLS_A_VALUE = 1 << 22, 8  # of the table: some metrics come seldom, but all together hardly ever do
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -80,7 +80,7 @@ class _Collected:
         for name, values in record.items():
             if name in ("t", "kind", "step") or not isinstance(values, list) or len(values) != len(steps):
                 continue
-            if name not in self.values and not (len(self.values) < _MOST_METRICS and _is_name(name)):
+            if name not in self.values and not self._may_begin(name):
                 continue
             column = self.values.setdefault(name, array("d"))
             rows = self.steps.setdefault(name, array("q"))
@@ -95,6 +95,10 @@ class _Collected:
             rows.extend(steps)
         at = record.get("t")
         self.clock.append((int(steps[-1]), float(at) if at is not None and is_time(at) else 0.0))
+
+    def _may_begin(self, name: str) -> bool:
+        """Others than those that are known: some, of names that a table can hold."""
+        return metrics.is_known(name) or (len(self.values) < _MOST_METRICS and _is_name(name))
 
     def resume(self, step: int) -> None:
         """The run went back to *step*: what came after it did not happen."""
@@ -203,7 +207,7 @@ def _are_steps(values: list[Any]) -> bool:
 
 
 def _is_name(name: str) -> bool:
-    return len(name) <= _LONGEST_NAME and name.isprintable()
+    return len(name.encode(errors="replace")) <= _LONGEST_NAME and name.isprintable()
 
 
 def _number(value: object) -> float:

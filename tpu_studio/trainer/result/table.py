@@ -9,14 +9,15 @@ import numpy as np
 from tpu_studio.trainer.result.points import Points
 from tpu_studio.wire.spreadsheets import cell
 
-ROWS_AT_ONCE = 100_000
+CELLS_AT_ONCE = 500_000
 
 
 def write_csv(path: Path, points: Points) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(",".join(["step", *map(_quoted, points.columns)]) + "\n")
-        for start in range(0, len(points.steps), ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
+        at_once = max(1, CELLS_AT_ONCE // (1 + len(points.columns)))
+        for start in range(0, len(points.steps), at_once):
+            part = slice(start, start + at_once)
             cells = [list(map(str, points.steps[part].tolist()))]
             for name, values in points.columns.items():
                 texts = list(map(repr, values[part].tolist()))

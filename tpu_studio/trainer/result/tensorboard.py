@@ -22,7 +22,9 @@ Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int64]
 
 VERSION = b"brain.Event:2"
-ROWS_AT_ONCE = 100_000
+BYTES_AT_ONCE = 16 << 20
+MOST_BYTES = 256 << 20  # of records with the same metrics; TensorBoard itself draws a thousand points of each
+RECORD_BYTES, VALUE_BYTES = 40, 13  # besides names, about
 STEP_BYTES = 5
 _SETS = 32  # of metrics that are reported together
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
@@ -38,8 +40,11 @@ def write_events(folder: Path, points: Points) -> Path:
     with open(path, "wb") as file:
         file.write(framed(_rows([struct.pack("<Bd", 0x09, began) + bytes([0x1A, len(VERSION)]) + VERSION])))
         for there, rows in _alike(points) if names else []:
-            for start in range(0, len(rows), ROWS_AT_ONCE):
-                file.write(framed(events(points, there, rows[start : start + ROWS_AT_ONCE])))
+            each = sum(len(name.encode()) + VALUE_BYTES for name in there) + RECORD_BYTES
+            rows = rows[:: -1 - len(rows) * each // MOST_BYTES][::-1]  # the last is among them
+            at_once = max(1, BYTES_AT_ONCE // each)
+            for start in range(0, len(rows), at_once):
+                file.write(framed(events(points, there, rows[start : start + at_once])))
     return path
 
 
