@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tpu_studio.data import csvlines, encodings, jsonlist, stretches
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.plainfiles import plainly
 
 _WHOLE = ("messages", "conversations", "conversation")
 _PAIRS = (
@@ -57,7 +58,7 @@ def are_in(path: Path, *, lines: bool) -> bool:
         if lines and jsonlist.is_one(path):
             head = jsonlist.first(path)
         else:
-            with open(path, encoding=encodings.detect(path), errors="replace") as file:
+            with open(path, encoding=encodings.detect(path), errors="replace", opener=plainly) as file:
                 head = stretches.first_line(file, _HEAD)
     except (OSError, DataError):
         return False  # whoever opens it says why it cannot be read

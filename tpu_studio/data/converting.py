@@ -203,6 +203,7 @@ def _file_tasks(
                 shape,
                 files,
                 decoded=decoded,
+                root=str(listing.root),
             )
         )
     return tasks

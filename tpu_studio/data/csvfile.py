@@ -24,6 +24,7 @@ from tpu_studio.data.rows import RowTally, Sample, TableFile, unique_names
 from tpu_studio.data.stretches import Stretch
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.plainfiles import plainly
 
 DELIMITERS = (",", ";", "\t", "|")
 SMALL = 8 * 2**20  # files up to this size are read as a whole in a look
@@ -88,7 +89,7 @@ def sniff(path: Path) -> Dialect:
     """
     encoding = encodings.detect(path)
     try:
-        with open(path, encoding=encoding, errors="replace", newline="") as file:
+        with open(path, encoding=encoding, errors="replace", newline="", opener=plainly) as file:
             head = file.read(256 * 1024)
     except OSError as error:
         raise path_error(path, error) from error
@@ -167,7 +168,7 @@ def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> It
     """All good rows below the header, each as long as *dialect.names*; the others go to *tally*."""
     try:
         size = os.stat(path).st_size
-        with open(path, encoding=dialect.encoding, errors="replace", newline="") as file:
+        with open(path, encoding=dialect.encoding, errors="replace", newline="", opener=plainly) as file:
             yield from _good_rows(file, dialect, tally, watch, size, begins=True)
     except OSError as error:
         raise path_error(path, error) from error

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tpu_studio.data.paths import path_error
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.plainfiles import plainly
 
 WHOLE = 32 * 2**20
 WESTERN = ("cp1252", "latin-1")  # what a file is read as that says nothing else
@@ -43,7 +44,7 @@ def detect(path: Path) -> str:
     """
     try:
         size = path.stat().st_size
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plainly) as file:
             head = file.read(min(size, WHOLE))
             pieces = [head]
             if size > WHOLE:
@@ -87,7 +88,7 @@ def of_bytes(head: bytes, *, whole: bool = True) -> str | None:
 def damaged(path: Path) -> int:
     """How many letters of a file in UTF-8 cannot be read, in its first `WHOLE` bytes. Raises DataError as `detect`."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plainly) as file:
             head = file.read(WHOLE)
     except OSError as error:
         raise path_error(path, error) from error

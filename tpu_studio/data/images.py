@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tpu_studio.data import links
 from tpu_studio.data.arrays import Array, Bools, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import Decoder, DecodingSource, check_headers, decode_all
@@ -245,7 +246,7 @@ def find_duplicates(listing: Listing, mask: Array, watch: Watch) -> tuple[list[l
         if listing.sizes[index] == 0:
             continue
         try:
-            content = Path(listing.path(index)).read_bytes()
+            content = links.content(listing.root, Path(listing.path(index)), int(listing.sizes[index]))
         except OSError:
             continue  # told as unreadable when it is decoded
         digest = hashlib.blake2b(content, digest_size=16).digest()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ from tpu_studio.data.imagecost import AT_ONCE, MOST_BYTES, MOST_PIXELS, decoder_
 from tpu_studio.data.pictureparts import has_too_many
 from tpu_studio.data.quickheader import quick_header
 from tpu_studio.wire import kinds
+from tpu_studio.wire.plainfiles import plainly
 
 # Named by their plugins: Pillow knows a format only once its plugin is imported. JPEG's opens MPO as well.
 FORMATS = tuple(
@@ -97,6 +99,8 @@ class Header:
 def open_image(data: str | bytes) -> Image.Image:
     """The picture in a file (by path) or in its bytes, not yet decoded. Raises `BrokenImage`."""
     try:
+        if isinstance(data, str) and not stat.S_ISREG(os.stat(data).st_mode):
+            raise BrokenImage("unreadable")  # Pillow would wait for a pipe
         if has_too_many(data):
             raise BrokenImage("too-many-parts")
         source = data if isinstance(data, str) else io.BytesIO(data)
@@ -151,9 +155,9 @@ def contents(path: str) -> str | bytes:
     """What is in a file of ordinary size, to be decoded; the path of another, or of one that Pillow shall name the
     trouble of. Read by Pillow piece by piece, a photo takes an eighth longer."""
     try:
-        with open(path, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0, opener=plainly) as file:
             ordinary = os.fstat(file.fileno()).st_size <= _ORDINARY_BYTES
-            return (file.read() if ordinary else b"") or path
+            return (file.read(_ORDINARY_BYTES) if ordinary else b"") or path
     except OSError:
         return path
 
@@ -332,7 +336,7 @@ def _scaled(numbers: Array, top: float, floating: bool) -> Bytes:
 
 def _first_bytes(path: str) -> bytes:
     try:
-        with open(path, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0, opener=plainly) as file:
             return file.read(4096)
     except OSError:
         return b""  # Pillow meets the same and says why
@@ -350,7 +354,7 @@ def _why_not_opened(data: str | bytes) -> str:
     if isinstance(data, bytes):
         return "not-an-image" if data else "empty-file"
     try:
-        with open(data, "rb") as file:
+        with open(data, "rb", opener=plainly) as file:
             return "not-an-image" if file.read(1) else "empty-file"
     except OSError:
         return "unreadable"

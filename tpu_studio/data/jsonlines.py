@@ -20,6 +20,7 @@ from tpu_studio.data.paths import path_error
 from tpu_studio.data.rows import RowTally, Sample, TableFile, unique_names
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.plainfiles import plainly
 
 SMALL = 24 * 2**20  # files up to this size are read as a whole in a look: with their names they are larger than CSV
 SAMPLE_CELLS = 1_500_000  # of a look, however few letters they take
@@ -105,7 +106,7 @@ def objects(
     try:
         size, listed = os.stat(path).st_size, _listed(path, encoding)
         file = _File(path, encoding, size, listed)
-        with open(path, encoding=encoding, errors="replace") as text:
+        with open(path, encoding=encoding, errors="replace", opener=plainly) as text:
             due = listed is not None
             for number, line in _lines(text, file, tally, watch, told=True):
                 read += len(line.encode("utf-8", "replace"))
@@ -152,7 +153,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _listed(path: Path, encoding: str) -> tuple[str, ...] | None:
     """Raises DataError ``data-not-json-lines``, ``data-too-many-names``; OSError."""
-    with open(path, encoding=encoding, errors="replace") as file:
+    with open(path, encoding=encoding, errors="replace", opener=plainly) as file:
         head = stretches.first_line(file, LONGEST_LINE)
     if not head.startswith("["):
         return None
@@ -211,7 +212,7 @@ def _read(
 ) -> Iterator[list[str]]:
     filled = 0
     try:
-        with open(file.path, encoding=file.encoding, errors="replace") as text:
+        with open(file.path, encoding=file.encoding, errors="replace", opener=plainly) as text:
             for line, record in _records(text, file, tally, watch, above=True, told=True):
                 if any(
                     type(cell) is _Nested and name in places and name not in nested for name, cell in record.items()

@@ -18,6 +18,7 @@ from tpu_studio.data import encodings
 from tpu_studio.data.paths import path_error
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.plainfiles import plainly
 
 LONGEST = 4_000_000  # letters of an object, as of a line of JSON lines (`jsonlines.LONGEST_LINE`)
 _PIECE = 1 << 20
@@ -30,7 +31,7 @@ _READER = json.JSONDecoder()
 def is_one(path: Path) -> bool:
     """Whether the file begins as one: "[", and then "{". Quick."""
     try:
-        with open(path, encoding=encodings.detect(path), errors="replace") as file:
+        with open(path, encoding=encodings.detect(path), errors="replace", opener=plainly) as file:
             head = file.read(_HEAD).lstrip(_BLANK)
     except (OSError, DataError):
         return False  # whoever opens it says why it cannot be read
@@ -40,7 +41,7 @@ def is_one(path: Path) -> bool:
 def first(path: Path) -> str:
     """Its first object as it is written, in one line; "" where that cannot be told."""
     try:
-        with open(path, encoding=encodings.detect(path), errors="replace") as file:
+        with open(path, encoding=encodings.detect(path), errors="replace", opener=plainly) as file:
             return next(_objects(path, file, Watch()), "")
     except (OSError, DataError):
         return ""
@@ -57,7 +58,7 @@ def write(path: Path, file: Path, watch: Watch) -> None:
     if shutil.disk_usage(file.parent).free < os.stat(path).st_size + _SPARE:
         raise DataError("data-disk-full", path=str(file.parent), needed=os.stat(path).st_size)
     with (
-        open(path, encoding=encodings.detect(path), errors="replace") as source,
+        open(path, encoding=encodings.detect(path), errors="replace", opener=plainly) as source,
         open(file, "w", encoding="utf-8", newline="\n") as to,
     ):
         for line in _objects(path, source, watch):

@@ -38,6 +38,7 @@ from tpu_studio.data.paths import leads_outside, path_error
 from tpu_studio.data.rows import RowTally, unique_names
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.plainfiles import plainly
 
 STEM, ENDINGS = "labels", (".csv", ".tsv")
 MOST_BYTES = 64 * 2**20
@@ -310,7 +311,7 @@ class _Reading:
         """
         encoding = encodings.detect(self._file)
         try:
-            with open(self._file, encoding=encoding, errors="replace", newline="") as file:
+            with open(self._file, encoding=encoding, errors="replace", newline="", opener=plainly) as file:
                 text = file.read(_HEAD)
         except OSError as error:
             raise path_error(self._file, error) from error

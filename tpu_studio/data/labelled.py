@@ -89,7 +89,7 @@ def texts_in(path: Path, column: str) -> Iterator[str]:
     """
     path = tablefile.found(path, Watch()).file
     if path.is_dir():
-        yield from map(_text_of, links.all_below(path, PLAIN))
+        yield from (_text_of(one, path) for one in links.all_below(path, PLAIN))
         return
     if path.suffix.lower() not in TABLES or not column:
         yield _text_of(path)
@@ -127,7 +127,7 @@ def _folder(job: Job, path: Path, watch: Watch, most_bytes: int | None) -> Label
         if done % 100 == 0:
             watch.at(done, -(-count // step))
         try:
-            text = _text_of(Path(listing.path(index))).strip()
+            text = _text_of(Path(listing.path(index)), path).strip()
         except DataError as error:
             broken.append(Broken(listing.names[index], error.id.removeprefix("data-")))
             continue
@@ -236,10 +236,11 @@ def _opened(path: Path, watch: Watch) -> TableFile:
     return tablefile.opened(path, watch)
 
 
-def _text_of(path: Path) -> str:
+def _text_of(path: Path, root: Path | None = None) -> str:
+    """What is in the file *path*, in the folder *root* if it was found there. Raises DataError."""
     encoding = encodings.detect(path)
     try:
-        with open(path, "rb") as file:
+        with links.opened(root or path, path) as file:
             raw = file.read(LONGEST_TEXT)
             whole = not file.read(1)
     except OSError as error:

@@ -6,13 +6,16 @@ A link to something in the same folder is followed, and the folder itself may be
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 
 from tpu_studio.data.paths import leads_outside, path_error
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.plainfiles import open_below, open_to_read
 
 OUTSIDE = "link-outside"
 
@@ -99,3 +102,29 @@ def check_inside(root: Path, paths: Iterable[Path]) -> None:
     for path in paths:
         if leads_outside(root, path):
             raise DataError("data-link-outside", path=str(path))
+
+
+def opened(root: Path, path: Path) -> BufferedReader:
+    """The file *path* below the folder *root*, or *root* where that is the file, to read. Whatever has taken its place
+    since it was listed: nothing outside of the folder is opened, and no pipe waited for.
+
+    Raises:
+        OSError: ``ELOOP`` for what leads outside; it is no plain file, besides what opening raises.
+    """
+    if path == root:
+        return open_to_read(path)
+    try:
+        return open_below(root, path.relative_to(root))
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+    if leads_outside(root, path):
+        raise OSError(errno.ELOOP, "leads out of the folder", str(path))
+    base = Path(os.path.realpath(root))
+    return open_below(base, Path(os.path.realpath(path)).relative_to(base))
+
+
+def content(root: Path, path: Path, most: int) -> bytes:
+    """What is in the file `opened`, *most* bytes of it. Raises OSError as it does."""
+    with opened(root, path) as file:
+        return file.read(min(most, os.fstat(file.fileno()).st_size + 1))

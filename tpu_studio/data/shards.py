@@ -38,6 +38,7 @@ from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire.plainfiles import plainly
 
 
 def look(job: Job, watch: Watch) -> Look:
@@ -280,7 +281,7 @@ class Records:
         found = np.zeros((len(self), self.outputs), np.uint8) if self.several else np.empty(len(self), np.int32)
         for number, file in enumerate(self.files):
             watch.check()
-            with open(file, "rb") as opened:
+            with open(file, "rb", opener=plainly) as opened:
                 for index in np.flatnonzero(self.at_file == number).tolist():
                     labels = self._labels(opened, file, int(self.offsets[index]), int(self.lengths[index]))
                     if self.several:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import example
+from tpu_studio.data import example, links
 from tpu_studio.data.arrays import Array
 from tpu_studio.data.imagecost import MOST_PIXELS
 from tpu_studio.data.imaging import DECODED, BrokenImage, as_png, decode, open_image, png_of
@@ -31,6 +31,7 @@ from tpu_studio.wire.heldfolder import HeldFolder
 MOST_BYTES = 16 * 2**20
 """A picture whose file is larger is stored at the size the model sees: many records must fit in memory."""
 STOP_NAME = ".stop"
+_MOST_READ = 512 * 2**20  # of a picture's file; what is cut off there is broken
 _STORED_AS_IS = {"JPEG": b"jpeg", "PNG": b"png"}
 
 
@@ -41,7 +42,7 @@ class ShardTask:
     Attributes:
         split, number, of: Make its name.
         weight: Bytes of its source, for progress.
-        files: (path, name, indices of its class, or of its labels) of pictures; or
+        files: (path, name, indices of its class, or of its labels) of pictures below *root*; or
         arrays: "x" and "y" of encoded rows; or pixels and labels of digits; or "text" tokens.
         decoded: Pictures are stored as pixels, as they are trained with.
         same: `HeldFolder.identity` of the folder that is filled: no other that takes its name meanwhile is.
@@ -59,6 +60,7 @@ class ShardTask:
     arrays: dict[str, Array] = field(default_factory=dict)
     decoded: bool = False
     same: tuple[int, int] | None = None
+    root: str = ""
 
     @property
     def name(self) -> str:
@@ -130,8 +132,7 @@ def _write_images(
             watch.check()
         try:
             try:
-                with open(path, "rb", buffering=0) as file:
-                    data = file.read()
+                data = links.content(Path(task.root), Path(path), _MOST_READ)
             except OSError as error:
                 raise BrokenImage("unreadable") from error
             data, kind, width, height = _stored(data, task, told)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire.plainfiles import plainly
 
 COUNT, SIZE = 8, 2**19  # bytes of each, and what is left of its last line
 _MANY = 2**22
@@ -29,7 +30,7 @@ class Stretch:
 def read(path: Path, encoding: str, size: int, longest: int, watch: Watch, count: int = COUNT) -> Iterator[Stretch]:
     """*longest*: bytes that are read of the line that one ends in; *count*: 1 is the begin alone. Raises OSError."""
     end, cut, line_end = 0, False, b""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=plainly) as file:
         for number in range(count):
             watch.at(number, count)
             begin = number and number * (size - SIZE) // (count - 1)
@@ -57,7 +58,7 @@ class Marks:
     def before(self, stretch: Stretch, watch: Watch) -> int:
         """How many stand before *stretch*, which lies behind the one that was asked for last. Raises OSError."""
         mark = self._letter.encode(stretch.encoding)
-        with open(self._path, "rb") as file:
+        with open(self._path, "rb", opener=plainly) as file:
             file.seek(self._at)
             while piece := file.read(min(_MANY, stretch.at - self._at)):
                 watch.check()

@@ -33,6 +33,7 @@ from tpu_studio.data.watching import Watch
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.plainfiles import plainly
 
 LEAST_ROWS = 10
 _BLOCK, _BLOCK_CELLS = 20_000, 4_000_000  # rows that are held as text at a time; cells of them
@@ -194,7 +195,7 @@ def fingerprint(path: Path) -> str:
     """Of one file: its name, size, and first and last 64 KiB."""
     size = path.stat().st_size
     digest = hashlib.sha256(f"{path.name}\0{size}\n".encode("utf-8", "surrogateescape"))
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=plainly) as file:
         digest.update(file.read(65_536))
         if size > 65_536:
             file.seek(max(65_536, size - 65_536))

@@ -341,13 +341,16 @@ def _find(path: Path) -> _Text:
 
 
 def _read(text: _Text, watch: Watch) -> Bytes:
-    parts = []
+    parts, left = [], text.size
     for done, (path, encoding) in enumerate(text.files):
         watch.at(done, len(text.files))
         try:
-            raw = path.read_bytes()
+            raw = links.content(text.root, path, left + 1)
         except OSError as error:
             raise path_error(path, error) from error
+        left -= len(raw)
+        if left < 0:  # more than was found: it grows, or was replaced
+            raise DataError("data-changed", path=str(path))
         parts.append(_as_utf8(raw, encoding))
     joined = b"\n".join(parts)
     if not joined.strip():
@@ -365,8 +368,7 @@ def _as_utf8(raw: bytes, encoding: str) -> bytes:
 def _head(text: _Text) -> Bytes:
     """The beginning of a large text."""
     path, encoding = text.files[0]
-    with open(path, "rb") as file:
-        return np.frombuffer(_as_utf8(file.read(_COUNTED), encoding), dtype=np.uint8)
+    return np.frombuffer(_as_utf8(links.content(text.root, path, _COUNTED), encoding), dtype=np.uint8)
 
 
 def _map(text: _Text, budget: int, *, as_it_is: bool) -> Bytes:

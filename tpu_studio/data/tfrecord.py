@@ -20,6 +20,7 @@ import numpy as np
 from tpu_studio.data.arrays import Ints
 from tpu_studio.data.paths import path_error
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.plainfiles import plainly
 
 FRAME_BYTES = 16
 _MASK_DELTA = 0xA282EAD8
@@ -77,7 +78,7 @@ def read_records(path: Path) -> Iterator[bytes]:
         DataError: data-shard-damaged with path, offset and why; data-missing, data-unreadable.
     """
     try:
-        file = open(path, "rb")  # noqa: SIM115 - closed below
+        file = open(path, "rb", opener=plainly)  # noqa: SIM115 - closed below
     except OSError as error:
         raise path_error(path, error) from error
     with file:
@@ -90,7 +91,7 @@ def index_records(path: Path) -> Ints:
     """(offset of the bytes, length) of each record, (records, 2); only headers are read. Raises as `read_records`."""
     found = array("q")
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plainly) as file:
             for place in _frames(file, path):
                 found.extend(place)
             return np.array(found, dtype=np.int64).reshape(-1, 2)
@@ -101,7 +102,7 @@ def index_records(path: Path) -> Ints:
 def read_record(path: Path, offset: int, length: int) -> bytes:
     """The record at *offset*, checked. Raises as `read_records`."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plainly) as file:
             file.seek(offset)
             return _checked(file.read(length + 4), path, offset, length)
     except OSError as error:
@@ -109,7 +110,7 @@ def read_record(path: Path, offset: int, length: int) -> bytes:
 
 
 def sha256_of(path: Path) -> str:
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=plainly) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -103,6 +103,20 @@ def open_to_read(path: Path) -> BufferedReader:
     return os.fdopen(fd, "rb")
 
 
+def plainly(path: str, flags: int) -> int:
+    """For `open`, as its opener: what was a file when it was looked at may be a pipe by now, which is not waited for.
+
+    Raises:
+        OSError: It is no plain file, besides what opening raises.
+    """
+    fd = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    mode = os.fstat(fd).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(fd)
+        raise IsADirectoryError(errno.EISDIR, "is a folder", path) if stat.S_ISDIR(mode) else _refused(Path(path))
+    return fd
+
+
 def open_below(root: Path, relative: PurePath) -> BufferedReader:
     """The plain file *relative* below the folder *root*, to read: no link is followed on the way to it, whoever changes
     the folder meanwhile, and no pipe waited for.

@@ -74,6 +74,15 @@ def test_lines_of_somebody_elses_run_that_are_no_points_end_nothing(tmp_path: Pa
     assert "<svg" in picture("Loss", [Line("loss", steps.astype(float), values, "c")], str)
 
 
+def test_of_notices_without_end_the_latest_are_kept_and_none_of_any_size(tmp_path: Path) -> None:
+    """40 MB of a stranger's took a gigabyte."""
+    one = {"kind": "notice", "id": "input-bound", "level": "warning"}
+    odd = {"t": 1, **one, "facts": {f"f{n}": {} for n in range(2000)}}
+    write(tmp_path, "a0001-w000.jsonl", *({"t": t, **one, "facts": {"at": t}} for t in range(1, 1001)), odd)
+    kept = happenings.read(tmp_path).notices
+    assert [facts for _, _, _, facts in kept] == [{"at": t} for t in range(501, 1001)]
+
+
 def test_of_metrics_without_end_some_are_read(tmp_path: Path) -> None:
     write(tmp_path, "a0001-w000.jsonl", {"t": 1, "kind": "metric", "step": [1], **{f"m{n}": [1.0] for n in range(999)}})
     assert len(points.read(tmp_path).columns) == 64

@@ -14,7 +14,9 @@ import pytest
 from PIL import Image
 
 from tpu_studio.cloud.bundle import data_pieces
+from tpu_studio.data import convert as converting
 from tpu_studio.data import labelfile, links, textlayout
+from tpu_studio.data import texts as textfiles
 from tpu_studio.data.convert import convert
 from tpu_studio.data.described import read_dataset
 from tpu_studio.data.folders import list_images
@@ -272,3 +274,85 @@ def test_a_link_by_more_folders_than_anybody_has_leads_outside(tmp_path: Path, m
     (folder / "link").symlink_to(there)
     assert os.path.exists(folder / "link") and leads_outside(folder, folder / "link")
     assert not is_file_inside(folder, "link") and not is_folder_inside(folder, "link")
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A folder that somebody else may write into."""
+    (tmp_path / "shared" / "below").mkdir(parents=True)
+    (tmp_path / "shared" / "below" / "file").write_text("words")
+    return tmp_path / "shared"
+
+
+def test_a_listed_file_is_read_whatever_link_in_the_folder_leads_to_it(shared: Path) -> None:
+    (shared / "link").symlink_to("below/file")
+    (shared / "folder").symlink_to("below")
+    for name in ("below/file", "link", "folder/file"):
+        assert links.content(shared, shared / name, 100) == b"words"
+    assert links.content(shared / "link", shared / "link", 3) == b"wor"  # which the person named
+
+
+@pytest.mark.parametrize("harm", ["link", "linked folder", "pipe", "folder"])
+def test_what_took_the_place_of_a_listed_file_is_not_opened(shared: Path, mine: Path, harm: str) -> None:
+    file = shared / "below" / "file"
+    file.unlink()
+    match harm:
+        case "link":
+            file.symlink_to(mine / "id_ed25519")
+        case "linked folder":
+            file.parent.rmdir()
+            (mine / "file").write_text(SECRET)
+            file.parent.symlink_to(mine)
+        case "pipe":
+            os.mkfifo(file)
+        case "folder":
+            file.mkdir()
+    with pytest.raises(OSError):
+        links.content(shared, file, 100)
+
+
+def whoever_changes(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, change: Callable[[], None]) -> None:
+    """Just before the function *name* of *module*."""
+    then = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *arguments: (change(), then(*arguments))[1])
+
+
+@pytest.mark.parametrize("harm", ["link", "pipe"])
+def test_what_takes_the_place_of_a_picture_after_the_look_is_not_converted(
+    job_of: Any, picture_folder: Any, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    folder = picture_folder({"a": 30, "b": 30})
+    victim = sorted((folder / "a").iterdir())[3]
+
+    def change() -> None:
+        victim.unlink()
+        victim.symlink_to(mine / "me.png") if harm == "link" else os.mkfifo(victim)
+
+    whoever_changes(monkeypatch, converting, "_write_all", change)
+    report = convert(job_of("images", folder, max_broken_share=0.2), tmp_path / "out")
+    assert [one.why for one in report.broken] == ["unreadable"]
+    written = b"".join(file.read_bytes() for file in (tmp_path / "out").glob("*.tfrecord"))
+    assert (mine / "me.png").read_bytes() not in written
+
+
+@pytest.mark.parametrize("harm", ["link", "pipe", "longer"])
+def test_what_takes_the_place_of_a_text_after_the_look_is_not_read(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    folder = texts(tmp_path / "texts")
+    victim = folder / "good" / "3.txt"
+
+    def change() -> None:
+        victim.unlink()
+        match harm:
+            case "link":
+                victim.symlink_to(mine / "id_ed25519")
+            case "pipe":
+                os.mkfifo(victim)
+            case "longer":
+                victim.write_text("long " * 100_000)
+
+    whoever_changes(monkeypatch, textfiles, "_read", change)
+    with pytest.raises(DataError) as caught:
+        textfiles.read_tokens(folder, Watch())
+    assert caught.value.id in ("data-changed", "data-loop", "data-unreadable")

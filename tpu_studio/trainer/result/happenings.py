@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
 
 _LARGEST = 1e100
+_NOTICES, _NOTICE_BYTES = 500, 8 << 10  # that are kept, and of a line of the program's own at most
 
 
 @dataclass
 class Happenings:
     """
     Attributes:
-        notices: (time, id, level, facts), oldest first.
+        notices: (time, id, level, facts), oldest first; the latest `_NOTICES`.
         resumes: (time, step) of each time the run went on from a checkpoint.
         training_s, examples, waiting_s: Sums over the speed reports.
         flops_used: Over those that told MFU, the sum of MFU · seconds, and of those seconds.
@@ -30,7 +32,7 @@ class Happenings:
     began: float = 0.0
     last: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)
-    notices: list[tuple[float, str, str, dict[str, object]]] = field(default_factory=list)
+    notices: deque[tuple[float, str, str, dict[str, object]]] = field(default_factory=lambda: deque(maxlen=_NOTICES))
     resumes: list[tuple[float, int]] = field(default_factory=list)
     checkpoints: int = 0
     training_s: float = 0.0
@@ -121,7 +123,7 @@ def read(run: Path) -> Happenings:
                 if b'"kind":"log"' in line:
                     found.log_lines += 1
                     continue
-                if not is_modest(line):
+                if not is_modest(line) or (len(line) > _NOTICE_BYTES and b'"notice"' in line):
                     continue
                 try:
                     record = parse_json(line, file.name)
