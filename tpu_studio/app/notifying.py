@@ -12,6 +12,8 @@ import html
 import shutil
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QProcess, Qt, QTimer
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tpu_studio.viewmodels.runrows import RunRow
     from tpu_studio.viewmodels.runs import RunsView
 
+TRIED = News("tried", "", "Notifications work", "So TPU Studio tells you of a run while you look at something else.")
 PATIENCE_MS = 5_000
 LONGEST = 200  # letters of a text
 _APPLE = "on run told\ndisplay notification (item -1 of told) with title (item -2 of told)\nend run"
@@ -39,6 +42,15 @@ def command(title: str, text: str) -> list[str]:
     if sys.platform == "darwin" and (program := shutil.which("osascript")):
         return [program, "-e", _APPLE, "--", title, text]
     return []
+
+
+def way() -> str:
+    """What shows them here, in a sentence."""
+    if argv := command("", ""):
+        return f"Here the system's own program shows them ({Path(argv[0]).name})."
+    if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
+        return "Here they come from an icon in the tray."
+    return "This desktop has nothing that shows them. On Linux the program notify-send does (package libnotify)."
 
 
 class Notifying:
@@ -69,25 +81,27 @@ class Notifying:
         for one in self._lately.new(wanted, time.monotonic()):
             self.show(one)
 
-    def show(self, one: News) -> None:
+    def show(self, one: News, told: Callable[[bool], None] = lambda shown: None) -> None:
+        """*told* hears whether it was shown, as far as what shows it says."""
         argv = command(one.title, one.text)
         if not argv:
-            self._show_at_tray(one)
+            told(self._show_at_tray(one))
             return
         process = QProcess(self._studio.window)
         self._under_way.append(process)
         patience = QTimer(process)
         patience.setSingleShot(True)
         patience.timeout.connect(process.kill)
+        process.finished.connect(lambda code, ended: told(code == 0 and ended is QProcess.ExitStatus.NormalExit))
         process.finished.connect(lambda *_: self._over(process))
         process.errorOccurred.connect(lambda _: self._over(process))
         process.start(argv[0], argv[1:])
         patience.start(PATIENCE_MS)
 
-    def _show_at_tray(self, one: News) -> None:
-        """At an icon that stays from the first one on: Qt shows nothing at one that is hidden."""
+    def _show_at_tray(self, one: News) -> bool:
+        """At an icon that stays from the first one on: Qt shows nothing at one that is hidden. Whether there is one."""
         if not (QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()):
-            return
+            return False
         if self._tray is None:
             self._tray = QSystemTrayIcon(self._studio.window.windowIcon(), self._studio.window)
             self._tray.setToolTip("TPU Studio")
@@ -96,6 +110,7 @@ class Notifying:
         text = one.text[:LONGEST].replace("<", "‹")  # where Qt hands it to a service of Linux, that may read markup
         self._tray.show()
         self._tray.showMessage(one.title[:LONGEST], text, self._studio.window.windowIcon(), PATIENCE_MS)
+        return True
 
     def _over(self, process: QProcess) -> None:
         if process in self._under_way and process.state() == QProcess.ProcessState.NotRunning:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tpu_studio.app.lessons import Lessons
     from tpu_studio.app.money import MoneyWatch
     from tpu_studio.app.notifying import Notifying
+    from tpu_studio.gui.settings.page import SettingsPage
     from tpu_studio.viewmodels.account import AccountViewModel
     from tpu_studio.viewmodels.faults import ArmedViewModel
     from tpu_studio.viewmodels.prices import PricesViewModel
@@ -373,7 +374,17 @@ class Studio:
     def _settings_page(self) -> QWidget:
         from tpu_studio.gui.settings.page import SettingsPage
 
-        return SettingsPage(self.settings, self.engine, self.shell, self.runs)
+        page = SettingsPage(self.settings, self.engine, self.shell, self.runs)
+        self.with_services(lambda _: self._offer_notifications(page))
+        return page
+
+    def _offer_notifications(self, page: SettingsPage) -> None:
+        from tpu_studio.app.notifying import TRIED, way
+
+        self._watch_money()
+        assert self._notifying is not None
+        show = self._notifying.show
+        page.offer_notifications(way(), lambda told: show(TRIED, told))
 
     def _account_page(self) -> QWidget:
         from tpu_studio.gui.account.page import AccountPage

@@ -155,3 +155,25 @@ def test_without_a_program_the_tray_shows_it_while_the_desktop_has_one(
         tray: Any = outside._tray
         assert tray.said == [(one.title[:200], "‹i>Done‹/i> & kept.")]
     assert not tray.shown
+
+
+@pytest.mark.parametrize(("code", "said"), [(0, "notify-send"), (1, "did not show it")])
+def test_settings_say_what_shows_them_here_and_show_one(
+    qtbot, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str
+):
+    told = tmp_path / "told"
+    program(tmp_path / "bin", f'printf "%s|" "$@" >> "{told}"\nexit {code}', monkeypatch)
+    with open_studio(qtbot, home) as studio:
+        studio.shell.go("settings")
+        page = studio.window.page("settings")
+        qtbot.waitUntil(page.show_one.isVisible)
+        assert "notify-send" in page.shown_by.text() and "did not" not in page.shown_by.text()
+        page.show_one.click()
+        qtbot.waitUntil(lambda: told.exists() and "Notifications work" in told.read_text())
+        qtbot.waitUntil(lambda: said in page.shown_by.text() and not studio.studio._notifying._under_way)
+
+
+def test_a_desktop_that_has_none_is_told_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(notifying, "command", lambda title, text: [])
+    monkeypatch.setattr(notifying.QSystemTrayIcon, "isSystemTrayAvailable", staticmethod(lambda: False))
+    assert "nothing that shows them" in notifying.way() and "libnotify" in notifying.way()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 
+import shiboken6
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -39,6 +41,8 @@ NOTIFIED = (
     "While you look at something else, where the desktop has them. The window's own notices come all the same. "
     "On Windows they come from an icon in the tray; that has not been seen there yet."
 )
+NOT_SHOWN = "The desktop did not show it."
+_MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class SettingsPage(QWidget):
@@ -75,6 +79,16 @@ class SettingsPage(QWidget):
 
         tell = _section("Desktop notifications")
         tell.body.addWidget(Text(NOTIFIED, "secondary", "text_2"))
+        self.shown_by = Text("", "secondary", "text_2", align=_MIDDLE)
+        self.show_one = Button("Show one now", size="small")
+        self._here = QWidget()
+        here = QHBoxLayout(self._here)
+        here.setContentsMargins(0, 0, 0, 0)
+        here.setSpacing(Space.l)
+        here.addWidget(self.shown_by, 1)
+        here.addWidget(self.show_one)
+        self._here.hide()
+        tell.body.addWidget(self._here)
         self.kinds = {kind: SwitchRow(title, text, True) for kind, (title, text) in KINDS.items()}
         for kind, switched in self.kinds.items():
             switched.toggled.connect(partial(self._tell, kind))
@@ -143,6 +157,17 @@ class SettingsPage(QWidget):
         outer.addWidget(Scroll(holder))
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
+
+    def offer_notifications(self, way: str, show: Callable[[Callable[[bool], None]], None]) -> None:
+        """*way*: what shows them here; *show* shows one, and says whether the desktop did."""
+
+        def shown(done: bool) -> None:
+            if shiboken6.isValid(self):
+                self.shown_by.setText(way if done else f"{NOT_SHOWN} {way}")
+
+        self.shown_by.setText(way)
+        self.show_one.clicked.connect(lambda: show(shown))
+        self._here.show()
 
     def _tell(self, kind: str, on: bool) -> None:
         off = [one for one in self._model.state.value.settings.quiet if one != kind]
