@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tpu_studio.cli.output import Output
+from tpu_studio.cli.output import Output, table
 
 
 def show_page(file: Path, output: Output) -> int:
@@ -16,7 +16,9 @@ def show_page(file: Path, output: Output) -> int:
     lines += [f"{label}: {value} {more}".rstrip() for label, value, more in told.numbers]
     for section in told.sections:
         lines += ["", section.title, *filter(None, [section.text])]
-        lines += ["  ".join(row) for row in section.rows]
+        headed = [list(section.head), *map(list, section.rows)]
+        same = bool(section.head) and len({*map(len, headed)}) == 1  # a page may say anything
+        lines += table(headed).splitlines() if same else ["  ".join(row) for row in section.rows]
         lines += [f"    {data.COMMAND}", ""] if section.code else []
         lines += [f"    {line}".rstrip() for line in section.code.splitlines()]  # its lines are no lines of ours
     sections = [

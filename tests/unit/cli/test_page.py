@@ -109,6 +109,9 @@ def test_a_comparison_is_saved_as_one_page(terminal: Terminal, tmp_path: Path) -
     assert [line["name"] for line in plot["lines"]] == ["<b>32</b>", "<b>64</b>"]
     assert told["finding"]["title"].rstrip(".") in page.words()
     assert str(terminal.home) not in file.read_text()
+    said = terminal.run("show", file).stdout
+    table = next(one for one in terminal.json("show", file)[1]["sections"] if one["head"])
+    assert all(title in said for title in table["head"])
     assert terminal.json("compare", *runs, "--as", "page", "--to", file)[1]["error"]["id"] == "page-exists"
     forced = terminal.json("compare", *runs, "--as", "page", "--to", tmp_path, "--force")
     assert (forced[0], forced[1]["error"]["id"]) == (2, "place-no-file")

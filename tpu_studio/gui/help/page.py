@@ -121,9 +121,10 @@ class HelpPage(ColumnPage):
 
         column = self.column
         column.addWidget(PageHeader("Help", "What an error text means, and what to do about it."))
-        for widget in (card, self.common, self.answer, self.problem, self.cut):
+        for widget in (card, self.answer, self.problem, self.cut):
             column.addWidget(widget)
         column.addLayout(self._results)
+        column.addWidget(self.common)
         self.more = MoreHelp()
         self.more.acted.connect(self.acted)
         column.addWidget(self.more)
@@ -184,10 +185,15 @@ class HelpPage(ColumnPage):
 
     def _offer(self, common: tuple[CommonError, ...]) -> None:
         self.common.show_errors(common)
-        self.common.setVisible(bool(common) and not self.model.state.value.asked)
+        self._show_common(self.model.state.value)
+
+    def _show_common(self, view: HelpView) -> None:
+        """Where nothing was asked, and where nothing is known of what was."""
+        explained = view.is_looking or view.problem is not None or bool(view.causes)
+        self.common.setVisible(bool(self.model.common.value) and not (view.asked and explained))
 
     def _draw(self, view: HelpView) -> None:
-        self.common.setVisible(bool(self.model.common.value) and not view.asked)
+        self._show_common(view)
         self.answer.setText("Looking…" if view.is_looking else view.answer)
         self.answer.setVisible(bool(self.answer.text()))
         self.clear.setEnabled(bool(view.asked))
