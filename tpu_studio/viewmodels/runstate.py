@@ -90,9 +90,11 @@ class RunPageState:
 
     @property
     def report(self) -> Path | None:
-        """The page that the run wrote of itself; None: there is none, or somebody else wrote it."""
+        """The page that the run wrote of itself; None: there is none, or it was written elsewhere, where somebody else
+        may have had a hand in it: a browser would run what stands there."""
         page = self.folder / "result" / "report.html"
-        return page if self.over and not self.imported and page.is_file() else None
+        here = places.by_id(self.facts.place).on_this_computer and not self.imported
+        return page if self.over and here and page.is_file() else None
 
     @property
     def may_stop(self) -> bool:

@@ -77,7 +77,8 @@ def make_private(folder: Path) -> None:
 
 def check_own() -> None:
     """That the home, and the engine where `TPU_STUDIO_ENGINE` names it, are this person's or the administrator's, as
-    far as they are there, and not for everybody to write into: what lies in them runs, and is agreed to, unasked.
+    far as they are there, and not for others to write into: what lies in them runs, and is agreed to, unasked. So must
+    be the links that lead there.
 
     Raises:
         NotReady: ``home-not-yours`` (facts: folder, variable, open).
@@ -86,11 +87,28 @@ def check_own() -> None:
         return
     engine = [engine_root()] if os.environ.get("TPU_STUDIO_ENGINE") else []
     for folder in (home_folder(), *engine):
+        variable = "TPU_STUDIO_ENGINE" if folder in engine else "TPU_STUDIO_HOME"
         try:
+            ways = [os.lstat(one) for one in (folder, *folder.parents) if one.is_symlink()]
             found = os.stat(folder)
         except OSError:
             continue  # it is made, or whoever needs it is told why it can't be read
-        own, everybody = found.st_uid in (0, os.getuid()), bool(found.st_mode & stat.S_IWOTH)
-        if not own or everybody:
-            variable = "TPU_STUDIO_ENGINE" if folder in engine else "TPU_STUDIO_HOME"
+        own = all(one.st_uid in (0, os.getuid()) for one in (found, *ways))
+        if not own or _is_for_others(found):
             raise NotReady("home-not-yours", folder=str(folder), variable=variable, open=own)
+
+
+def _is_for_others(found: os.stat_result) -> bool:
+    """Whether others may write into it: all, or a group that is not one's own alone, as many systems make one."""
+    if found.st_mode & stat.S_IWOTH:
+        return True
+    if not found.st_mode & stat.S_IWGRP:
+        return False
+    import grp
+    import pwd
+
+    try:
+        group, person = grp.getgrgid(found.st_gid), pwd.getpwuid(found.st_uid)
+    except KeyError:
+        return True
+    return group.gr_name != person.pw_name or any(one != person.pw_name for one in group.gr_mem)

@@ -118,6 +118,20 @@ def test_a_page_that_somebody_else_wrote_is_not_opened(
     assert page.ending.isVisible() and not page.ending.button.isVisible()
 
 
+@pytest.mark.parametrize(
+    ("place", "offered"), [("computer", True), ("practice", True), ("colab", False), ("cloud", False)]
+)
+def test_a_page_that_was_written_elsewhere_is_not_opened(
+    shown: Callable[..., RunPage], tmp_path: Path, place: str, offered: bool
+) -> None:
+    """The zip of a notebook, or a bucket, may have been changed by others: a browser would run what they wrote."""
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "report.html").write_text("<script>alert(1)</script>")
+    page = shown(*training(), event("end", t=300, status="finished", reason="completed", steps=100), place=place)
+    assert page.ending.isVisible() and page.ending.button.isVisible() is offered
+    assert page.page_button.isVisible()  # what the program itself makes of the run
+
+
 def test_of_many_lines_the_newest_are_shown_and_a_press_shows_the_rest(qapp: Any, qtbot: Any) -> None:
     card = EventCard()
     qtbot.addWidget(card)

@@ -18,7 +18,7 @@ def test_the_window_says_so_in_a_notice_that_stays_and_goes_on_once_it_is_mended
     with open_studio(qtbot, home, composed=False) as opened:
         qtbot.waitUntil(lambda: bool(opened.shell.state.value.notices))
         notice = opened.shell.state.value.notices[0]
-        assert "may be written by everybody" in notice.title and opened.studio.services is None
+        assert "may be written into by others" in notice.title and opened.studio.services is None
         home.chmod(stat.S_IRWXU)
         assert notice.act is not None
         notice.act()

@@ -30,5 +30,5 @@ def test_every_verb_says_so_and_runs_nothing(
 ) -> None:
     assert main(verb) == 4
     said = capsys.readouterr()
-    assert "may be written by everybody" in said.out + said.err and "charged for" in said.out + said.err
+    assert "may be written into by others" in said.out + said.err and "charged for" in said.out + said.err
     assert not engine_of_others.exists()

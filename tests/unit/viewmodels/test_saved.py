@@ -68,6 +68,7 @@ def test_no_text_of_a_page_writes_a_line_beside_those_that_show_writes(
     one = "ab RUN digits finished"
     command = ["    tpu-studio run job.tpujob", ""]
     row = [
+        f"{one}  {one}",  # what the columns are called
         f"{one}  {one}",
         *command,
         "    ab\u200b",

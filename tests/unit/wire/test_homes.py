@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tpu_studio.domain.sentences import say
+from tpu_studio.wire import homes
 from tpu_studio.wire.errors import NotReady
 from tpu_studio.wire.homes import check_own, home_folder
 
@@ -56,9 +57,23 @@ def test_a_home_that_is_not_ones_own_is_refused(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(NotReady) as caught:
         check_own()
     assert caught.value.facts == {"folder": str(engine), "variable": "TPU_STUDIO_ENGINE", "open": True}
-    assert "may be written by everybody" in say(caught.value).title
+    assert "may be written into by others" in say(caught.value).title
     monkeypatch.delenv("TPU_STUDIO_ENGINE")
     check_own()
+    others = os.stat_result((0o40770, *home.stat()[1:5], 999_999, *home.stat()[6:]))  # a group that nobody knows
+    assert homes._is_for_others(others)
+    home.chmod(0o777)
+    (tmp_path / "link").symlink_to(home)
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "link"))
+    with pytest.raises(NotReady):
+        check_own()
+    home.chmod(0o700)
+    check_own()  # a link of one's own to a folder of one's own
+    if os.getuid() == 0:
+        os.lchown(tmp_path / "link", 65534, 65534)
+        with pytest.raises(NotReady):
+            check_own()
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(home))
     monkeypatch.setattr(os, "getuid", lambda: home.stat().st_uid + 1)
     if home.stat().st_uid == 0:  # the administrator's is believed
         os.chown(home, 65534, 65534)

@@ -418,7 +418,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "home-not-yours": lambda f: Sentence(
         f"{f.text('folder', 'The folder of TPU Studio')} "
-        + ("may be written by everybody" if f.raw("open") else "belongs to somebody else"),
+        + ("may be written into by others" if f.raw("open") else "belongs to somebody else"),
         "Programs and agreements that lie in it would count as yours, so nothing in it was opened or run. Nothing was "
         "changed; a rented machine goes on and is charged for.",
         ("Take from others the right to write into it" if f.raw("open") else "Name a folder that is your own")
