@@ -13,7 +13,7 @@ import multiprocessing
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -205,11 +205,30 @@ class _Destination:
         except (FileNotFoundError, ValueError, AttributeError):
             return None
 
-    def _whole(self, name: str, told: dict[str, object]) -> bool:
+    def _whole(self, name: str, told: object) -> bool:
         file = self.folder / name
         if not any(task.name == name for task in self.work.tasks) or not file.is_file():
             return False
+        if not (isinstance(told, dict) and _is_told(name, told)):
+            return False
         return file.stat().st_size == told.get("bytes") and sha256_of(file) == told.get("sha256")
+
+
+def _is_told(name: str, told: Mapping[str, object]) -> bool:
+    """Whether it is what `write_shard` tells of a shard: the record of it lies where others may write."""
+    counts = (told.get(key) for key in ("examples", "bytes", "reencoded", "shrunk"))
+    classes, broken = told.get("classes"), told.get("broken")
+    return (
+        told.get("name") == name
+        and told.get("split") in SPLITS
+        and all(type(count) is int for count in counts)
+        and isinstance(classes, dict)
+        and all(type(count) is int for count in classes.values())
+        and isinstance(broken, list)
+        and all(
+            isinstance(one, list) and len(one) == 2 and all(isinstance(word, str) for word in one) for one in broken
+        )
+    )
 
 
 def _write_all(

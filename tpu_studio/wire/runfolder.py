@@ -167,7 +167,7 @@ def model_from_before(run: Path) -> dict[str, object]:
 
 def beside(path: Path, ending: str) -> Path:
     """A hidden name beside *path* that nobody uses, and nobody can guess: others may write into the folder, too."""
-    return path.with_name(f".{path.name}.{os.urandom(8).hex()}.{ending}")
+    return path.with_name(f".{path.name[:40]}.{os.urandom(8).hex()}.{ending}")
 
 
 def write_atomically(path: Path, data: bytes) -> None:

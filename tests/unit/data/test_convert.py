@@ -268,6 +268,27 @@ def test_an_unfinished_conversion_of_other_data_is_started_anew(source, job_of, 
     same(open_data(source), open_data(job_of("tfrecord", tmp_path / "out")))
 
 
+@pytest.mark.parametrize(
+    "odd", [[], {}, {"examples": "many"}, {"broken": [1]}, {"classes": {"0": None}}, {"split": []}]
+)
+@pytest.mark.parametrize("source", ["digits"], indirect=True)
+def test_what_is_noted_of_a_shard_and_makes_no_sense_counts_for_nothing(source, tmp_path, odd):
+    done = 0
+
+    def follow(progress: ConvertProgress) -> None:
+        nonlocal done
+        done = progress.shards_done
+
+    with pytest.raises(Cancelled):
+        convert(source, tmp_path / "out", shard_bytes=8000, workers=1, progress=follow, cancelled=lambda: done >= 3)
+    file = tmp_path / "out" / converting.STATE
+    state = json.loads(file.read_text())
+    first = next(iter(state["shards"]))
+    state["shards"][first] = {**state["shards"][first], **odd} if odd else odd
+    file.write_text(json.dumps(state))
+    assert convert(source, tmp_path / "out", shard_bytes=8000, workers=1).resumed == len(state["shards"]) - 1
+
+
 @pytest.mark.parametrize("source", ["digits"], indirect=True)
 def test_a_folder_with_something_else_in_it_is_never_touched(source, tmp_path):
     (tmp_path / "letters").mkdir()

@@ -90,3 +90,8 @@ def test_a_name_beside_a_file_is_seen_once_and_nothing_laid_there_is_written_thr
     (shared / "job").symlink_to(precious)
     write_atomically(shared / "job", b"new")  # the link gives way, and not what it leads to
     assert precious.read_bytes() == b"mine" and (shared / "job").read_bytes() == b"new"
+
+
+def test_a_file_with_the_longest_name_there_can_be_is_saved(shared: Path) -> None:
+    write_atomically(shared / ("é" * 127), b"new")
+    assert os.listdir(shared) == ["é" * 127]
