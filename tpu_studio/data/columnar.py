@@ -28,6 +28,7 @@ from tpu_studio.data.watching import Watch
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.homes import home_folder, make_private
+from tpu_studio.wire.plainfiles import plainly
 from tpu_studio.wire.runfolder import PLAN, beside
 from tpu_studio.wire.sizes import PLAN_BYTES
 
@@ -146,7 +147,7 @@ def _stamp(shards: Sequence[Path], watch: Watch) -> str:
         watch.check()
         seen = shard.stat()
         digest.update(f"{shard.name}\0{seen.st_size} {seen.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-        with open(shard, "rb") as file:
+        with open(shard, "rb", opener=plainly) as file:
             digest.update(file.read(_ENDS))
             file.seek(max(0, seen.st_size - _ENDS))
             digest.update(file.read(_ENDS))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tpu_studio.data.chatlayout import fields_of
+from tpu_studio.wire.plainfiles import plainly
 
 if TYPE_CHECKING:
     from arro3.core import Array, DataType
@@ -132,7 +133,7 @@ def _reader(shard: Path) -> Any:
     import arro3.io
 
     if shard.suffix.lower() == ".arrow":
-        with open(shard, "rb") as file:
+        with open(shard, "rb", opener=plainly) as file:
             whole = file.read(len(FILE_MAGIC)) == FILE_MAGIC
         return (arro3.io.read_ipc if whole else arro3.io.read_ipc_stream)(shard)
     return arro3.io.read_parquet(shard, batch_size=BATCH_ROWS)

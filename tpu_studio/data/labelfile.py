@@ -133,7 +133,8 @@ def read(root: Path, table: Path, allowed: float, watch: Watch) -> Listing:
         size = table.stat().st_size
         if size > MOST_BYTES:
             raise DataError("data-labels-too-large", path=str(table), bytes=size, allowed_bytes=MOST_BYTES)
-        digest = hashlib.sha256(table.read_bytes()).hexdigest()
+        with open(table, "rb", opener=plainly) as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
     except OSError as error:
         raise path_error(table, error) from error
     walked = list_all(root, watch)

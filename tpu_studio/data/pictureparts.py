@@ -11,6 +11,8 @@ import io
 import struct
 from typing import BinaryIO
 
+from tpu_studio.wire.plainfiles import plainly
+
 JPEG_SEGMENTS = 500  # before the pixels: 32 MB of notes of a camera
 JPEG_SCANS = 200  # of a progressive one, which has ten
 PNG_CHUNKS = 2_000  # besides those of pixels
@@ -31,7 +33,7 @@ _BYTE_TYPES = (1, 2, 6, 7)  # of TIFF: bytes, letters
 def has_too_many(data: str | bytes) -> bool:
     """Whether reading the picture in a file (by path), or in its bytes, might take seconds or gigabytes. A damaged one
     has not: who decodes it says so. Raises OSError."""
-    with open(data, "rb") if isinstance(data, str) else io.BytesIO(data) as file:
+    with open(data, "rb", opener=plainly) if isinstance(data, str) else io.BytesIO(data) as file:
         try:
             return _has_too_many(file)
         except (struct.error, IndexError):  # it ends too early

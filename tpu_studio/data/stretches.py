@@ -69,7 +69,8 @@ class Marks:
 
 def whole(path: Path, encoding: str) -> Stretch:
     """All of a small one."""
-    return Stretch(0, path.read_bytes(), encoding)
+    with open(path, "rb", opener=plainly) as file:
+        return Stretch(0, file.read(), encoding)
 
 
 def first_line(text: TextIO, longest: int) -> str:

@@ -26,7 +26,7 @@ from tpu_studio.data.columnar import Rows
 from tpu_studio.data.columns import Column, Judged, judge, target_class
 from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened
-from tpu_studio.data.paths import data_path
+from tpu_studio.data.paths import data_path, path_error
 from tpu_studio.data.rows import RowTally, TableFile
 from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
 from tpu_studio.data.watching import Watch
@@ -192,14 +192,17 @@ def check_enough(path: Path, examples: int) -> None:
 
 
 def fingerprint(path: Path) -> str:
-    """Of one file: its name, size, and first and last 64 KiB."""
-    size = path.stat().st_size
-    digest = hashlib.sha256(f"{path.name}\0{size}\n".encode("utf-8", "surrogateescape"))
-    with open(path, "rb", opener=plainly) as file:
-        digest.update(file.read(65_536))
-        if size > 65_536:
-            file.seek(max(65_536, size - 65_536))
+    """Of one file: its name, size, and first and last 64 KiB. Raises DataError."""
+    try:
+        size = path.stat().st_size
+        digest = hashlib.sha256(f"{path.name}\0{size}\n".encode("utf-8", "surrogateescape"))
+        with open(path, "rb", opener=plainly) as file:
             digest.update(file.read(65_536))
+            if size > 65_536:
+                file.seek(max(65_536, size - 65_536))
+                digest.update(file.read(65_536))
+    except OSError as error:
+        raise path_error(path, error) from error
     return digest.hexdigest()
 
 

@@ -368,7 +368,11 @@ def _as_utf8(raw: bytes, encoding: str) -> bytes:
 def _head(text: _Text) -> Bytes:
     """The beginning of a large text."""
     path, encoding = text.files[0]
-    return np.frombuffer(_as_utf8(links.content(text.root, path, _COUNTED), encoding), dtype=np.uint8)
+    try:
+        raw = links.content(text.root, path, _COUNTED)
+    except OSError as error:
+        raise path_error(path, error) from error
+    return np.frombuffer(_as_utf8(raw, encoding), dtype=np.uint8)
 
 
 def _map(text: _Text, budget: int, *, as_it_is: bool) -> Bytes:

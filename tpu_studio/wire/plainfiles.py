@@ -113,7 +113,7 @@ def plainly(path: str, flags: int) -> int:
     mode = os.fstat(fd).st_mode
     if not stat.S_ISREG(mode):
         os.close(fd)
-        raise IsADirectoryError(errno.EISDIR, "is a folder", path) if stat.S_ISDIR(mode) else _refused(Path(path))
+        raise OSError(*((errno.EISDIR, "is a folder") if stat.S_ISDIR(mode) else (errno.EINVAL, "is no file")), path)
     return fd
 
 

@@ -161,7 +161,7 @@ def test_phases_are_timed_and_interruptions_told(tmp_path: Path) -> None:
     (tmp_path / "events" / "a0001-w000.jsonl").write_bytes(lines)
     found = happenings.read(tmp_path)
     assert found.phases == {"training": 20.0}
-    assert found.resumes == [(11.0, 40)]
+    assert list(found.resumes) == [(11.0, 40)]
     assert (found.examples_per_s, found.waited_share) == (32.0, 0.25)
 
 

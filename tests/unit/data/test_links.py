@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from tpu_studio.data.look import look
 from tpu_studio.data.paths import leads_outside
 from tpu_studio.data.predicting import inputs_in
 from tpu_studio.data.sources import open_data
+from tpu_studio.data.tables import fingerprint
 from tpu_studio.data.watching import Watch
 from tpu_studio.domain.sentences import say, why_broken
 from tpu_studio.trainer.script import pictures, splitting
@@ -33,6 +35,7 @@ from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.plainfiles import plainly
 
 SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2hunter2\n" * 20
 
@@ -356,3 +359,22 @@ def test_what_takes_the_place_of_a_text_after_the_look_is_not_read(
     with pytest.raises(DataError) as caught:
         textfiles.read_tokens(folder, Watch())
     assert caught.value.id in ("data-changed", "data-loop", "data-unreadable")
+
+
+def test_a_file_of_data_is_opened_in_a_way_that_waits_for_no_pipe(tmp_path: Path) -> None:
+    """Looks that stood before a pipe took a thread of the window's each, until nothing was begun any more."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(OSError), open(path, "rb", opener=plainly):
+            pass
+    with pytest.raises(DataError, match="data-unreadable"):
+        fingerprint(tmp_path / "pipe")
+    others = []
+    for file in sorted(Path(links.__file__).parent.glob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "open"):
+                continue
+            modes = [one.value for one in call.args[1:] if isinstance(one, ast.Constant)]
+            if "opener" not in {one.arg for one in call.keywords} and not any(str(mode)[0] in "wx" for mode in modes):
+                others.append(f"{file.name}: {ast.unparse(call)}")
+    assert others == ["columnar.py: open(plan, 'rb')"]  # of this home

@@ -14,6 +14,7 @@ from tpu_studio.wire.runfolder import events_names
 
 _LARGEST = 1e100
 _NOTICES, _NOTICE_BYTES = 500, 8 << 10  # that are kept, and of a line of the program's own at most
+_PHASES = 50
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Happenings:
     """
     Attributes:
         notices: (time, id, level, facts), oldest first; the latest `_NOTICES`.
-        resumes: (time, step) of each time the run went on from a checkpoint.
+        resumes: (time, step) of each time the run went on from a checkpoint; the latest `_NOTICES`.
         training_s, examples, waiting_s: Sums over the speed reports.
         flops_used: Over those that told MFU, the sum of MFU · seconds, and of those seconds.
         shares: Where the time of a step went, of the newest profile (``trainer.profile.shares``); {}: there is none.
@@ -33,7 +34,7 @@ class Happenings:
     last: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)
     notices: deque[tuple[float, str, str, dict[str, object]]] = field(default_factory=lambda: deque(maxlen=_NOTICES))
-    resumes: list[tuple[float, int]] = field(default_factory=list)
+    resumes: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_NOTICES))
     checkpoints: int = 0
     training_s: float = 0.0
     waiting_s: float = 0.0
@@ -99,7 +100,7 @@ class Happenings:
 
     def _enter(self, phase: str, t: float) -> None:
         before, since = self._phase
-        if before:
+        if before and (before in self.phases or len(self.phases) < _PHASES):
             self.phases[before] = self.phases.get(before, 0.0) + max(0.0, t - since)
         self._phase = (phase, t)
 
