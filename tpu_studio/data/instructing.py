@@ -335,7 +335,8 @@ def question(description: Mapping[str, object], asked: str, before: Sequence[Tur
     cutter = continuing.of_result(description)
     if not asked.strip():
         raise DataError("data-prompt-empty")
-    assert isinstance(cutter, Published)
+    if not isinstance(cutter, Published):  # the card of somebody else's run names another
+        raise RunError("result-unreadable", path=str(description.get("folder")), raw="no tokenizer with a template")
     writer, most = Writer(cutter, str(description.get("chat_template"))), whole(description.get("sequence_length"))
     turns = (*before, Turn("user", asked.strip()))
     try:

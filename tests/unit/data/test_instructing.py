@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tpu_studio.data import continuing
 from tpu_studio.data.instructing import Writer, _Cut, question
 from tpu_studio.data.published import Published
-from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.errors import DataError, RunError
 from tpu_studio.wire.pretrained.template import Turn
 
 
@@ -119,3 +119,9 @@ def test_a_question_that_is_long_itself_is_asked_alone_or_refused_by_its_own_len
     with pytest.raises(DataError) as refused:
         question(description, "z" * 160, said)
     assert refused.value.id == "data-prompt-too-long" and refused.value.facts["most"] == 159
+
+
+def test_a_card_that_names_a_tokenizer_without_a_template_is_refused_in_a_sentence() -> None:
+    """A run of somebody else's may say anything of itself."""
+    with pytest.raises(RunError, match="result-unreadable"):
+        question({"tokenizer": "bytes", "chat_template": "chatml", "sequence_length": 160}, "Why?")
