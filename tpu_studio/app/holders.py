@@ -205,7 +205,7 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
     model.ask_explain = lambda text: studio.explain_text(text, rented=places.by_id(plan.place).rents)
     model.open_path = open_path
     model.bring = studio.shell.open_path
-    studio.with_lessons(lambda one: one.watch_run(run, model))
+    studio.lessons().watch_run(run, model)
     if not places.by_id(plan.place).local:
         model.ask_faults = lambda: studio.open_sheet("faults")
         model.looked = lambda: services.steward.watch(run)
@@ -267,7 +267,7 @@ class PlanHolder(Holder):
         self._lesson = ""  # the step of Learn that it was planned for
         self._hub: HubFetch | None = None
         self._datasets: Datasets | None = None
-        self.model.state.subscribe(lambda view: studio.with_lessons(lambda one: one.planned(self._lesson, view)))
+        self.model.state.subscribe(lambda view: studio.lessons().planned(self._lesson, view))
         for end in (
             studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
             studio.catalogue.renewed.subscribe(lambda _: self.model.prices_changed(studio.prices.state.value.trouble)),
@@ -423,7 +423,7 @@ class PlanHolder(Holder):
 
     def _started(self, run: str, name: str) -> None:
         self._kept_for = ""
-        self._studio.with_lessons(lambda one: one.started(self._lesson, run))
+        self._studio.lessons().started(self._lesson, run)
         if self._studio.services is not None:
             self._studio.services.steward.hurry(run)
         self._studio.runs.look()

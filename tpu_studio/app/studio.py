@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import shiboken6
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from tpu_studio.app import renewal, trouble, warming
 from tpu_studio.app.opening import open_path
+from tpu_studio.app.pagemaker import PageMaker
 from tpu_studio.app.signedout import SignedOutWatch
 from tpu_studio.gui.bridge import QtTasks
-from tpu_studio.gui.home.page import HomePage
 from tpu_studio.gui.kit import icons, theme
 from tpu_studio.gui.kit.brand import app_icon
-from tpu_studio.gui.shell.window import MainWindow, Pages, reduced
+from tpu_studio.gui.shell.window import MainWindow, reduced
 from tpu_studio.viewmodels import settings_file
 from tpu_studio.viewmodels.catalogue import CatalogueViewModel
 from tpu_studio.viewmodels.engine import EngineViewModel
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from tpu_studio.app.lessons import Lessons
     from tpu_studio.app.money import MoneyWatch
     from tpu_studio.app.notifying import Notifying
-    from tpu_studio.gui.settings.page import SettingsPage
     from tpu_studio.viewmodels.account import AccountViewModel
     from tpu_studio.viewmodels.faults import ArmedViewModel
     from tpu_studio.viewmodels.prices import PricesViewModel
@@ -87,19 +86,7 @@ class Studio:
             self.runs,
             self.settings,
             self.engine,
-            Pages(
-                home=self._home_page,
-                runs=self._runs_page,
-                settings=self._settings_page,
-                account=self._account_page,
-                help=self._help_page,
-                compare=self._compare_page,
-                learn=self._learn_page,
-                models=self._models_page,
-                saved=self._saved_page,
-                plan=self._plan_page,
-                run=self._run_page,
-            ),
+            PageMaker(self).pages(),
         )
         self.warming = warming.Warming(self.tasks, self.window)
         self.window.closing = self._closing
@@ -159,7 +146,7 @@ class Studio:
             icons.read_all()
         self._start_services()
         self._watch_armed()
-        self.with_lessons(lambda _: None)
+        self.lessons()
         self._look_at_marks()
 
     def _look_at_marks(self) -> None:
@@ -177,13 +164,13 @@ class Studio:
 
         self.tasks.submit(look, done=tell, failed=self._tell)
 
-    def with_lessons(self, then: Callable[[Lessons], None]) -> None:
-        """Call *then* with what connects Learn to the window."""
+    def lessons(self) -> Lessons:
+        """What connects Learn to the window."""
         if self._lessons is None:
             from tpu_studio.app.lessons import Lessons
 
             self._lessons = Lessons(self)
-        then(self._lessons)
+        return self._lessons
 
     def _watch_armed(self) -> None:
         """What will go wrong on the practice cloud stands over the pages, also after a restart."""
@@ -265,7 +252,7 @@ class Studio:
             self.tasks.submit(services.settle, done=lambda _: self.runs.look())
             if self._loop is not None:
                 self._loop.run(services.steward.keep())
-        self._watch_money()
+        self.watch_money()
         QTimer.singleShot(IDLE_MS, self.window, self.warming.begin)
 
     def _not_composed(self, error: Exception) -> None:
@@ -296,11 +283,6 @@ class Studio:
 
     # ------------------------------------------------------------------------------------------------------- pages
 
-    def _home_page(self) -> QWidget:
-        page = HomePage(self.home_model, self.shell)
-        page.open_account = self.open_account
-        return page
-
     def compare(self, runs: tuple[str, ...]) -> None:
         from tpu_studio.app.holders import CompareHolder
 
@@ -308,34 +290,7 @@ class Studio:
         page = self.window.page("compare")
         assert isinstance(page, CompareHolder)
         page.show_runs(runs)
-        self.with_lessons(lambda one: one.compared(runs))
-
-    def _learn_page(self) -> QWidget:
-        from tpu_studio.gui.learn.page import LearnPage
-        from tpu_studio.gui.learn.widgets import make
-
-        self.with_lessons(lambda _: None)
-        assert self._lessons is not None
-        return LearnPage(self._lessons.model, make)
-
-    def _models_page(self) -> QWidget:
-        from tpu_studio.app.gallery import models_page
-
-        return models_page(self)
-
-    def _help_page(self) -> QWidget:
-        from tpu_studio.gui.help.page import HelpPage
-        from tpu_studio.viewmodels.helping import HelpViewModel
-
-        page = HelpPage(HelpViewModel(self.tasks))
-        page.acted.connect(self.window.act)
-        return page
-
-    def _saved_page(self) -> QWidget:
-        from tpu_studio.gui.saved.page import SavedPage
-        from tpu_studio.viewmodels.saved import SavedViewModel
-
-        return SavedPage(SavedViewModel(self.tasks))
+        self.lessons().compared(runs)
 
     def _show_saved(self, file: Path) -> None:
         """The run, or the comparison, that was saved as the one page *file*."""
@@ -345,11 +300,6 @@ class Studio:
         page = self.window.page("saved")
         assert isinstance(page, SavedPage)
         page.model.open(file)
-
-    def _compare_page(self) -> QWidget:
-        from tpu_studio.app.holders import CompareHolder
-
-        return CompareHolder(self)
 
     def explain_text(self, text: str, *, rented: bool = True) -> None:
         """Show what *text*, a log or an error, means: the Help page. *rented*: of a TPU that may be charged for."""
@@ -366,60 +316,7 @@ class Studio:
             self.account.show(place)
         self.shell.go("account")
 
-    def _runs_page(self) -> QWidget:
-        from tpu_studio.gui.runs.page import RunsPage
-
-        return RunsPage(self.runs, self.shell, self.window.choose_run_folder)
-
-    def _settings_page(self) -> QWidget:
-        from tpu_studio.gui.settings.page import SettingsPage
-
-        page = SettingsPage(self.settings, self.engine, self.shell, self.runs)
-        self.with_services(lambda _: self._offer_notifications(page))
-        return page
-
-    def _offer_notifications(self, page: SettingsPage) -> None:
-        from tpu_studio.app.notifying import TRIED, way
-
-        self._watch_money()
-        assert self._notifying is not None
-        show = self._notifying.show
-        page.offer_notifications(way(), lambda told: show(TRIED, told))
-
-    def _account_page(self) -> QWidget:
-        from tpu_studio.gui.account.page import AccountPage
-
-        page = AccountPage(self.account, self.shell, self.prices)
-        page.test_loan = self._test_loan
-        page.plan_run = self._plan_run
-        page.open_sheet = self.open_sheet
-        return page
-
-    def _plan_run(self, place: str) -> None:
-        """A new plan at *place*, or the one that waits until the account is ready."""
-        from tpu_studio.app.holders import PlanHolder
-
-        holder = self.window.page("plan")
-        if not (isinstance(holder, PlanHolder) and holder.come_back(place)):
-            self.shell.new_run_at(place)
-
-    def _test_loan(self, place: str) -> None:
-        """A plan for one minute on the smallest TPU; starting it shows what it costs first."""
-        from tpu_studio.viewmodels.account import test_loan
-
-        self.shell.plan_again(test_loan(place))
-
-    def _plan_page(self) -> QWidget:
-        from tpu_studio.app.holders import PlanHolder
-
-        return PlanHolder(self)
-
-    def _run_page(self, run: str) -> QWidget:
-        from tpu_studio.app.holders import RunHolder
-
-        return RunHolder(self, run)
-
-    def _watch_money(self) -> None:
+    def watch_money(self) -> Notifying:
         from tpu_studio.app.money import MoneyWatch
         from tpu_studio.app.notifying import Notifying
 
@@ -427,6 +324,7 @@ class Studio:
             self._money = MoneyWatch(self)
         if self._notifying is None:
             self._notifying = Notifying(self)
+        return self._notifying
 
     def open_sheet(self, name: str) -> None:
         """Over the window: all that may cost money (``sweep``), or what could go wrong in practice (``faults``)."""

@@ -69,9 +69,7 @@ def press(widget: QWidget) -> None:
 
 
 def learned(studio: OpenStudio) -> LearnViewModel:
-    models: list[LearnViewModel] = []
-    studio.studio.with_lessons(lambda one: models.append(one.model))
-    return models[0]
+    return studio.studio.lessons().model
 
 
 def test_the_first_start_offers_the_first_model_until_it_is_put_off(qtbot, studio):
