@@ -21,8 +21,9 @@ from tpu_studio.cloud.bundle import Piece, bundle, data_pieces
 from tpu_studio.cloud.startup import uv
 from tpu_studio.domain.sentences import colab as words
 from tpu_studio.planner.places.notebook import known
-from tpu_studio.wire.errors import BadInput, RunError
+from tpu_studio.wire.errors import BadInput, DataError, RunError
 from tpu_studio.wire.newfile import create_new
+from tpu_studio.wire.plainfiles import plainly
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import inner, rows, whole
 from tpu_studio.wire.runfolder import beside, write_atomically
@@ -62,7 +63,7 @@ def write(plan: Plan, path: Path) -> Written:
         record, packed = None, b""
         if piece is not None and beside is not None:
             record = _written(piece, beside)
-            packed = gzip.compress(beside.read_bytes(), 6, mtime=0) if record["bytes"] <= DATA_BYTES else b""
+            packed = gzip.compress(_read_back(beside, record), 6, mtime=0) if record["bytes"] <= DATA_BYTES else b""
         text = _notebook(plan, record, packed)
         if packed and len(text) > whole(known()["notebook_bytes"]):
             text, packed = _notebook(plan, record, b""), b""
@@ -102,6 +103,15 @@ def _written(piece: Piece, target: Path) -> dict[str, Any]:
         "file": piece.file,
         "single": piece.single,
     }
+
+
+def _read_back(path: Path, record: dict[str, Any]) -> bytes:
+    """What was written to *path*, and nothing that has taken its place. Raises DataError ``data-changed``; OSError."""
+    with open(path, "rb", opener=plainly) as file:
+        content = file.read(int(record["bytes"]) + 1)
+    if hashlib.sha256(content).hexdigest() != record["sha256"]:
+        raise DataError("data-changed", path=str(path))
+    return content
 
 
 def environment(framework: str) -> dict[str, object]:

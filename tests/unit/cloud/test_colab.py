@@ -129,3 +129,23 @@ def test_a_jobs_name_is_no_markdown(tmp_path: Path) -> None:
     written = colab.write(replace(DIGITS, job=job), tmp_path / "it.ipynb")
     head = _cells(written.notebook)["about"].splitlines()[0]
     assert head.startswith(r"# digits \!\[x\](https://evil") and r"\<img" in head and r"\# big" in head
+
+
+def test_what_takes_the_place_of_the_data_beside_it_is_not_packed_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder of several people somebody laid a link to a file of one's own there."""
+    diary, written = tmp_path / "diary", colab._written
+    diary.write_text("all my secrets " * 20)
+    (table := tmp_path / "table.csv").write_bytes(b"a,b\n1,2\n")
+
+    def swapped(piece: Any, target: Path) -> dict[str, Any]:
+        record = written(piece, target)
+        target.unlink()
+        target.symlink_to(diary)
+        return record
+
+    monkeypatch.setattr(colab, "_written", swapped)
+    with pytest.raises(DataError, match="data-changed"):
+        colab.write(_of_table(table), tmp_path / "shared" / "it.ipynb")
+    assert diary.exists() and not (tmp_path / "shared" / "it.ipynb").exists()
