@@ -18,7 +18,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
     folder.mkdir()
     if os.getuid() != 0 or not shutil.which("mount"):
         pytest.skip("a small disk can be mounted by root only")
-    mounting = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(folder)]
+    mounting = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=700", "none", str(folder)]
     if (mounted := subprocess.run(mounting, capture_output=True, text=True)).returncode:
         pytest.skip(f"no small disk could be mounted: {mounted.stderr.strip()}")
     yield folder
