@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, parse
-from tpu_studio.wire.plainfiles import what_stands
+from tpu_studio.wire.plainfiles import open_plain, plainly, what_stands
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.wire.schema import KEYS
 from tpu_studio.wire.sizes import MODEL_CODE_BYTES
@@ -51,10 +50,7 @@ def load(path: Path) -> Job:
     """
     file = str(path)
     try:
-        kind = os.stat(path).st_mode
-        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # a pipe that nobody fills never ends
-            raise JobError("job-file-unreadable", file=file, raw="it is a pipe or a device, not a file")
-        with open(path, "rb") as stream:
+        with open(path, "rb", opener=plainly) as stream:  # a pipe that nobody fills never ends
             data = stream.read(LARGEST_BYTES + 1)
     except FileNotFoundError as error:
         raise JobError("job-file-missing", file=file) from error
@@ -137,8 +133,9 @@ def save(job: Job, path: Path) -> None:
         raise JobError("job-file-unwritable", file=str(path), raw=f"it is {what}")
     over = ""
     try:
-        over = path.read_text("utf-8") if path.exists() and path.stat().st_size <= COMMENTED_BYTES else ""
-        over = over if over.count(".") <= COMMENTED_DOTS else ""
+        with os.fdopen(open_plain(path, os.O_RDONLY), encoding="utf-8") as file:  # what a link leads to is not this job
+            over = file.read(COMMENTED_BYTES + 1)
+        over = over if len(over) <= COMMENTED_BYTES and over.count(".") <= COMMENTED_DOTS else ""
         tomlkit.parse(over)
     except (OSError, UnicodeDecodeError, TOMLKitError):
         over = ""

@@ -17,7 +17,7 @@ from tpu_studio.domain.sentences.signin import BLOCKED, GCLOUD_COMMAND, TESTING_
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import SignedOut
-from tpu_studio.wire.plainfiles import write_named
+from tpu_studio.wire.plainfiles import plainly, write_named
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.accountpeople import People
@@ -345,7 +345,7 @@ class SignInGuide:
 def _text_of(path: Path) -> str:
     """Raises SignedOut ``client-unreadable``."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plainly) as file:
             return file.read(_LARGEST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SignedOut("client-unreadable", what="other", raw=str(error)) from None

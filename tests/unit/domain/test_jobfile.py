@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import os
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,18 @@ def test_a_name_that_no_text_file_can_hold_is_refused_and_nothing_is_written(tmp
         jobfile.save(job, tmp_path / "x.tpujob")
     assert caught.value.id == "job-file-unwritable" and "no text file can hold" in str(caught.value.facts["raw"])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes there")
+def test_a_pipe_is_no_job_and_comments_behind_a_link_are_not_this_jobs(tmp_path: Path):
+    """Whoever may write into the folder too may lay either."""
+    os.mkfifo(tmp_path / "pipe.tpujob")
+    with pytest.raises(JobError, match="job-file-unreadable"):
+        jobfile.load(tmp_path / "pipe.tpujob")
+    private = tmp_path / "private.toml"
+    private.write_text('# my own words\nname = "diary"\n')
+    (tmp_path / "it.tpujob").symlink_to(private)
+    job = parse({"model": {"name": "mlp"}, "data": {"kind": "digits"}})
+    jobfile.save(job, tmp_path / "it.tpujob")
+    assert "my own words" not in (tmp_path / "it.tpujob").read_text()
+    assert private.read_text().startswith("# my own words") and not (tmp_path / "it.tpujob").is_symlink()

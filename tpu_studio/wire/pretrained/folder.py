@@ -19,7 +19,7 @@ from typing import NoReturn
 from tpu_studio.wire import hdf5, owncode
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.jsonfile import read_json
-from tpu_studio.wire.plainfiles import open_below
+from tpu_studio.wire.plainfiles import open_below, plainly
 from tpu_studio.wire.presets import INDEX, WEIGHTS
 from tpu_studio.wire.records import inner, number
 
@@ -145,7 +145,7 @@ def check_whole(folder: Folder, weights: tuple[str, ...]) -> None:
 def _told_size(folder: Folder, name: str) -> int:
     """Bytes of an HDF5 file, as its superblock says (HDF5 file format 3.0, II.A: "end of file address", where h5py
     writes it). 0: it does not say it there."""
-    with open(folder.whole / name, "rb") as file:
+    with folder.open(name) as file:
         start = file.read(64)
     if start.startswith(_LFS):
         folder.refuse("preset-in-part", name, "It is a note of Git LFS about a file that was not fetched.")
@@ -175,7 +175,8 @@ def check_sums(folder: Folder, sums: Mapping[str, str]) -> None:
         note = owncode.located(notes / f"{name}.metadata")
         if note is None or not note.is_relative_to(folder.whole) or not note.is_file() or note.stat().st_size > 4096:
             continue
-        lines = note.read_text("utf-8", "replace").split("\n")
+        with open(note, encoding="utf-8", errors="replace", opener=plainly) as file:
+            lines = file.read(4096).split("\n")
         if len(lines) > 1 and re.fullmatch("[0-9a-f]{64}", lines[1].strip()) and lines[1].strip() != sha256:
             folder.refuse("preset-differs", name, "It is not the file that was fetched: its sha256 is another one.")
 
