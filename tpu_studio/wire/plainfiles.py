@@ -113,7 +113,14 @@ def plainly(path: str, flags: int) -> int:
     mode = os.fstat(fd).st_mode
     if not stat.S_ISREG(mode):
         os.close(fd)
-        raise OSError(*((errno.EISDIR, "is a folder") if stat.S_ISDIR(mode) else (errno.EINVAL, "is no file")), path)
+        raise OSError(
+            *(
+                (errno.EISDIR, "is a folder")
+                if stat.S_ISDIR(mode)
+                else (errno.EINVAL, "is a pipe or a device, not a file")
+            ),
+            path,
+        )
     return fd
 
 
