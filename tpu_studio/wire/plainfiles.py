@@ -115,9 +115,9 @@ def plainly(path: str, flags: int) -> int:
         os.close(fd)
         raise OSError(
             *(
-                (errno.EISDIR, "is a folder")
+                (errno.EISDIR, "It is a folder")
                 if stat.S_ISDIR(mode)
-                else (errno.EINVAL, "is a pipe or a device, not a file")
+                else (errno.EINVAL, "It is a pipe or a device, not a file")
             ),
             path,
         )

@@ -122,7 +122,7 @@ def test_a_job_that_is_a_pipe_is_no_job(
     monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
     os.mkfifo(tmp_path / "j.tpujob")
     assert main(["plan", str(tmp_path / "j.tpujob")]) == 2
-    assert "“j.tpujob” cannot be read.\n  The system says: it is a pipe or a device" in capsys.readouterr().err
+    assert "“j.tpujob” cannot be read.\n  The system says: It is a pipe or a device" in capsys.readouterr().err
 
 
 def test_names_that_a_terminal_would_obey_are_shown_without_their_power(
