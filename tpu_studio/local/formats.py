@@ -86,7 +86,7 @@ def _put(made: Path, target: Path) -> None:
     try:
         if made.is_dir():
             new.mkdir()
-            with HeldFolder(new) as held:
+            with HeldFolder(new, own=True) as held:
                 for one in made.iterdir():
                     with open(one, "rb") as source, held.create(PurePath(one.name)) as to:
                         shutil.copyfileobj(source, to, 1 << 20)

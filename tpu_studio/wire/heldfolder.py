@@ -25,14 +25,16 @@ class HeldFolder:
 
     Args:
         same: `identity` of the folder that it must be.
+        own: It was made just now: a link in its place is somebody else's.
 
     Raises:
         OSError: It cannot be opened, or is another folder than *same*.
     """
 
-    def __init__(self, path: Path, same: tuple[int, int] | None = None) -> None:
+    def __init__(self, path: Path, same: tuple[int, int] | None = None, *, own: bool = False) -> None:
         self.path = path
-        self._fd = os.open(path, os.O_RDONLY | _WAY) if CAN_HOLD else -1
+        flags = os.O_RDONLY | _WAY | (getattr(os, "O_NOFOLLOW", 0) if own else 0)
+        self._fd = os.open(path, flags) if CAN_HOLD else -1
         if same is not None and self.identity != same:
             self.close()
             raise OSError("it was replaced while it was filled")

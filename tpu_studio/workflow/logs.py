@@ -8,6 +8,7 @@ from pathlib import Path
 from tpu_studio.domain.explaining import LARGEST, LogText, log_text
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.owncode import in_a_share
+from tpu_studio.wire.plainfiles import plainly
 
 _HALF = LARGEST // 2
 _PIECE = 1 << 20
@@ -24,7 +25,7 @@ def read_log(path: Path) -> LogText:
     try:
         if not path.is_file():  # a pipe or a device may never end
             raise IsADirectoryError(0, "it is no file", str(path))
-        with path.open("rb") as stream:
+        with open(path, "rb", opener=plainly) as stream:
             first = stream.read(LARGEST)
             size = stream.seek(0, 2)
             if size <= LARGEST:

@@ -75,6 +75,8 @@ def test_a_link_in_its_own_place_leads_nowhere_either(shared: Path, precious: Pa
     assert os.listdir(precious.parent) == ["precious"]
     with pytest.raises(OSError, match="replaced"):
         HeldFolder(shared, identity)
+    with pytest.raises(OSError):
+        HeldFolder(shared, own=True)
 
 
 @links
