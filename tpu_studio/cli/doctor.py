@@ -12,6 +12,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, SignedOut
 from tpu_studio.wire.homes import home_folder
+from tpu_studio.wire.plainfiles import plainly
 from tpu_studio.workflow.consent import is_imported
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.account.ports import Allowance, Choices, Doctor, Result
 
 NOT_READY = 4
+_CLIENT = 1 << 20  # letters of a client's file
 _MARK = {"pass": "✓", "fail": "✗", "unknown": "?", "waiting": "·", "optional": "-"}
 
 
@@ -135,7 +137,8 @@ def _sign_in(arguments: Arguments, output: Output, side: Side) -> None:
 
 def _text(path: str) -> str:
     try:
-        return Path(path).read_text("utf-8")
+        with open(path, encoding="utf-8", opener=plainly) as file:
+            return file.read(_CLIENT)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput("command-line", raw=f"{path}: {error}", help="tpu-studio doctor --help") from error
 

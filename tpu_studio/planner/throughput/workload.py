@@ -17,6 +17,7 @@ from typing import Any
 from tpu_studio.domain.catalogue import Catalogue
 from tpu_studio.planner.throughput.families import UNKNOWN, family_of
 from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.plainfiles import plainly
 
 MOST_BYTES = 1 << 20  # a workload is a dozen lines
 # Least and most of each number: the most is far beyond any machine or model there is.
@@ -76,9 +77,7 @@ def load(path: Path, catalogue: Catalogue) -> tuple[Workload, list[Notice]]:
     """
     name = str(path)
     try:
-        if path.exists() and not path.is_file():  # a folder, or a pipe that would be waited for
-            raise BadInput("workload-file-unreadable", file=name, raw="not an ordinary file")
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plainly) as file:  # a pipe would be waited for
             raw = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
         raise BadInput("workload-file-missing", file=name) from error
