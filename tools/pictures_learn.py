@@ -39,7 +39,7 @@ def photograph_step(driver: Driver, out: Path) -> None:
 
     from tpu_studio.gui.learn.strip import LearnStrip
 
-    driver.studio.with_lessons(lambda one: one.model.press("first-model/start"))
+    driver.studio.lessons().model.press("first-model/start")
     holder: Any = driver.window.page("plan")
     model = holder.model
     settled = demo.settled_with(model, {})
@@ -50,5 +50,5 @@ def photograph_step(driver: Driver, out: Path) -> None:
     driver.wait(lambda: "step 3" in strip.title.text(), pictures.TRAIN_S, "The first model was not trained.")
     driver.linger(2)
     pictures.both(driver, out, "learn-step")
-    driver.studio.with_lessons(lambda one: one.model.leave())
-    driver.studio.with_lessons(lambda one: one.model.put_off())
+    driver.studio.lessons().model.leave()
+    driver.studio.lessons().model.put_off()
