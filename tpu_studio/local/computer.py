@@ -156,6 +156,8 @@ _LEFT_OUT = frozenset(
 
 def _tail(log: Path) -> str:
     try:
-        return log.read_bytes()[-_LOG_TAIL:].decode("utf-8", "replace").strip()
+        with open(log, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_TAIL))
+            return file.read(_LOG_TAIL).decode("utf-8", "replace").strip()
     except OSError as error:
         return str(error)

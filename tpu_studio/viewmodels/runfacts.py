@@ -18,6 +18,8 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.records import items, rows
 from tpu_studio.wire.shapes import fits
 
+WORDS, LETTERS = 12, 80  # of a column that a look writes down (data.columns), and of each of them
+
 Tone = Literal["neutral", "accent", "ok", "warn", "bad"]
 
 
@@ -85,7 +87,7 @@ def facts_of(plan: Plan) -> RunFacts:
         usd_per_hour=plan.price.usd_per_hour if plan.price else None,
         training_s=_training_s(plan),
         classes=classes,
-        columns=tuple(one for one in rows(look.get("columns")) if _is_column(one)),
+        columns=tuple(one for one in map(_some_words, rows(look.get("columns"))) if _is_column(one)),
         target=str(look.get("target") or job.data.target or ""),
         kind=kind,
         mfu_planned=_mfu(plan),
@@ -94,8 +96,26 @@ def facts_of(plan: Plan) -> RunFacts:
     )
 
 
+def _some_words(column: Mapping[str, object]) -> Mapping[str, object]:
+    """*column* with as many words as a look writes down, and as long: a plan may be a stranger's, or damaged, and each
+    of them is an entry of a field."""
+    top, examples = column.get("top"), column.get("examples")
+    some: dict[str, object] = {**column}
+    if isinstance(top, list | tuple):
+        some["top"] = [_short(pair) for pair in top[:WORDS]]
+    if isinstance(examples, list | tuple):
+        some["examples"] = [_short(one) for one in examples[:WORDS]]
+    return some
+
+
+def _short(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_short(one) for one in value[:3]]
+    return value[:LETTERS] if isinstance(value, str) else value
+
+
 def _is_column(column: Mapping[str, object]) -> bool:
-    """Whether a form can have a field for it: a plan may be a stranger's, or damaged."""
+    """Whether a form can have a field for it."""
     return (
         fits(column.get("name"), str)
         and fits(column.get("distinct", 0), int)

@@ -42,6 +42,20 @@ def test_a_column_that_no_form_has_a_field_for_is_left_out(column: Any) -> None:
     assert facts_of(replace(plan(), data={"columns": [column, GOOD]})).columns == (GOOD,)
 
 
+def test_of_words_without_end_a_form_has_as_many_as_a_look_writes_down() -> None:
+    """Each was an entry of a field, made as the page was drawn: 16 MB of them stopped the window for as many seconds."""
+    many = {
+        **GOOD,
+        "kind": "category",
+        "top": [[f"word {n} " * 50, n] for n in range(5000)],
+        "examples": ["long " * 500] * 900,
+        "distinct": 1,
+    }
+    (column,) = facts_of(replace(plan(), data={"columns": [many]})).columns
+    assert len(column["top"]) == len(column["examples"]) == 12
+    assert max(len(word) for word, _ in column["top"]) == len(column["examples"][0]) == 80
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "x", None, [7]])
 def test_a_look_of_no_numbers_needs_no_pace(value: Any) -> None:
     needs_pace(replace(plan(), data={"input_shape": [value, value, value], "examples": value, "kind": "images"}))
