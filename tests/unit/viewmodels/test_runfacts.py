@@ -43,7 +43,7 @@ def test_a_column_that_no_form_has_a_field_for_is_left_out(column: Any) -> None:
 
 
 def test_of_words_without_end_a_form_has_as_many_as_a_look_writes_down() -> None:
-    """Each was an entry of a field, made as the page was drawn: 16 MB of them stopped the window for as many seconds."""
+    """Each was an entry of a field, made as the page was drawn: 16 MB of them stopped the window for 16 seconds."""
     many = {
         **GOOD,
         "kind": "category",

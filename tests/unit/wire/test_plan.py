@@ -5,14 +5,17 @@ from __future__ import annotations
 import gc
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
 from tests.fakes.making import make_plan
+from tests.fakes.plans import plan
 from tests.fakes.skies import cloud_plan
 from tpu_studio.wire import families, models
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.brief import TEXT_LETTERS
 from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.limits import limits_of
@@ -212,3 +215,17 @@ def test_names_and_texts_of_the_data_are_read_as_far_as_a_page_shows_them() -> N
     tree["data"] |= {"classes": [[long, 3]], "target": long, "preview": {"columns": [long], "texts": [{"text": long}]}}
     data = loads(json.dumps(tree).encode()).data
     assert len(str(data["target"])) == TEXT_LETTERS and len(json.dumps(data)) < 6 * TEXT_LETTERS
+
+
+def test_a_large_plan_is_read_once_and_another_of_the_same_size_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's of 16 MB was read nine times by one verb."""
+    read = []
+    parse = plans.parse_json
+    monkeypatch.setattr(plans, "parse_json", lambda *told: (read.append(1), parse(*told))[1])
+    large = replace(plan(), data={"classes": [["a" * 80, n] for n in range(4000)]})
+    bytes_ = plans.dumps(large)
+    assert plans.loads(bytes_) == plans.loads(bytes(bytearray(bytes_))) and len(read) == 1
+    other = bytes_.replace(b"aaaa", b"bbbb", 1)
+    assert plans.loads(other).data != plans.loads(bytes_).data
+    small = plans.dumps(plan())
+    assert plans.loads(small) == plans.loads(small) and plans.loads(small) is not plans.loads(small)
