@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from tpu_studio.wire.errors import NotReady
@@ -78,24 +79,48 @@ def make_private(folder: Path) -> None:
 def check_own() -> None:
     """That the home, and the engine where `TPU_STUDIO_ENGINE` names it, are this person's or the administrator's, as
     far as they are there, and not for others to write into: what lies in them runs, and is agreed to, unasked. So must
-    be the links that lead there.
+    be the links that lead there. Where a variable has moved them, nobody else may take them away from the folders that
+    they lie in; and where others may make folders there, they are made now: whoever comes first has them.
 
     Raises:
         NotReady: ``home-not-yours`` (facts: folder, variable, open).
     """
     if sys.platform == "win32":  # a folder there is its owner's by what it inherits, which no mode tells
         return
-    engine = [engine_root()] if os.environ.get("TPU_STUDIO_ENGINE") else []
-    for folder in (home_folder(), *engine):
-        variable = "TPU_STUDIO_ENGINE" if folder in engine else "TPU_STUDIO_HOME"
+    moved = {name: os.environ.get(name) for name in ("TPU_STUDIO_HOME", "TPU_STUDIO_ENGINE")}
+    engine = {"TPU_STUDIO_ENGINE": engine_root()} if moved["TPU_STUDIO_ENGINE"] else {}
+    for variable, folder in ({"TPU_STUDIO_HOME": home_folder()} | engine).items():
+        for above in _above(folder) if moved[variable] else ():
+            if _is_for_others(found := above.stat()) and not found.st_mode & stat.S_ISVTX:
+                raise NotReady("home-not-yours", folder=str(above), variable=variable, open=True)
+        if moved[variable]:
+            _make_first(folder, private=variable not in engine)
         try:
             ways = [os.lstat(one) for one in (folder, *folder.parents) if one.is_symlink()]
             found = os.stat(folder)
         except OSError:
-            continue  # it is made, or whoever needs it is told why it can't be read
+            continue  # whoever needs it is told why it can't be read, or makes it
         own = all(one.st_uid in (0, os.getuid()) for one in (found, *ways))
         if not own or _is_for_others(found):
             raise NotReady("home-not-yours", folder=str(folder), variable=variable, open=own)
+
+
+def _above(folder: Path) -> list[Path]:
+    """The folders that are there above it, by its name and where its links lead."""
+    named, real = folder.parents, Path(os.path.realpath(folder)).parents
+    return [one for one in dict.fromkeys((*named, *real)) if one.is_dir()]
+
+
+def _make_first(folder: Path, *, private: bool) -> None:
+    """Make *folder* where others may make folders before it is there; elsewhere whoever writes first makes it."""
+    nearest = next((one for one in folder.parents if one.is_dir()), None)
+    if os.path.lexists(folder) or nearest is None or not _is_for_others(nearest.stat()):
+        return
+    with suppress(OSError):  # no right to: then it is not there, and nothing in it runs
+        if private:
+            make_private(folder)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
 
 
 def _is_for_others(found: os.stat_result) -> bool:

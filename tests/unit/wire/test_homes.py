@@ -81,3 +81,31 @@ def test_a_home_that_is_not_ones_own_is_refused(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(NotReady) as caught:
         check_own()
     assert "belongs to somebody else" in say(caught.value).title
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no modes there")
+def test_nobody_else_can_put_a_home_where_ones_own_is_or_is_to_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """In a place for everybody the other's was there, or in its place, a moment after the look."""
+    everybodys, among_others = tmp_path / "open", tmp_path / "sticky"
+    for folder in (everybodys, among_others):
+        folder.mkdir()
+    everybodys.chmod(0o777)
+    among_others.chmod(0o1777)
+    monkeypatch.delenv("TPU_STUDIO_ENGINE")
+    for home in (everybodys / "mine", everybodys / "some" / "mine"):
+        monkeypatch.setenv("TPU_STUDIO_HOME", str(home))
+        with pytest.raises(NotReady) as caught:
+            check_own()
+        assert caught.value.facts == {"folder": str(everybodys), "variable": "TPU_STUDIO_HOME", "open": True}
+        assert not home.exists()
+    home, engine = among_others / "some" / "mine", among_others / "engine"
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(home))
+    monkeypatch.setenv("TPU_STUDIO_ENGINE", str(engine))
+    check_own()
+    assert (home.stat().st_mode & 0o777, home.parent.stat().st_mode & 0o777) == (0o700, 0o700)
+    assert engine.is_dir()
+    monkeypatch.delenv("TPU_STUDIO_ENGINE")
+    quiet = tmp_path / "own" / "mine"
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(quiet))
+    check_own()
+    assert not quiet.parent.exists()  # nobody else could make it: a look makes none
