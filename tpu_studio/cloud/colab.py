@@ -14,7 +14,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from tpu_studio.cloud.bundle import Piece, bundle, data_pieces
@@ -22,11 +22,9 @@ from tpu_studio.cloud.startup import uv
 from tpu_studio.domain.sentences import colab as words
 from tpu_studio.planner.places.notebook import known
 from tpu_studio.wire.errors import BadInput, DataError, RunError
-from tpu_studio.wire.newfile import create_new
-from tpu_studio.wire.plainfiles import plainly
+from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import inner, rows, whole
-from tpu_studio.wire.runfolder import beside, write_atomically
 
 DATA_BYTES = 20_000_000
 OPEN_URL = "https://colab.research.google.com/#create=true"
@@ -55,48 +53,58 @@ def write(plan: Plan, path: Path) -> Written:
     pieces = data_pieces(plan.job, piece_bytes=sys.maxsize)
     piece = pieces[0] if pieces else None
     beside = path.with_name(f"{path.stem}-data{piece.suffix}") if piece is not None else None
-    for one in (path, beside):
-        if one is not None and one.exists():
-            raise BadInput("notebook-exists", file=str(one))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        with HeldFolder(path.parent) as held:  # others may write there, too
+            there = {*held.names()}
+            for one in (path, beside):
+                if one is not None and one.name in there:
+                    raise BadInput("notebook-exists", file=str(one))
+            return _write(plan, path, piece, beside, held)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise RunError("disk-full" if full else "folder-unwritable", folder=str(path.parent), raw=str(error)) from error
+
+
+def _write(plan: Plan, path: Path, piece: Piece | None, beside: Path | None, held: HeldFolder) -> Written:
+    """What was written so far is removed where it fails, and the data where the notebook holds it."""
+    made = [PurePath(f".{one.name[:40]}.{os.urandom(8).hex()}.new") for one in (path, beside) if one is not None]
+    try:
         record, packed = None, b""
         if piece is not None and beside is not None:
-            record = _written(piece, beside)
-            packed = gzip.compress(_read_back(beside, record), 6, mtime=0) if record["bytes"] <= DATA_BYTES else b""
+            record = _written(piece, beside.name, made[1], held)
+            packed = (
+                gzip.compress(_read_back(made[1], record, held), 6, mtime=0) if record["bytes"] <= DATA_BYTES else b""
+            )
         text = _notebook(plan, record, packed)
         if packed and len(text) > whole(known()["notebook_bytes"]):
             text, packed = _notebook(plan, record, b""), b""
-        write_atomically(path, text)
-    except BaseException as error:
-        _remove(beside)
-        if not isinstance(error, OSError):
-            raise
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise RunError("disk-full" if full else "folder-unwritable", folder=str(path.parent), raw=str(error)) from error
+        with held.create(made[0]) as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        held.replace(made[0], path.name)
+        if beside is not None and not packed:
+            try:
+                held.replace(made[1], beside.name)
+            except OSError:
+                held.remove(PurePath(path.name))
+                raise
+    finally:
+        for one in made:
+            held.remove(one)
     if beside is None or packed or record is None:
-        _remove(beside)
         return Written(path, len(text))
     return Written(path, len(text), beside, int(record["bytes"]))
 
 
-def _remove(path: Path | None) -> None:
-    if path is not None:
-        path.unlink(missing_ok=True)
-
-
-def _written(piece: Piece, target: Path) -> dict[str, Any]:
-    """Write the data to *target*, whole or not at all; ``data`` of the notebook's config."""
-    temporary = beside(target, "new")
-    try:
-        with create_new(temporary) as out:
-            sha256 = piece.write(out)
-            size = out.tell()
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _written(piece: Piece, name: str, to: PurePath, held: HeldFolder) -> dict[str, Any]:
+    """Write the data, which is going to be called *name*, as *to*; ``data`` of the notebook's config."""
+    with held.create(to) as out:
+        sha256 = piece.write(out)
+        size = out.tell()
     return {
-        "name": target.name,
+        "name": name,
         "sha256": sha256,
         "bytes": size,
         "folder": piece.folder,
@@ -105,12 +113,11 @@ def _written(piece: Piece, target: Path) -> dict[str, Any]:
     }
 
 
-def _read_back(path: Path, record: dict[str, Any]) -> bytes:
-    """What was written to *path*, and nothing that has taken its place. Raises DataError ``data-changed``; OSError."""
-    with open(path, "rb", opener=plainly) as file:
-        content = file.read(int(record["bytes"]) + 1)
+def _read_back(name: PurePath, record: dict[str, Any], held: HeldFolder) -> bytes:
+    """What was written, and nothing that has taken its place. Raises DataError ``data-changed``; OSError."""
+    content = held.read(name, int(record["bytes"]) + 1)
     if hashlib.sha256(content).hexdigest() != record["sha256"]:
-        raise DataError("data-changed", path=str(path))
+        raise DataError("data-changed", path=str(held.path / name))
     return content
 
 

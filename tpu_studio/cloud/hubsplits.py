@@ -28,6 +28,7 @@ _WORDS = {
 }
 _MOST, _LETTERS, _LONGEST_PATH = 1_000, 100, 300
 _MOST_ROWS = 10**15
+_SUBSETS, _FEATURES, _DEEPEST = 1_000, 50_000, 20  # that a card tells of, all together; folders in folders
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,14 @@ def card(said: Any) -> Card:
     infos = said.get("dataset_info")
     columns: dict[str, dict[str, str]] = {}
     rows: dict[tuple[str, str], int] = {}
-    for info in infos if isinstance(infos, list) else [infos]:
+    left = _FEATURES
+    for info in infos[:_SUBSETS] if isinstance(infos, list) else [infos]:
         if not isinstance(info, dict):
             continue
+        if isinstance(features := info.get("features"), list):
+            left -= len(features)
+        if left < 0:  # it counts as not said from here on
+            break
         name = str(info.get("config_name") or "default")
         columns[name] = dict(_columns(info.get("features")))
         for split in _records(info.get("splits")):
@@ -61,7 +67,7 @@ def card(said: Any) -> Card:
 
 def is_plain(file: str) -> bool:
     """Whether its path can be shown, and is no longer than paths are: what else somebody listed is no data."""
-    return file.isprintable() and len(file) <= _LONGEST_PATH
+    return len(file) <= _LONGEST_PATH and file.count("/") <= _DEEPEST and file.isprintable()
 
 
 def converted(files: Mapping[str, Listed], card: Card) -> tuple[Subset, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data import images, texts
+from tpu_studio.data import images, links, texts
 from tpu_studio.data.arrays import Array
 from tpu_studio.data.described import FORMAT, SPLITS
 from tpu_studio.data.folders import Listing
@@ -24,7 +24,7 @@ from tpu_studio.data.look import look as look_at
 from tpu_studio.data.looked import Broken, Look
 from tpu_studio.data.opened import ArraySource
 from tpu_studio.data.paths import data_path
-from tpu_studio.data.shardwriting import ShardTask
+from tpu_studio.data.shardwriting import MOST_READ, ShardTask
 from tpu_studio.data.sources import as_looked, open_data
 from tpu_studio.data.texts import TrainingWindows, ValidationWindows
 from tpu_studio.data.watching import Watch
@@ -151,8 +151,8 @@ def _images(
     names: list[str] = []
     for item in images.pictures_of(listing, sample.broken, mask):
         try:
-            pixels = decode(item["path"], _PREVIEW_SIDE, 3)
-        except BrokenImage:
+            pixels = decode(links.content(listing.root, Path(item["path"]), MOST_READ), _PREVIEW_SIDE, 3)
+        except (BrokenImage, OSError):
             continue  # counted when its shard is written
         previews.append((f"preview/{len(previews):02d}.png", png_of(pixels)))
         names.append(item["class"])

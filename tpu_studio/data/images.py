@@ -169,7 +169,7 @@ class PictureFiles:
         return os.fsdecode(os.path.join(self.root, self.names[start : int(self.ends[index])]))
 
     def __call__(self, index: int) -> Array:
-        return decode(contents(self.path(index)), self.side, self.channels)
+        return decode(contents(self.path(index), os.fsdecode(self.root)), self.side, self.channels)
 
 
 def describe(job: Job, listing: Listing, shape: tuple[int, ...]) -> dict[str, object]:
@@ -269,7 +269,7 @@ def _decode_sample(listing: Listing, sample: Sampled, broken: dict[int, str], wa
             continue  # its turn comes when it is trained on
         left -= work
         try:
-            decode(listing.path(index), sample.image_size, sample.channels)
+            decode(contents(listing.path(index), str(listing.root)), sample.image_size, sample.channels)
         except BrokenImage as error:
             broken[index] = error.why
 

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from PIL import (
@@ -29,6 +30,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
+from tpu_studio.data import links
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.imagecost import AT_ONCE, MOST_BYTES, MOST_PIXELS, decoder_bytes, loaded_bytes
 from tpu_studio.data.pictureparts import has_too_many
@@ -151,15 +153,22 @@ def stored_pixels(data: bytes, height: int, width: int, shape: tuple[int, ...]) 
     return np.asarray(_square(image, shape[0])).reshape(shape)
 
 
-def contents(path: str) -> str | bytes:
-    """What is in a file of ordinary size, to be decoded; the path of another, or of one that Pillow shall name the
-    trouble of. Read by Pillow piece by piece, a photo takes an eighth longer."""
+def contents(path: str, root: str) -> str | bytes:
+    """What is in a file of ordinary size below the folder *root*, to be decoded, and nothing that has taken its place;
+    the path of another, or of one that Pillow shall name the trouble of. Read by Pillow piece by piece, a photo takes
+    an eighth longer.
+
+    Raises:
+        BrokenImage: ``unreadable``: it is no plain file of that folder any more.
+    """
     try:
-        with open(path, "rb", buffering=0, opener=plainly) as file:
+        with links.opened(Path(root), Path(path)) as file:
             ordinary = os.fstat(file.fileno()).st_size <= _ORDINARY_BYTES
             return (file.read(_ORDINARY_BYTES) if ordinary else b"") or path
-    except OSError:
+    except FileNotFoundError:
         return path
+    except OSError as error:
+        raise BrokenImage("unreadable") from error
 
 
 def fit(image: Image.Image, side: int, channels: int) -> Bytes:

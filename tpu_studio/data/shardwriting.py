@@ -31,7 +31,7 @@ from tpu_studio.wire.heldfolder import HeldFolder
 MOST_BYTES = 16 * 2**20
 """A picture whose file is larger is stored at the size the model sees: many records must fit in memory."""
 STOP_NAME = ".stop"
-_MOST_READ = 512 * 2**20  # of a picture's file; what is cut off there is broken
+MOST_READ = 512 * 2**20  # of a picture's file; what is cut off there is broken
 _STORED_AS_IS = {"JPEG": b"jpeg", "PNG": b"png"}
 
 
@@ -132,7 +132,7 @@ def _write_images(
             watch.check()
         try:
             try:
-                data = links.content(Path(task.root), Path(path), _MOST_READ)
+                data = links.content(Path(task.root), Path(path), MOST_READ)
             except OSError as error:
                 raise BrokenImage("unreadable") from error
             data, kind, width, height = _stored(data, task, told)

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from tpu_studio.wire.newfile import create_new
+from tpu_studio.wire.plainfiles import plain
 
 CAN_HOLD = os.open in os.supports_dir_fd and os.listdir in os.supports_fd
 _WAY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -64,6 +65,13 @@ class HeldFolder:
         that name is there, or a link in the place of a folder."""
         with self._inside(relative.parent, make=True) as inner:
             return create_new(inner.name(relative), inner.fd)
+
+    def read(self, relative: PurePath, most: int) -> bytes:
+        """At most so many bytes of the plain file *relative*. Raises OSError: it is a link, or no file."""
+        with self._inside(relative.parent) as inner:
+            flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            with open(inner.name(relative), "rb", opener=lambda path, _: plain(path, flags, inner.fd)) as file:
+                return file.read(most)
 
     def replace(self, relative: PurePath, name: str) -> None:
         """Call the file *relative* *name*, in its folder, whatever was called so."""

@@ -109,7 +109,12 @@ def plainly(path: str, flags: int) -> int:
     Raises:
         OSError: It is no plain file, besides what opening raises.
     """
-    fd = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    return plain(path, flags)
+
+
+def plain(path: str, flags: int, folder: int | None = None) -> int:
+    """The same in the open folder *folder*, if one is given: a descriptor. Raises OSError as `plainly`."""
+    fd = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0), dir_fd=folder)
     mode = os.fstat(fd).st_mode
     if not stat.S_ISREG(mode):
         os.close(fd)

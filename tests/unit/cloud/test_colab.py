@@ -9,6 +9,7 @@ import io
 import json
 import re
 import tarfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 from tests.fakes.plans import plan
 from tpu_studio.cloud import colab
 from tpu_studio.trainer.guardian.vm.config import wanted_environment
-from tpu_studio.wire.errors import BadInput, DataError
+from tpu_studio.wire.errors import BadInput, DataError, RunError
 from tpu_studio.wire.job import parse, set_values
 from tpu_studio.wire.plan import Plan, dumps
 
@@ -131,21 +132,31 @@ def test_a_jobs_name_is_no_markdown(tmp_path: Path) -> None:
     assert head.startswith(r"# digits \!\[x\](https://evil") and r"\<img" in head and r"\# big" in head
 
 
-def test_what_takes_the_place_of_the_data_beside_it_is_not_packed_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("harm", ["a link in its place", "a link in the folder's place"])
+def test_what_takes_the_place_of_the_data_or_the_folder_is_not_packed_in_written_or_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
-    """In a folder of several people somebody laid a link to a file of one's own there."""
-    diary, written = tmp_path / "diary", colab._written
-    diary.write_text("all my secrets " * 20)
+    """In a folder of several people somebody laid a link to a file, or to a folder, of one's own there."""
+    private, shared, written = tmp_path / "private", tmp_path / "shared", colab._written
+    private.mkdir()
+    for name in ("it.ipynb", "it-data.csv", "diary"):
+        (private / name).write_text("all my secrets " * 20)
     (table := tmp_path / "table.csv").write_bytes(b"a,b\n1,2\n")
 
-    def swapped(piece: Any, target: Path) -> dict[str, Any]:
-        record = written(piece, target)
-        target.unlink()
-        target.symlink_to(diary)
+    def swapped(piece: Any, name: str, to: Any, held: Any) -> dict[str, Any]:
+        record = written(piece, name, to, held)
+        if harm == "a link in its place":
+            (shared / to).unlink()
+            (shared / to).symlink_to(private / "diary")
+        else:
+            shared.rename(tmp_path / "aside")
+            shared.symlink_to(private)
         return record
 
     monkeypatch.setattr(colab, "_written", swapped)
-    with pytest.raises(DataError, match="data-changed"):
-        colab.write(_of_table(table), tmp_path / "shared" / "it.ipynb")
-    assert diary.exists() and not (tmp_path / "shared" / "it.ipynb").exists()
+    with suppress(DataError, RunError):
+        colab.write(_of_table(table), shared / "it.ipynb")
+    for name in ("it.ipynb", "it-data.csv", "diary"):
+        assert (private / name).read_text() == "all my secrets " * 20
+    for notebook in tmp_path.glob("aside/*.ipynb"):
+        assert b"secrets" not in gzip.decompress(_text(_cells(notebook)["contents"], "DATA"))

@@ -123,6 +123,7 @@ def test_a_look_decodes_no_picture_that_takes_a_second(
             noise("L", (40, 40 + number)).save(tmp_path / "d" / name / f"{number}.png")
         (tmp_path / "d" / name / "huge.png").write_bytes(claims_size(stored(noise("L"), "PNG"), 8000, 8000))
     decoded: list[str] = []
+    monkeypatch.setattr(images, "contents", lambda path, root: path)
     monkeypatch.setattr(images, "decode", lambda path, side, channels: decoded.append(Path(path).name))
     seen = look(job_of("images", tmp_path / "d"))  # type: ignore[arg-type]
     assert seen.examples == 10

@@ -16,12 +16,13 @@ from PIL import Image
 
 from tpu_studio.cloud.bundle import data_pieces
 from tpu_studio.data import convert as converting
-from tpu_studio.data import labelfile, links, textlayout
+from tpu_studio.data import images, labelfile, links, textlayout
 from tpu_studio.data import texts as textfiles
 from tpu_studio.data.convert import convert
 from tpu_studio.data.described import read_dataset
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.guess import guess
+from tpu_studio.data.imaging import BrokenImage
 from tpu_studio.data.links import is_file_inside, is_folder_inside
 from tpu_studio.data.look import look
 from tpu_studio.data.paths import leads_outside
@@ -336,6 +337,26 @@ def test_what_takes_the_place_of_a_picture_after_the_look_is_not_converted(
     assert [one.why for one in report.broken] == ["unreadable"]
     written = b"".join(file.read_bytes() for file in (tmp_path / "out").glob("*.tfrecord"))
     assert (mine / "me.png").read_bytes() not in written
+
+
+def test_a_preview_of_converted_data_is_of_no_file_that_took_the_place_of_a_picture(
+    job_of: Any, picture_folder: Any, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which pictures are shown anybody can work out, and lay links in their places after the look."""
+    folder = picture_folder({"a": 30, "b": 30})
+
+    def change() -> None:
+        for victim in sorted(folder.rglob("*.png")):
+            victim.unlink()
+            victim.symlink_to(mine / "me.png")
+
+    listing = list_images(folder, Watch())
+    whoever_changes(monkeypatch, images, "pictures_of", change)
+    with suppress(DataError):
+        convert(job_of("images", folder, max_broken_share=1.0), tmp_path / "out")
+    assert list((tmp_path / "out").rglob("preview/*")) == []
+    with pytest.raises(BrokenImage, match="unreadable"):  # nor is one trained on
+        images.PictureFiles.of(listing, 20, 3)(0)
 
 
 @pytest.mark.parametrize("harm", ["link", "pipe", "longer"])
