@@ -16,7 +16,6 @@ from tpu_studio.wire import exports, ownpython
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.homes import home_folder, make_private
-from tpu_studio.wire.newfile import create_new
 from tpu_studio.wire.plainfiles import check_place
 from tpu_studio.wire.runfolder import beside
 from tpu_studio.wire.secrets import without_secrets
@@ -69,38 +68,43 @@ def write(
         if target.exists() and not replace:
             raise RunError("export-file-exists", file=str(target))
     try:
+        with HeldFolder(target.parent) as held:
+            same = held.identity  # what has its name later is another folder
         make_private(home_folder())
         with tempfile.TemporaryDirectory(prefix=".export-", dir=home_folder()) as folder:  # where nobody else writes
             made = Path(folder) / "model" if form.is_folder else Path(folder) / f"model.{form.ending}"
             told = _made(python, run, form, made, consent, packages)
             size = sum(one.stat().st_size for one in made.iterdir()) if form.is_folder else made.stat().st_size
-            _put(made, target)
+            _put(made, target, same)
     except OSError as error:
         raise RunError("export-unwritable", file=str(target), raw=error.strerror or str(error)) from error
     return Written(target, size, str(told["checked"]), int(str(told["count"])), float(str(told["difference"])))
 
 
-def _put(made: Path, target: Path) -> None:
-    """Copy what was *made* beside *target*, and give it its name once it is whole. Raises OSError."""
+def _put(made: Path, target: Path, same: tuple[int, int]) -> None:
+    """Copy what was *made* beside *target*, in the folder that is the *same* as before, and give it its name once it is
+    whole. Raises OSError."""
     new = beside(target, "new")
+    with HeldFolder(target.parent, same) as folder:
+        if not made.is_dir():
+            try:
+                with open(made, "rb") as source, folder.create(PurePath(new.name)) as to:
+                    shutil.copyfileobj(source, to, 1 << 20)
+                folder.replace(PurePath(new.name), target.name)
+            finally:
+                folder.remove(PurePath(new.name))
+            return
     try:
-        if made.is_dir():
-            new.mkdir()
-            with HeldFolder(new, own=True) as held:
-                for one in made.iterdir():
-                    with open(one, "rb") as source, held.create(PurePath(one.name)) as to:
-                        shutil.copyfileobj(source, to, 1 << 20)
-            if target.is_dir():
-                target.rmdir()  # it is empty
-        else:
-            with open(made, "rb") as source, create_new(new) as to:
-                shutil.copyfileobj(source, to, 1 << 20)
+        new.mkdir()
+        with HeldFolder(new, own=True) as held:
+            for one in made.iterdir():
+                with open(one, "rb") as source, held.create(PurePath(one.name)) as to:
+                    shutil.copyfileobj(source, to, 1 << 20)
+        if target.is_dir():
+            target.rmdir()  # it is empty
         os.replace(new, target)
     except BaseException:
-        if made.is_dir():
-            shutil.rmtree(new, ignore_errors=True)
-        else:
-            new.unlink(missing_ok=True)
+        shutil.rmtree(new, ignore_errors=True)
         raise
 
 

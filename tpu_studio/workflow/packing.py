@@ -12,12 +12,12 @@ import stat
 import time
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.newfile import create_new
+from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.plainfiles import check_place, open_below
-from tpu_studio.wire.runfolder import OWNER, WATCHING, belongs, beside, result_folder, surplus
+from tpu_studio.wire.runfolder import OWNER, WATCHING, belongs, result_folder, surplus
 from tpu_studio.wire.sums import damaged_file
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.bringing import regular_files
@@ -45,27 +45,36 @@ def pack(folder: Path, file: Path, progress: Progress | None = None, *, replace:
     """
     target = Path(os.path.expanduser(file)).absolute()
     check_place(target)
-    if os.path.lexists(target) and not replace:
-        raise RunError("page-exists", file=str(target))
+    try:
+        with HeldFolder(target.parent) as held:  # others may write there, too
+            if target.name in held.names() and not replace:
+                raise RunError("page-exists", file=str(target))
+            making = PurePath(f".{target.name[:40]}.{os.urandom(8).hex()}.{ENDING}")
+            try:
+                size = _write(folder, held, making, _wanted(folder), progress)
+                held.replace(making, target.name)
+            finally:
+                held.remove(making)
+    except OSError as error:
+        raise desk.disk_error(error, target.parent) from error
+    return Packed(target, size)
+
+
+def _wanted(folder: Path) -> list[tuple[PurePosixPath, int]]:
+    """Files of the run, with their bytes. Raises RunError."""
     if (damaged := damaged_file(result_folder(folder))) is not None:
         raise RunError("result-damaged", run=folder.name, file=f"{result_folder(folder).name}/{damaged}")
     found = [(PurePosixPath(one.as_posix()), size) for one, size in regular_files(folder)]
     extra = surplus(name for name, _ in found)
-    wanted = [(name, size) for name, size in found if belongs(name) and name not in extra and str(name) not in _OURS]
-    making = beside(target, ENDING)
-    try:
-        _write(folder, making, wanted, progress)
-        os.replace(making, target)
-        return Packed(target, target.stat().st_size)
-    except OSError as error:
-        raise desk.disk_error(error, target.parent) from error
-    finally:
-        making.unlink(missing_ok=True)
+    return [(name, size) for name, size in found if belongs(name) and name not in extra and str(name) not in _OURS]
 
 
-def _write(folder: Path, making: Path, wanted: list[tuple[PurePosixPath, int]], progress: Progress | None) -> None:
+def _write(
+    folder: Path, held: HeldFolder, making: PurePath, wanted: list[tuple[PurePosixPath, int]], progress: Progress | None
+) -> int:
+    """Bytes of what was written."""
     total, done = max(1, sum(size for _, size in wanted)), 0
-    with create_new(making) as file:
+    with held.create(making) as file:
         with zipfile.ZipFile(file, "w", strict_timestamps=False) as archive:
             for name, size in wanted:
                 with open_below(folder, name) as reader:
@@ -77,6 +86,7 @@ def _write(folder: Path, making: Path, wanted: list[tuple[PurePosixPath, int]], 
                     progress(min(1.0, done / total), str(name))
         file.flush()
         os.fsync(file.fileno())
+        return os.fstat(file.fileno()).st_size
 
 
 def _entry(name: str, changed: float) -> zipfile.ZipInfo:
