@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tpu_studio.data.labelfile import MOST_LABELS
 from tpu_studio.data.links import check_inside
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import path_error
@@ -27,6 +28,7 @@ FORMAT = (
 NAME = "dataset.json"
 SPLITS = ("train", "validation")
 _WIDEST = 10_000_000  # numbers of one example
+_SHARDS, _PREVIEWS = 10_000, 1_000
 
 
 def read_dataset(path: Path) -> dict[str, Any]:
@@ -66,6 +68,7 @@ def _check(tree: Mapping[str, Any]) -> list[str]:
     _demand(fits(tree.get("target"), str | None), "the target is no name")
     names = [_shard(shard) for split in SPLITS for shard in _splits(tree, split)]
     pictures = tree["look"]["preview"].get("pictures", ())
+    _demand(len(names) <= _SHARDS and len(pictures) <= _PREVIEWS, "more files than any data set of ours has")
     names += [item["path"] for item in pictures]
     _demand(all(map(_inside, names)), "a file outside the data set's folder")
     _demand(all(fits(item.get("class"), str | None) for item in pictures), "a picture of no class")
@@ -106,6 +109,7 @@ def _describe(told: Mapping[str, Any]) -> None:
     if learns.has_names:
         _demand(fits(told["classes"], tuple[str, ...]), "the classes are no names")
         _demand(not learns.has_labels or len(told["classes"]) == told["outputs"], "labels of another number")
+        _demand(not learns.has_labels or len(told["classes"]) <= MOST_LABELS, f"more than {MOST_LABELS:,} labels")
     match kinds.by_id(told["kind"]).example:
         case "picture":
             _within("data.image_size", told["image_size"])

@@ -10,13 +10,16 @@ equal bytes. The reader also takes numbers that are not packed, and skips what i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from itertools import islice
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from tpu_studio.data.arrays import Floats, Ints
 
 Value: TypeAlias = "bytes | list[bytes] | Floats | Ints"
+T = TypeVar("T")
+MOST = 1_000_000  # whole numbers, or strings of bytes, of a feature: a record of ours has some
 _BYTES, _FLOATS, _INTS = b"\x0a", b"\x12", b"\x1a"
 
 
@@ -109,7 +112,8 @@ def _entry(entry: memoryview) -> tuple[str, list[bytes] | Floats | Ints]:
         if not isinstance(body, memoryview):
             continue
         if number == 1:
-            return name, [bytes(item) for _, item in _fields(body) if isinstance(item, memoryview)]
+            items = [bytes(item) for _, item in islice(_fields(body), MOST + 1) if isinstance(item, memoryview)]
+            return name, _some(items)
         if number == 2:
             # Packed runs and single values alike are whole 4-byte floats.
             packed = b"".join(bytes(item) for _, item in _fields(body, fixed=True) if isinstance(item, memoryview))
@@ -119,16 +123,24 @@ def _entry(entry: memoryview) -> tuple[str, list[bytes] | Floats | Ints]:
     return name, []
 
 
+def _some(values: list[T]) -> list[T]:
+    """*values*, if they are no more than a feature of ours may have. Raises ValueError."""
+    if len(values) > MOST:
+        raise ValueError(f"a feature of more than {MOST:,} values")
+    return values
+
+
 def _ints(body: memoryview) -> Ints:
     values: list[int] = []
-    for _, item in _fields(body):
+    for _, item in islice(_fields(body), MOST + 1):
         if isinstance(item, memoryview):
             place = 0
-            while place < len(item):
+            while place < len(item) and len(values) <= MOST:
                 value, place = _read_varint(item, place)
                 values.append(value)
         else:
             values.append(item)
+        _some(values)
     return np.array(values, dtype=np.uint64).astype(np.int64)
 
 

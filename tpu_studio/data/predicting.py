@@ -18,6 +18,7 @@ from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Bytes, Doubles
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.imaging import SUFFIXES, BrokenImage, decode
+from tpu_studio.data.labelfile import MOST_LABELS
 from tpu_studio.data.paths import check_ordinary
 from tpu_studio.data.rows import RowTally
 from tpu_studio.data.table_encoding import untransform
@@ -156,6 +157,9 @@ def decode_outputs(
         told = f"its model answers with {values.shape[1:]} numbers, and it names {len(description['classes'])}"
         raise RunError("result-unreadable", path=str(description.get("folder", "")), raw=told)
     if tasks.by_id(description["task"]).has_labels:
+        if len(description["classes"]) > MOST_LABELS:
+            told = f"it names more than {MOST_LABELS:,} labels"
+            raise RunError("result-unreadable", path=str(description.get("folder", "")), raw=told)
         return [
             {"labels": _by_likelihood(description["classes"], row)} for row in (_sigmoid(values) if logits else values)
         ]

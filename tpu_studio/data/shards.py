@@ -29,6 +29,7 @@ from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import Decoder, DecodingSource, decode_all
 from tpu_studio.data.described import SPLITS, read_dataset
 from tpu_studio.data.imaging import DECODED, BrokenImage, decode, stored_pixels
+from tpu_studio.data.labelfile import MOST_MARKS
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look
 from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.data.paths import data_path, path_error
@@ -278,6 +279,9 @@ class Records:
 
     def labels(self, watch: Watch) -> Array:
         """The class of each; or for each, of every label 1 or 0. Only the beginnings of the records are read."""
+        if self.several and len(self) * self.outputs > MOST_MARKS:
+            marks = len(self) * self.outputs
+            raise DataError("data-labels-too-large", path=str(self.files[0]), marks=marks, allowed=MOST_MARKS)
         found = np.zeros((len(self), self.outputs), np.uint8) if self.several else np.empty(len(self), np.int32)
         for number, file in enumerate(self.files):
             watch.check()

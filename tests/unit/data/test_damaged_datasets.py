@@ -58,6 +58,15 @@ EDITS: dict[str, tuple[int, Edit]] = {
     "no shards to train on": (TEXT, lambda tree: tree["splits"]["train"].update(shards=[])),
     "another length of text": (TEXT, lambda tree: tree["splits"]["train"].update(bytes_of_text=9)),
     "a look without a task": (TEXT, lambda tree: tree["look"].pop("task")),
+    "labels without end": (
+        PICTURES,
+        lambda tree: (
+            tree.update(task="multi-label", format=3),
+            tree["look"].update(task="multi-label"),
+            tree["description"].update(task="multi-label", outputs=1001, classes=[f"l{n}" for n in range(1001)]),
+        ),
+    ),
+    "previews without end": (PICTURES, lambda tree: tree["look"]["preview"].update(pictures=[{"path": "a"}] * 1001)),
     "findings that are no findings": (TEXT, lambda tree: tree["look"].update(findings=[{"id": 1}])),
 }
 

@@ -60,3 +60,13 @@ def test_a_cut_off_example_is_refused():
     whole = example.encode({"a": b"some bytes", "b": np.array([1.0], dtype=np.float32)})
     with pytest.raises(example.BrokenExample):
         example.decode(whole[:-3])
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_feature_of_numbers_without_end_is_refused(packed, monkeypatch):
+    """58 kB, packed, became two gigabytes."""
+    monkeypatch.setattr(example, "MOST", 100)
+    many = example.encode({"a": np.zeros(101, np.int64)}) if packed else example.encode({"a": [b"x"] * 101})
+    with pytest.raises(example.BrokenExample, match="more than 100"):
+        example.decode(many)
+    assert len(example.decode(example.encode({"a": np.zeros(100, np.int64)}))["a"]) == 100

@@ -10,7 +10,7 @@ from tpu_studio.data.look import look
 from tpu_studio.data.predicting import decode_outputs, encode_inputs, inputs_in, unread_in
 from tpu_studio.data.sources import open_data
 from tpu_studio.domain.sentences import say
-from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.errors import DataError, RunError
 
 
 def kept(description: dict) -> dict:
@@ -198,3 +198,10 @@ def test_a_prompt_may_come_from_a_file(job_of, tmp_path):
 
 def test_nothing_to_predict(job_of, tmp_path):
     assert refused(open_data(job_of("digits")).description, []).id == "data-empty"
+
+
+def test_a_run_that_names_labels_without_end_answers_with_none():
+    """A hundred thousand for each picture took gigabytes."""
+    description = {"task": "multi-label", "classes": [str(number) for number in range(1001)]}
+    with pytest.raises(RunError, match="result-unreadable"):
+        decode_outputs(description, np.zeros((1, 1001)))
