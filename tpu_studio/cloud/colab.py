@@ -25,6 +25,7 @@ from tpu_studio.wire.errors import BadInput, DataError, RunError
 from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import inner, rows, whole
+from tpu_studio.wire.runfolder import beside
 
 DATA_BYTES = 20_000_000
 OPEN_URL = "https://colab.research.google.com/#create=true"
@@ -52,27 +53,27 @@ def write(plan: Plan, path: Path) -> Written:
     path = Path(os.path.expanduser(path)).absolute()
     pieces = data_pieces(plan.job, piece_bytes=sys.maxsize)
     piece = pieces[0] if pieces else None
-    beside = path.with_name(f"{path.stem}-data{piece.suffix}") if piece is not None else None
+    data = path.with_name(f"{path.stem}-data{piece.suffix}") if piece is not None else None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with HeldFolder(path.parent) as held:  # others may write there, too
             there = {*held.names()}
-            for one in (path, beside):
+            for one in (path, data):
                 if one is not None and one.name in there:
                     raise BadInput("notebook-exists", file=str(one))
-            return _write(plan, path, piece, beside, held)
+            return _write(plan, path, piece, data, held)
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise RunError("disk-full" if full else "folder-unwritable", folder=str(path.parent), raw=str(error)) from error
 
 
-def _write(plan: Plan, path: Path, piece: Piece | None, beside: Path | None, held: HeldFolder) -> Written:
+def _write(plan: Plan, path: Path, piece: Piece | None, data: Path | None, held: HeldFolder) -> Written:
     """What was written so far is removed where it fails, and the data where the notebook holds it."""
-    made = [PurePath(f".{one.name[:40]}.{os.urandom(8).hex()}.new") for one in (path, beside) if one is not None]
+    made = [beside(PurePath(one.name), "new") for one in (path, data) if one is not None]
     try:
         record, packed = None, b""
-        if piece is not None and beside is not None:
-            record = _written(piece, beside.name, made[1], held)
+        if piece is not None and data is not None:
+            record = _written(piece, data.name, made[1], held)
             packed = (
                 gzip.compress(_read_back(made[1], record, held), 6, mtime=0) if record["bytes"] <= DATA_BYTES else b""
             )
@@ -84,18 +85,18 @@ def _write(plan: Plan, path: Path, piece: Piece | None, beside: Path | None, hel
             out.flush()
             os.fsync(out.fileno())
         held.replace(made[0], path.name)
-        if beside is not None and not packed:
+        if data is not None and not packed:
             try:
-                held.replace(made[1], beside.name)
+                held.replace(made[1], data.name)
             except OSError:
                 held.remove(PurePath(path.name))
                 raise
     finally:
         for one in made:
             held.remove(one)
-    if beside is None or packed or record is None:
+    if data is None or packed or record is None:
         return Written(path, len(text))
-    return Written(path, len(text), beside, int(record["bytes"]))
+    return Written(path, len(text), data, int(record["bytes"]))
 
 
 def _written(piece: Piece, name: str, to: PurePath, held: HeldFolder) -> dict[str, Any]:

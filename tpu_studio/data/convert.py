@@ -33,6 +33,7 @@ from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import strange_entry
+from tpu_studio.wire.runfolder import beside
 from tpu_studio.wire.sizes import DATASET_BYTES
 
 SHARD_BYTES = 64 * 2**20
@@ -176,7 +177,7 @@ class _Destination:
 
     def put(self, name: str, data: bytes, *, sync: bool) -> None:
         target = PurePath(name)
-        temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}.tmp")
+        temporary = beside(target, "tmp")
         try:
             try:
                 with self.held.create(temporary) as file:

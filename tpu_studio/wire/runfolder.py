@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
+from typing import TypeVar
 
 from tpu_studio.wire.homes import make_private
 from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.newfile import create_new
 
+P = TypeVar("P", bound=PurePath)
 PLAN = "plan.json"
 OWNER = "owner.json"
 WATCHING = "watching.json"
@@ -165,7 +167,7 @@ def model_from_before(run: Path) -> dict[str, object]:
         return {}
 
 
-def beside(path: Path, ending: str) -> Path:
+def beside(path: P, ending: str) -> P:
     """A hidden name beside *path* that nobody uses, and nobody can guess: others may write into the folder, too."""
     return path.with_name(f".{path.name[:40]}.{os.urandom(8).hex()}.{ending}")
 

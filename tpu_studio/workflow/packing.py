@@ -17,7 +17,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.plainfiles import check_place, open_below
-from tpu_studio.wire.runfolder import OWNER, WATCHING, belongs, result_folder, surplus
+from tpu_studio.wire.runfolder import OWNER, WATCHING, belongs, beside, result_folder, surplus
 from tpu_studio.wire.sums import damaged_file
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.bringing import regular_files
@@ -49,7 +49,7 @@ def pack(folder: Path, file: Path, progress: Progress | None = None, *, replace:
         with HeldFolder(target.parent) as held:  # others may write there, too
             if target.name in held.names() and not replace:
                 raise RunError("page-exists", file=str(target))
-            making = PurePath(f".{target.name[:40]}.{os.urandom(8).hex()}.{ENDING}")
+            making = beside(PurePath(target.name), ENDING)
             try:
                 size = _write(folder, held, making, _wanted(folder), progress)
                 held.replace(making, target.name)

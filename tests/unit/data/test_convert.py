@@ -230,9 +230,8 @@ def test_a_cancelled_conversion_goes_on_where_it_was(source, job_of, tmp_path, m
     same(open_data(source), open_data(job_of("tfrecord", tmp_path / "out")))
 
 
-@pytest.mark.parametrize("source", ["images"], indirect=True)
-def test_a_finished_shard_that_was_damaged_is_written_again(source, job_of, tmp_path):
-    convert(source, tmp_path / "whole", shard_bytes=8000)
+def cancelled_after_three(source: Job, out: Path) -> None:
+    """A conversion that ends with three of its shards written."""
     done = 0
 
     def follow(progress: ConvertProgress) -> None:
@@ -240,7 +239,13 @@ def test_a_finished_shard_that_was_damaged_is_written_again(source, job_of, tmp_
         done = progress.shards_done
 
     with pytest.raises(Cancelled):
-        convert(source, tmp_path / "out", shard_bytes=8000, workers=1, progress=follow, cancelled=lambda: done >= 3)
+        convert(source, out, shard_bytes=8000, workers=1, progress=follow, cancelled=lambda: done >= 3)
+
+
+@pytest.mark.parametrize("source", ["images"], indirect=True)
+def test_a_finished_shard_that_was_damaged_is_written_again(source, job_of, tmp_path):
+    convert(source, tmp_path / "whole", shard_bytes=8000)
+    cancelled_after_three(source, tmp_path / "out")
     shard = sorted((tmp_path / "out").glob("*.tfrecord"))[0]
     data = bytearray(shard.read_bytes())
     data[100] ^= 1
@@ -254,14 +259,7 @@ def test_a_finished_shard_that_was_damaged_is_written_again(source, job_of, tmp_
 
 @pytest.mark.parametrize("source", ["images"], indirect=True)
 def test_an_unfinished_conversion_of_other_data_is_started_anew(source, job_of, tmp_path, picture):
-    done = 0
-
-    def follow(progress: ConvertProgress) -> None:
-        nonlocal done
-        done = progress.shards_done
-
-    with pytest.raises(Cancelled):
-        convert(source, tmp_path / "out", shard_bytes=8000, workers=1, progress=follow, cancelled=lambda: done >= 3)
+    cancelled_after_three(source, tmp_path / "out")
     picture(999).save(Path(source["data.path"]) / "cats" / "another.png")
 
     assert convert(source, tmp_path / "out", shard_bytes=8000).resumed == 0
@@ -273,14 +271,7 @@ def test_an_unfinished_conversion_of_other_data_is_started_anew(source, job_of, 
 )
 @pytest.mark.parametrize("source", ["digits"], indirect=True)
 def test_what_is_noted_of_a_shard_and_makes_no_sense_counts_for_nothing(source, tmp_path, odd):
-    done = 0
-
-    def follow(progress: ConvertProgress) -> None:
-        nonlocal done
-        done = progress.shards_done
-
-    with pytest.raises(Cancelled):
-        convert(source, tmp_path / "out", shard_bytes=8000, workers=1, progress=follow, cancelled=lambda: done >= 3)
+    cancelled_after_three(source, tmp_path / "out")
     file = tmp_path / "out" / converting.STATE
     state = json.loads(file.read_text())
     first = next(iter(state["shards"]))
