@@ -48,9 +48,17 @@ def way() -> str:
     """What shows them here, in a sentence."""
     if argv := command("", ""):
         return f"Here the system's own program shows them ({Path(argv[0]).name})."
-    if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
+    if _has_tray():
         return "Here they come from an icon in the tray."
     return "This desktop has nothing that shows them. On Linux the program notify-send does (package libnotify)."
+
+
+def can_show() -> bool:
+    return bool(command("", "")) or _has_tray()
+
+
+def _has_tray() -> bool:
+    return QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()
 
 
 class Notifying:
@@ -100,7 +108,7 @@ class Notifying:
 
     def _show_at_tray(self, one: News) -> bool:
         """At an icon that stays from the first one on: Qt shows nothing at one that is hidden. Whether there is one."""
-        if not (QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()):
+        if not _has_tray():
             return False
         if self._tray is None:
             self._tray = QSystemTrayIcon(self._studio.window.windowIcon(), self._studio.window)

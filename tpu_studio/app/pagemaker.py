@@ -54,10 +54,10 @@ class PageMaker:
         return page
 
     def _offer_notifications(self, page: SettingsPage) -> None:
-        from tpu_studio.app.notifying import TRIED, way
+        from tpu_studio.app.notifying import TRIED, can_show, way
 
         notifying = self._studio.watch_money()
-        page.offer_notifications(way(), lambda told: notifying.show(TRIED, told))
+        page.offer_notifications(way(), (lambda told: notifying.show(TRIED, told)) if can_show() else None)
 
     def _account(self) -> QWidget:
         from tpu_studio.gui.account.page import AccountPage

@@ -173,7 +173,13 @@ def test_settings_say_what_shows_them_here_and_show_one(
         qtbot.waitUntil(lambda: said in page.shown_by.text() and not studio.studio._notifying._under_way)
 
 
-def test_a_desktop_that_has_none_is_told_so(monkeypatch: pytest.MonkeyPatch):
+def test_a_desktop_that_has_none_is_told_so_and_offers_nothing(qtbot, home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(notifying, "command", lambda title, text: [])
     monkeypatch.setattr(notifying.QSystemTrayIcon, "isSystemTrayAvailable", staticmethod(lambda: False))
     assert "nothing that shows them" in notifying.way() and "libnotify" in notifying.way()
+    assert not notifying.can_show()
+    with open_studio(qtbot, home) as studio:
+        studio.shell.go("settings")
+        page = studio.window.page("settings")
+        qtbot.waitUntil(page.shown_by.isVisible)
+        assert "nothing that shows them" in page.shown_by.text() and not page.show_one.isVisible()

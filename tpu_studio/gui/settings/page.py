@@ -158,15 +158,17 @@ class SettingsPage(QWidget):
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
 
-    def offer_notifications(self, way: str, show: Callable[[Callable[[bool], None]], None]) -> None:
-        """*way*: what shows them here; *show* shows one, and says whether the desktop did."""
+    def offer_notifications(self, way: str, show: Callable[[Callable[[bool], None]], None] | None) -> None:
+        """*way*: what shows them here; *show* shows one, and says whether the desktop did. None: nothing can."""
 
         def shown(done: bool) -> None:
             if shiboken6.isValid(self):
                 self.shown_by.setText(way if done else f"{NOT_SHOWN} {way}")
 
         self.shown_by.setText(way)
-        self.show_one.clicked.connect(lambda: show(shown))
+        self.show_one.setVisible(show is not None)
+        if show is not None:
+            self.show_one.clicked.connect(lambda: show(shown))
         self._here.show()
 
     def _tell(self, kind: str, on: bool) -> None:
