@@ -45,8 +45,9 @@ def tagged(mark: Mark, add: Iterable[str] = (), remove: Iterable[str] = ()) -> M
     """*mark* with tags more and less; a comma parts two, and one that is there already, or absent, changes nothing.
 
     Raises:
-        BadInput: ``tag-empty``, ``tag-too-long``, ``tags-too-many``.
+        BadInput: ``tag-empty``, ``tag-too-long``, ``tags-too-many``, ``mark-not-text``.
     """
+    add = [_text(one, "tag") for one in add]
     tags = {tag.casefold(): tag for tag in mark.tags}
     for one in remove:
         tags.pop(_line(one).casefold(), None)
@@ -62,11 +63,20 @@ def tagged(mark: Mark, add: Iterable[str] = (), remove: Iterable[str] = ()) -> M
 
 
 def noted(mark: Mark, text: str) -> Mark:
-    """*mark* with *text* as its note, "" for none. Raises BadInput ``note-too-long``."""
-    note = _lines(text)
+    """*mark* with *text* as its note, "" for none. Raises BadInput ``note-too-long``, ``mark-not-text``."""
+    note = _lines(_text(text, "note"))
     if len(note) > NOTE_LETTERS:
         raise BadInput("note-too-long", letters=len(note), most=NOTE_LETTERS)
     return replace(mark, note=note)
+
+
+def _text(words: str, what: str) -> str:
+    """*words*, unless a terminal gave bytes that are no letters. Raises BadInput ``mark-not-text``."""
+    try:
+        words.encode()
+    except UnicodeEncodeError:
+        raise BadInput("mark-not-text", what=what) from None
+    return words
 
 
 def of_record(record: object) -> Mark:

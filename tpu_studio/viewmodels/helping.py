@@ -35,10 +35,13 @@ COMMON = (
 )
 """Causes that a beginner meets first, from getting a TPU to training on it; ids of rules."""
 _OURS = {
-    "doctor": ("account", "Open account & quota"),
-    "sweep": ("sweep", "Find billable resources…"),
-    "plan": ("new", "New run"),
+    "doctor": ("account", "Open account & quota", "looks for what is missing in your project, and sets it up"),
+    "sweep": ("sweep", "Find billable resources…", "lists what is charged for, and deletes what you choose"),
+    "check": ("new", "New run", "checks shapes, operations and memory of a plan before anything runs"),
+    "run": ("new", "New run", "asks for one after you have seen what it costs"),
 }
+"""By the verb of a command line: the window's command, what its button says, and what it does. The others (converting
+data, the list of TPUs) have no button, and stay commands."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +192,9 @@ def _answered(view: HelpView, log: LogText, found: Explanation) -> HelpView:
             "" if cause.sure >= 0.8 else "perhaps" if cause.sure >= 0.5 else "less likely",
             cause.lines,
             cause.means,
-            tuple(_step(step) for step in (*cause.do, *([f"{OURS} `{cause.verb}`."] if cause.verb else []))),
+            tuple(_step(step) for step in (*cause.do, *_ours(cause.verb))),
             cause.source,
-            *_ours(cause.verb),
+            *_button(cause.verb),
         )
         for cause in found.causes
     ]
@@ -211,6 +214,17 @@ def _step(words: str) -> Step:
     return Step(words.replace("`", ""), command[1] if command else "")
 
 
-def _ours(verb: str) -> tuple[str, str]:
-    word = verb.split()[1] if len(verb.split()) > 1 else ""
-    return _OURS.get(word, ("", ""))
+def _ours(verb: str) -> tuple[str, ...]:
+    """The step that this program takes: by a button where there is one, else as a command; () where there is none."""
+    if not verb:
+        return ()
+    _, button, does = _OURS.get(_word(verb), ("", "", ""))
+    return (f"{OURS} “{button}” {does}." if button else f"{OURS} `{verb}`.",)
+
+
+def _button(verb: str) -> tuple[str, str]:
+    return _OURS.get(_word(verb), ("", "", ""))[:2]
+
+
+def _word(verb: str) -> str:
+    return verb.split()[1] if len(verb.split()) > 1 else ""

@@ -25,6 +25,8 @@ _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LINE_BYTES = 16 << 20  # no longer line is read as an event; a guardian writes half of it at most
 DEEPEST = 16  # levels of lists and objects in an event; ours have three
 _LISTS, _VALUES = 20_000, 2_000_000  # of an event; of a million steps at once there are as many values
+_ITEMS = 20_000  # of one list or object, but where points are told many at once; ours have thirty
+_MANY_AT_ONCE = ("metric", "speed")
 _ODD = re.compile(r"\\u[dD][89a-fA-F]|\d[eE]\+?\d{2}|(?<!\d)\d{300}")  # half a letter, a number beyond all
 _LATEST = 1e11  # seconds since 1970: no time is beyond it, whatever a file says
 
@@ -126,14 +128,15 @@ def is_time(value: object) -> bool:
 
 def from_record(record: object) -> Event | None:
     """The event in an already parsed JSON value; None when it is no event (its time must be one, and its fields nested
-    no deeper than `DEEPEST`). Texts in it are cut to `TEXT_LETTERS`: whoever wrote them, they are shown."""
+    no deeper than `DEEPEST`, and no list but of points longer than any of ours). Texts in it are cut to
+    `TEXT_LETTERS`: whoever wrote them, they are shown."""
     if not isinstance(record, dict):
         return None
     kind, t = record.get("kind"), record.get("t", "")
     if not isinstance(kind, str) or not is_time(t):
         return None
     fields = {key: value for key, value in record.items() if key not in ("t", "kind", SEAL)}
-    if not _is_within(fields, DEEPEST):
+    if not _is_within(fields, DEEPEST, _VALUES if kind in _MANY_AT_ONCE else _ITEMS):
         return None
     fields = brief_fields(fields)
     if kind in ("metric", "speed", "end", "outcome", "notice"):
@@ -141,13 +144,17 @@ def from_record(record: object) -> Event | None:
     return Event(float(t), kind, fields)
 
 
-def _is_within(value: object, levels: int) -> bool:
-    """Whether *value* is nested at most so deep: who reads events walks them by recursion."""
-    if isinstance(value, dict):
-        return levels > 0 and all(_is_within(inner, levels - 1) for inner in value.values())
-    if isinstance(value, list):
-        return levels > 0 and all(_is_within(inner, levels - 1) for inner in value if isinstance(inner, (dict, list)))
-    return True
+def _is_within(value: object, levels: int, items: int) -> bool:
+    """Whether *value* is nested at most so deep, with at most so many *items* in each list: who reads events walks them
+    by recursion, and who shows them puts lists into words."""
+    if not isinstance(value, (dict, list)):
+        return True
+    inside = value.values() if isinstance(value, dict) else value
+    return (
+        levels > 0
+        and len(value) <= items
+        and all(_is_within(inner, levels - 1, items) for inner in inside if isinstance(inner, (dict, list)))
+    )
 
 
 def complete_lines(chunk: bytes) -> tuple[list[bytes], int]:

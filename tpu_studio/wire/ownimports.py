@@ -58,27 +58,25 @@ def _told_by(node: ast.AST) -> Iterator[str]:
         yield "compile_line"
 
 
-def _collect(node: ast.AST, imports: dict[str, int]) -> None:
+def _collect(node: ast.AST, imports: dict[str, int], is_asked_for: bool = False) -> None:
+    """*is_asked_for*: the code asks for its backend before, so TensorFlow is imported only where it runs."""
     if isinstance(node, ast.Try) and node.handlers:  # what is tried may be missing
         for part in (*node.handlers, *node.orelse, *node.finalbody):
-            _collect(part, imports)
+            _collect(part, imports, is_asked_for)
         return
-    if isinstance(node, ast.If) and _asks_for_backend(node.test):  # where TensorFlow runs, it is there
-        chosen: dict[str, int] = {}
-        for statement in (*node.body, *node.orelse):
-            _collect(statement, chosen)
-        chosen.pop("tensorflow", None)
-        for name, line in chosen.items():
-            imports.setdefault(name, line)
-        return
+    if isinstance(node, ast.If) and _asks_for_backend(node.test):
+        is_asked_for = True
+    modules: list[str] = []
     if isinstance(node, ast.Import):
-        for alias in node.names:
-            imports.setdefault(alias.name.partition(".")[0], node.lineno)
+        modules = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        imports.setdefault(node.module.partition(".")[0], node.lineno)
+        modules = [node.module]
+    for package in (module.partition(".")[0] for module in modules):
+        if not (is_asked_for and package == "tensorflow"):
+            imports.setdefault(package, getattr(node, "lineno", 1))
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _STATEMENTS):  # an expression, which may nest a thousand deep, imports nothing
-            _collect(child, imports)
+            _collect(child, imports, is_asked_for)
 
 
 _STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)

@@ -141,6 +141,8 @@ def _write(home: Path, known: Mapping[str, Mark], gone: Collection[str] = ()) ->
     data = json.dumps(tree, indent=1, ensure_ascii=False).encode() + b"\n"
     if len(data) > MOST_BYTES:
         raise BadInput("marks-full", most=MOST_BYTES // 1_000_000)
+    for left in home.glob(f".{FILE}.*.tmp"):  # of a writer that was killed: only one writes at a time (`_alone`)
+        left.unlink(missing_ok=True)
     write_atomically(home / FILE, data)
 
 

@@ -15,7 +15,7 @@ from tests.gui.studios import OpenStudio
 from tpu_studio.gui.help.cause import CauseCard
 from tpu_studio.gui.help.page import LONGEST, HelpPage
 from tpu_studio.gui.kit.rows import Note
-from tpu_studio.viewmodels.helping import COMMON
+from tpu_studio.viewmodels.helping import COMMON, OURS
 
 MEMORY = (
     "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in "
@@ -150,6 +150,18 @@ def test_a_command_is_copied_by_its_button(qtbot, page):
     (card, *_) = answered(qtbot, page)
     card.copies[0].click()
     assert QApplication.clipboard().text() in [step.command for step in page.model.state.value.causes[0].steps]
+
+
+def test_a_step_speaks_of_the_button_below_where_there_is_one_and_else_of_a_command(qtbot, page):
+    page.explain_text(MEMORY)
+    answered(qtbot, page)
+    causes = page.model.state.value.causes
+    assert causes[0].button and causes[0].steps[-1].words.startswith(f"{OURS} “{causes[0].button}”")
+    assert not causes[0].steps[-1].command
+    page.explain_text("OSError: [Errno 24] Too many open files: 'a.jpg'")
+    answered(qtbot, page)
+    last = page.model.state.value.causes[0].steps[-1]
+    assert last.command == "tpu-studio convert" and page.model.state.value.causes[0].button == ""
 
 
 def test_everything_is_reached_by_the_keyboard_and_cleared(qtbot, page):

@@ -452,6 +452,19 @@ def test_a_long_name_at_a_lines_end_is_shortened_and_its_value_is_not(qtbot):
     assert label.value == "0.500" and label.box.width() < canvas.frame.box.width() / 2
 
 
+def test_a_long_name_is_shortened_further_where_it_would_lie_on_a_line(qtbot):
+    """Curves that leave no room for half a plot of words leave some for a quarter."""
+    x = np.linspace(0, 600, 300)
+    name = "a name as long as a name of a run can be, and some more of it"
+    spikes = Curve("a", name, curve_of(x, ((x % 200) < 4).astype(float)), end_label=True)
+    plot = loss(qtbot, spikes, Curve("b", "training", curve_of(x, 1 + 0 * x), "s2"))
+    plot.resize(640, 170)
+    plot.canvas.refresh()
+    [label] = plot.canvas.end_labels
+    lines = [plot.canvas.frame.places(drawn) for drawn in plot.canvas.drawn]
+    assert label.box.width() <= 0.26 * plot.canvas.frame.box.width() and marks._hidden(label.box, lines) == 0
+
+
 def test_the_axes_of_a_run_are_time_steps_epochs_examples_and_cost():
     class Stored:
         version = 1

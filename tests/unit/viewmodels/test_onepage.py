@@ -304,6 +304,16 @@ def test_half_a_million_points_a_curve_make_a_small_page_that_keeps_every_spike_
     assert len(page.plots) == 5 and f"({sum(plot.drawn for plot in page.plots):,} points)" in page.inside[1]
 
 
+def test_a_line_ends_where_its_run_did_as_the_figures_above_it_say(tmp_path: Path) -> None:
+    """The last stretch's highest value stood in the legend, and another loss in the table above."""
+    values = np.random.default_rng(1).normal(size=50_000) + 5.0
+    values[-3:] = 9.0, 2.0, 4.0
+    page = page_of(tmp_path, curves={"loss": curve_of(tmp_path, values)})
+    (line,) = page.plots[0].lines
+    assert line.last == 4.0 and line.points[-1] == (50_000, 4.0)
+    assert "ends at 4.00" in page.data.decode()
+
+
 def test_values_that_are_no_figures_are_gaps(tmp_path: Path) -> None:
     values = np.array([1.0, np.nan, np.inf, 1e308, -1e308, 2.0])
     page = page_of(tmp_path, curves={"loss": curve_of(tmp_path, values)})

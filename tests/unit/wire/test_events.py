@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tpu_studio.store.reading import records
 from tpu_studio.wire.brief import TEXT_LETTERS
-from tpu_studio.wire.events import LINE_BYTES, complete_lines, decode, encode, event, lines_in
+from tpu_studio.wire.events import LINE_BYTES, complete_lines, decode, encode, event, from_record, lines_in
 
 numbers = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(2**53), 2**53)
 
@@ -88,6 +88,15 @@ def test_a_line_of_lists_or_values_without_end_is_no_event_to_anybody(part: byte
     line = b'{"t":1.0,"kind":"end","x":[' + part * 2_100_000 + b"1]}"
     assert decode(line) is None and decode(line.decode()) is None and records([line]) == []
     assert decode(b'{"t":1.0,"kind":"metric","step":[' + b"1," * 100_000 + b"1]}") is not None
+
+
+def test_a_list_without_end_stands_in_no_event_but_those_of_many_points() -> None:
+    """Two million steps of a notice became words, at each drawing of the Run page anew: four seconds."""
+    many: list[object] = [1] * 20_001
+    for fields in ({"steps": many}, {"facts": {"steps": many}}, {"facts": dict.fromkeys(map(str, range(20_001)))}):
+        assert from_record({"t": 1.0, "kind": "notice", **fields}) is None
+    assert from_record({"t": 1.0, "kind": "notice", "steps": many[1:]}) is not None
+    assert from_record({"t": 1.0, "kind": "speed", "steps": many}) is not None
 
 
 def test_a_line_longer_than_any_event_is_passed_over() -> None:

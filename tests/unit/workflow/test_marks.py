@@ -33,6 +33,21 @@ def test_what_a_newer_version_has_noted_besides_stays(tmp_path: Path) -> None:
     assert "b-2" not in json.loads((tmp_path / marks.FILE).read_text())["runs"]
 
 
+def test_what_a_killed_writer_left_goes_with_the_next_change(tmp_path: Path) -> None:
+    left = tmp_path / f".{marks.FILE}.0123456789abcdef.tmp"
+    left.write_bytes(b"half")
+    marks.rename(tmp_path, "a-1", "oak")
+    assert not left.exists() and marks.names(tmp_path) == {"a-1": "oak"}
+
+
+def test_bytes_that_are_no_letters_are_refused(tmp_path: Path) -> None:
+    """They became question marks."""
+    for change in (lambda mark: noted(mark, "caf\udce9"), lambda mark: tagged(mark, ["ok", "caf\udce9"])):
+        with pytest.raises(BadInput) as refused:
+            marks.change(tmp_path, "a-1", change)
+        assert refused.value.id == "mark-not-text" and not (tmp_path / marks.FILE).exists()
+
+
 def test_a_name_is_kept_until_it_is_taken_out(tmp_path: Path) -> None:
     assert marks.names(tmp_path) == {}
     assert marks.rename(tmp_path, "digits-k3f7", "  with\twarm-up\n ") == "with warm-up"

@@ -22,6 +22,11 @@ ERRORS: dict[str, Entry] = {
         f"It had {f.text('letters', 'more')}. {_NOTHING}",
         "Shorten it; what belongs to the results fits into a file of its own.",
     ),
+    "mark-not-text": lambda f: Sentence(
+        f"This {f.text('what', 'note')} is not in UTF-8",
+        f"It holds bytes that are no letters, as a file in another encoding does. {_NOTHING}",
+        "Write it anew, or convert it first: `iconv -f latin1 -t utf-8 FILE`.",
+    ),
     "marks-damaged": lambda f: Sentence(
         _UNREAD,
         f"“marks.json” in {f.text('folder', 'your home')} is damaged. Your runs are whole, and are called as their jobs "

@@ -15,6 +15,7 @@ from tpu_studio.wire.visible import one_line, visible
 
 _log = logging.getLogger(__name__)
 _LETTERS, _LIST_LETTERS = 200, 2_000
+_ITEMS = 1_000  # of a list: more do not fit into so many letters
 _LONGEST_NAME = 255  # bytes, of a file in any file system
 
 
@@ -63,7 +64,7 @@ class Facts:
         if isinstance(value, float):
             return f"{value:,.4g}"
         if isinstance(value, (list, tuple)):
-            return cut(", ".join(_words(item) for item in value), _LIST_LETTERS)
+            return cut(", ".join(_words(item) for item in value[:_ITEMS]), _LIST_LETTERS)
         return re.sub(r"^\[Errno -?\d+\] ", "", _words(value))
 
     def said(self) -> str:

@@ -21,8 +21,10 @@ from tpu_studio.gui.plots.scale import Scale
 from tpu_studio.gui.plots.source import Floats
 
 _BETWEEN = 2.0
-_WIDEST = 0.45  # of the plot: a longer name is shortened, its value never
+_WIDTHS = (0.45, 0.25)  # of the plot, at most: a longer name is shortened, its value never; the second where no place
+# is free of lines for the first
 _CELL = 2.0  # logical pixels
+_SPARSE, _APART, _BETWEEN_TWO = 400, 8.0, 64  # points of a line, pixels between two, points between two at most
 _FAR = 1.6  # heights of a name from its line's end: from here on it is led there
 
 
@@ -57,9 +59,18 @@ def lay_out(frame: Frame, lines: Sequence[Drawn], y: Scale) -> list[EndLabel]:
     labels: list[EndLabel] = []
     taken: list[QRectF] = []
     for drawn, end, value in sorted(((one, *_end(frame, one, y)) for one in wanted), key=lambda it: it[1].y()):
-        width = paint.text_width(face, f"{drawn.curve.name}  {value}") + 1
-        width = max(min(width, frame.box.width() * _WIDEST), paint.text_width(face, f"…  {value}") + 1)
-        box = _place(frame, end, width, high, crowd, taken)
+        whole = paint.text_width(face, f"{drawn.curve.name}  {value}") + 1
+        least = paint.text_width(face, f"…  {value}") + 1
+        box: QRectF | None = None
+        for share in _WIDTHS:
+            width = max(min(whole, frame.box.width() * share), least)
+            at = _place(frame, end, width, high, crowd, taken)
+            if at is None:
+                continue
+            if box is None or (width < box.width() and crowd.in_box(at) < crowd.in_box(box)):
+                box = at
+            if not crowd.in_box(box):
+                break
         if box is not None:
             taken.append(box.adjusted(0, -_BETWEEN, 0, _BETWEEN))
             led = abs(box.center().y() - end.y()) > _FAR * high or box.right() < end.x() - high
@@ -98,7 +109,7 @@ class _Crowd:
 
     def __init__(self, frame: Frame, lines: Sequence[Drawn]) -> None:
         wide, high = (int(side / _CELL) + 3 for side in (frame.box.right(), frame.box.bottom()))
-        places = [frame.places(drawn) for drawn in lines]
+        places = [_with_between(*frame.places(drawn)) for drawn in lines]
         x, y = (np.concatenate([one[axis] for one in places]) for axis in (0, 1))
         seen = (x >= 0) & (x < frame.box.right()) & (y >= 0) & (y < frame.box.bottom())  # a gap is nowhere
         cells = (y[seen] / _CELL).astype(int) * wide + (x[seen] / _CELL).astype(int)
@@ -113,6 +124,20 @@ class _Crowd:
         sums = self._sums
         counts: Floats = (sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0]).astype(float)
         return counts
+
+    def in_box(self, box: QRectF) -> float:
+        return float(self.within(np.array([box.left()]), np.array([box.top()]), box.width(), box.height())[0])
+
+
+def _with_between(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Points of a line with some between those that lie far apart: a name would lie on what runs between two, too.
+    Lines of many points have none far apart."""
+    if not 1 < len(x) <= _SPARSE:
+        return x, y
+    count = np.nan_to_num(np.hypot(np.diff(x), np.diff(y)) / _APART).clip(1, _BETWEEN_TWO).astype(int)
+    start = np.repeat(np.arange(len(count)), count)
+    part = (np.arange(len(start)) - np.repeat(np.cumsum(count) - count, count)) / count[start]
+    return x[start] + part * np.diff(x)[start], y[start] + part * np.diff(y)[start]
 
 
 def _place(

@@ -131,7 +131,16 @@ def _line(metric: str, curve: Curve | None, shown: Shown, as_read: Callable[[flo
     if known.noisy and not known.unseen and len(curve) > FEW:
         x, mean = curve.trend(*bounds, SMOOTH)
         smooth = _series(x, mean, mean, as_read)
-    return Line(shown.name, shown.tone, len(curve), points, smooth)
+    return Line(shown.name, shown.tone, len(curve), _ended(points, curve, as_read), smooth)
+
+
+def _ended(points: Series, curve: Curve, as_read: Callable[[float], float]) -> Series:
+    """*points* with the curve's latest behind the ends of its last stretch, so that a line ends where its run did."""
+    end = curve.last()
+    if end is None or not metrics.is_figure(end[2]):
+        return points
+    last = (_short(end[0]), _short(as_read(end[2])))
+    return points if points and points[-1] == last else (*points, last)
 
 
 def _series(
