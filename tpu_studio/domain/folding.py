@@ -6,6 +6,7 @@ The store feeds `apply` with events in the order of their times.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ HAPPENED_AT_MOST = 500
 KEPT_AT_MOST = 1000  # beginnings, attempts, machines, metrics: more are a stranger's, and each line would copy them
 BESTS_AT_MOST = 200  # of a metric: so many improvements may lie beyond the step at which a run is resumed
 SPEED_WINDOW = 8
+HAPPENED_ITEMS, HAPPENED_WHOLE = 100, 20_000  # of a list in it; of all its fields, in letters: it is kept for good
 DETAIL_LETTERS, HAPPENED_LETTERS = 300, 2_000  # a text of a stranger's run has as many as its file has room for
 
 
@@ -216,7 +218,7 @@ def _device(view: RunView, event: Event) -> RunView:
         busy = (busy[0] + told.duty_cycle, busy[1] + 1)
     if told is not None and told.memory is not None and (most is None or told.memory.share > most.share):
         most = told.memory
-    devices = {**view.devices, worker: dict(event.fields)}
+    devices = {**view.devices, worker: _kept(event.fields)}
     return replace(view, devices=devices, busy=busy, memory_most=(most.used, most.total) if most else view.memory_most)
 
 
@@ -313,11 +315,11 @@ def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 def _cloud(view: RunView, event: Event) -> RunView:
     name = str(event.get("name") or "")
-    return replace(view, rented=True, unproved=_with(view.unproved, name), machine=dict(event.fields))
+    return replace(view, rented=True, unproved=_with(view.unproved, name), machine=_kept(event.fields))
 
 
 def _waiting(view: RunView, event: Event) -> RunView:
-    return replace(view, rented=True, waiting=dict(event.fields))
+    return replace(view, rented=True, waiting=_kept(event.fields))
 
 
 def _deleted(view: RunView, event: Event) -> RunView:
@@ -391,11 +393,22 @@ _FOLDS = {
 
 
 def _and(happened: tuple[Happened, ...], new: Happened) -> tuple[Happened, ...]:
-    short = replace(new, facts=brief_fields(new.facts, HAPPENED_LETTERS))
+    short = replace(new, facts=_kept(new.facts))
     if len(happened) < HAPPENED_AT_MOST:
         return (*happened, short)
     oldest = next((at for at, one in enumerate(happened) if one.kind != "deleted"), 0)  # notices hide no proof
     return (*happened[:oldest], *happened[oldest + 1 :], short)
+
+
+def _kept(facts: Mapping[str, object]) -> dict[str, object]:
+    """The first of *facts*, each cut, that are `HAPPENED_WHOLE` letters together."""
+    kept, room = dict[str, object](), HAPPENED_WHOLE
+    for name, value in brief_fields(facts, HAPPENED_LETTERS, HAPPENED_ITEMS).items():
+        letters = len(name) + len(value if isinstance(value, str) else repr(value))
+        if letters <= room:
+            kept[name] = value
+            room -= letters
+    return kept
 
 
 def _int(value: object) -> int:

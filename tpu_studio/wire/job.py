@@ -222,8 +222,10 @@ def check(key: Key, value: object) -> object:
             return {str(name): inner for name, inner in value.items()}
         case "list":
             items = value if isinstance(value, (list, tuple)) else (None,)
-            if not all(isinstance(item, str) and len(item) <= LONGEST_TEXT for item in items):
-                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="a list of texts")
+            if len(items) > LONGEST_LIST:  # each is looked up, priced and asked for
+                raise JobError("job-wrong-type", key=key.path, value="a longer one", wanted=_LIST)
+            if not all(isinstance(item, str) and len(item) <= LONGEST_TEXT and item.isprintable() for item in items):
+                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted=_LIST)
             return list(items)
         case _:
             if not isinstance(value, str):
@@ -242,6 +244,9 @@ def check(key: Key, value: object) -> object:
 
 LONGEST_NAME = 100
 LONGEST_TEXT = 4_096
+LONGEST_LIST = 300
+"""Items; Google has 130 zones."""
+_LIST = f"a list of at most {LONGEST_LIST} texts of one line"
 
 _EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
 

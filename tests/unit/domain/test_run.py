@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.folding import BESTS_AT_MOST, DETAIL_LETTERS, HAPPENED_LETTERS, KEPT_AT_MOST, apply
+from tpu_studio.domain.folding import (
+    BESTS_AT_MOST,
+    DETAIL_LETTERS,
+    HAPPENED_ITEMS,
+    HAPPENED_LETTERS,
+    HAPPENED_WHOLE,
+    KEPT_AT_MOST,
+    apply,
+)
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.events import Event, decode, encode, event
 from tpu_studio.wire.phases import Phase
@@ -172,3 +180,19 @@ def test_what_a_run_tells_of_itself_is_no_longer_than_a_page_has_room_for():
     assert len(view.detail) == DETAIL_LETTERS and view.detail.endswith("…")
     assert view.end is not None and len(view.end.reason) <= DETAIL_LETTERS
     assert all(len(str(one.facts)) < 3 * HAPPENED_LETTERS for one in view.happened) and len(view.happened) == 4
+
+
+def test_of_what_happened_so_much_is_kept_as_a_line_can_say():
+    """Lists of two million numbers stood in the fold, and each look at the list of runs wrote all of it anew."""
+    many = [1e9] * 15_000
+    facts: tuple[dict[str, object], ...] = (
+        {"steps": many},
+        {"many": {str(n): [n] * 99 for n in range(100)}, "last": 1},
+        {f"f{n}": "x" * HAPPENED_LETTERS for n in range(90)},
+        {"waited": 0.5},
+    )
+    view = fold(*(event("notice", t=t, id="extended", facts=one) for t, one in enumerate(facts, 1)))
+    assert all(len(repr(one.facts)) < 1.1 * HAPPENED_WHOLE for one in view.happened)
+    assert view.happened[0].facts["steps"] == many[:HAPPENED_ITEMS]
+    known = {"id": "extended", "level": "info"}
+    assert view.happened[1].facts == known | {"last": 1} and view.happened[3].facts == known | {"waited": 0.5}

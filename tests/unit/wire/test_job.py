@@ -13,6 +13,7 @@ from tpu_studio.wire.job import parse, parse_setting, set_values
 from tpu_studio.wire.models import options
 from tpu_studio.wire.schema import BY_PATH, KEYS
 
+A_LIST = "a list of at most 300 texts of one line"
 SMALLEST: dict[str, Any] = {"model": {"name": "mlp"}, "data": {"kind": "digits"}}
 
 
@@ -43,7 +44,9 @@ def test_what_was_written_out_reads_back_equal():
         (with_("training", epochs=0), "job-out-of-range", {"key": "training.epochs"}),
         (with_("training", epochs=float("nan")), "job-wrong-type", {}),
         (with_("data", path="/" + "x" * 4_096), "job-wrong-type", {"wanted": "text of 4,096 letters at most"}),
-        (with_("where", zones=["x" * 4_097]), "job-wrong-type", {"wanted": "a list of texts"}),
+        (with_("where", zones=["x" * 4_097]), "job-wrong-type", {"wanted": A_LIST}),
+        (with_("where", zones=["us-west4-a"] * 301), "job-wrong-type", {"wanted": A_LIST, "value": "a longer one"}),
+        (with_("where", zones=["us-west4-a\ntouch x"]), "job-wrong-type", {"wanted": A_LIST}),
         (with_("training", steps=10**400), "job-wrong-type", {"value": "a number of very many digits"}),
         (with_("training", learning_rate=10**400), "job-wrong-type", {"value": "a number of very many digits"}),
         (with_("training", seed=True), "job-wrong-type", {"wanted": "a whole number"}),
