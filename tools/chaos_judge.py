@@ -29,7 +29,7 @@ from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.events import Event, complete_lines, decode
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.state import fold
 from tpu_studio.workflow.runs import CLOUD_INTENTS
 

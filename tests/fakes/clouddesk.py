@@ -14,8 +14,8 @@ from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import PLAN, create_once
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import believed
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.state import State
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 

@@ -103,6 +103,9 @@ class Sky:
     def pass_time(self, seconds: float) -> None:
         """In small steps, so that things happen in their order."""
         until = self.now + seconds
+        tasks = (*self.tasks.values(), *self.added.values())
+        if not self.nodes and all(at > until for _, at in tasks):  # nothing happens
+            self.now = until
         while self.now < until:
             self.now = min(until, self.now + 5.0)
             self._tick()

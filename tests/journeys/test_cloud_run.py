@@ -30,8 +30,8 @@ from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.events import Event, complete_lines, decode
 from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.ports import RunSummary
 from tpu_studio.workflow.runs import Runs

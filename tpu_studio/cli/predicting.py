@@ -15,6 +15,7 @@ from tpu_studio.cli.trusting import of_run
 from tpu_studio.viewmodels.samples import samples_of
 from tpu_studio.wire import kinds, ownpython, places, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
+from tpu_studio.wire.lastwords import last_words
 from tpu_studio.wire.plan import Plan
 
 
@@ -140,7 +141,7 @@ def _answers(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, object]
     if isinstance(error, dict) and isinstance(error.get("id"), str):
         kind = BadInput if done.returncode == BadInput.exit_code else StudioError
         raise kind(error["id"], **(error.get("facts") or {}))
-    raise RunError("predict-stopped", code=done.returncode, raw=done.stderr[-2000:].decode("utf-8", "replace").strip())
+    raise RunError("predict-stopped", code=done.returncode, raw=last_words(done.stderr, 2000))
 
 
 def _as_text(answers: list[dict[str, Any]]) -> str:

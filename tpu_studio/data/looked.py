@@ -8,11 +8,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from tpu_studio.wire import kinds, tasks
+from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.records import Json, rows
 from tpu_studio.wire.shapes import fits
+
+if TYPE_CHECKING:
+    from tpu_studio.wire.plan import Plan
 
 NAMED_BROKEN = 100
 """At most this many broken items are named; all are counted."""
@@ -168,6 +172,14 @@ class Look:
         if kinds.find(found.kind) is None or found.task not in tasks.IDS:
             raise ValueError(f"a look at {found.kind!r} for {found.task!r}, which this version does not know"[:200])
         return found
+
+
+def look_of_plan(plan: Plan) -> Look:
+    """The look that *plan* was made by. Raises RunError ``plan-unreadable``."""
+    try:
+        return Look.from_json(plan.data)
+    except ValueError as error:
+        raise RunError("plan-unreadable", raw=str(error)) from error
 
 
 def _look(tree: Mapping[str, Any]) -> Look:

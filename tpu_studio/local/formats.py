@@ -16,9 +16,9 @@ from tpu_studio.wire import exports, ownpython
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.heldfolder import HeldFolder
 from tpu_studio.wire.homes import home_folder, make_private
+from tpu_studio.wire.lastwords import last_words
 from tpu_studio.wire.plainfiles import check_place
 from tpu_studio.wire.runfolder import beside
-from tpu_studio.wire.secrets import without_secrets
 
 LIMIT_S = 3600.0
 _LOGGED = 2000  # characters of what was said
@@ -141,8 +141,7 @@ def _made(
             return {name: told[name] for name in ("checked", "count", "difference")}
         id, facts = str(fault["id"]), dict(fault.get("facts") or {})
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        said = done.stderr[-_LOGGED:].decode("utf-8", "replace").strip()
-        raise RunError("export-failed", code=done.returncode, raw=without_secrets(said)) from error
+        raise RunError("export-failed", code=done.returncode, raw=last_words(done.stderr, _LOGGED)) from error
     if id == "export-unwritable":
         facts["file"] = str(to.parent.parent)
     raise RunError(id, **facts) if id.startswith(("export-", "result-")) else StudioError(id, **facts)

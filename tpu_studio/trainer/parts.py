@@ -16,7 +16,7 @@ import numpy as np
 from tpu_studio.data import sources, tokens
 from tpu_studio.data.augment import may_mirror, mixes, variations
 from tpu_studio.data.fingerprints import check_unchanged
-from tpu_studio.data.looked import Look
+from tpu_studio.data.looked import Look, look_of_plan
 from tpu_studio.data.opened import Opened, Share, Source
 from tpu_studio.trainer import backend, checkpoints, features, recipe, state
 from tpu_studio.trainer.feed import Batch, Feed, Vary
@@ -253,7 +253,7 @@ def open_data(plan: Plan) -> Opened:
     Raises:
         DataError: ``data-changed`` when it is no longer what was planned with, and what the data itself raises.
     """
-    look = Look.from_json(plan.data) if plan.data else None
+    look = look_of_plan(plan) if plan.data else None
     if look is not None:
         check_unchanged(plan.job, look)
     return sources.open_data(plan.job, look, memory_budget_bytes=MEMORY_BUDGET, workers=os.cpu_count() or 1)
@@ -261,7 +261,7 @@ def open_data(plan: Plan) -> Opened:
 
 def description_of(plan: Plan) -> dict[str, Any]:
     """Of the data, as far as a model needs it, from the look that the plan holds: nothing is opened."""
-    look, side = Look.from_json(plan.data), plan.job.data.image_size
+    look, side = look_of_plan(plan), plan.job.data.image_size
     shape = look.input_shape
     if len(shape) == 3 and isinstance(side, int):  # as they are trained with, not as they were looked at
         shape = (side, side, shape[2])

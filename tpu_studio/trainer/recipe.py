@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_studio.data.looked import Look
+from tpu_studio.data.looked import look_of_plan
 from tpu_studio.wire import models, tasks
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.records import whole
@@ -85,7 +85,7 @@ def _class_weights(plan: Plan) -> tuple[tuple[float, ...], tuple[float, ...]]:
     learns = tasks.by_id(plan.task)
     if plan.job.training.class_weights != "balanced" or not learns.has_names:
         return (), ()
-    look = Look.from_json(plan.data)
+    look = look_of_plan(plan)
     counts = [max(1, count) for _, count in look.classes]
     if learns.has_labels:
         examples = [max(look.examples, count + 1) for count in counts]

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -363,19 +364,24 @@ def read(folder: Path) -> Plan:
 
 
 def loads(data: bytes) -> Plan:
-    """The plan in the bytes of `plan.json`. The same large one again, as a verb asks for it several times, is the one
-    that was read before: nobody changes a plan.
+    """The plan in the bytes of `plan.json`. The same again, as a verb asks for it several times and a driver at each
+    turn, is the one that was read before: nobody changes a plan. Some small ones are kept, and one large one.
 
     Raises:
         RunError: ``plan-unreadable``, ``plan-newer``.
     """
     if len(data) < _LARGE:
-        return _loads(data)
+        return _small(data)
     if _latest and _latest[0][0] == data:
         return _latest[0][1]
     plan = _loads(data)
     _latest[:] = [(data, plan)]
     return plan
+
+
+@lru_cache(maxsize=8)
+def _small(data: bytes) -> Plan:
+    return _loads(data)
 
 
 def _loads(data: bytes) -> Plan:

@@ -16,7 +16,7 @@ from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.runfolder import has_plan
 from tpu_studio.workflow import consent, decide, desk, trash
-from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.state import LONGEST_LOAN_S, fold
 from tpu_studio.workflow.decide import Seen
 from tpu_studio.workflow.folders import RunFolders

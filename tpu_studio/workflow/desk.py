@@ -53,14 +53,18 @@ def seal_key(home: Path) -> bytes:
 
 def _identity(home: Path) -> tuple[str, str]:
     path = home / "install-id"
-    made = "".join(secrets.choice(ALPHABET) for _ in range(_ID_LENGTH)), secrets.token_hex(32)
-    if not path.exists() and create_once(path, "\n".join((*made, "")).encode()):
+    if not path.exists() and create_once(path, "\n".join((*_new_identity(), "")).encode()):
         path.chmod(0o600)
     name, _, key = path.read_bytes().decode("ascii", "replace").strip().partition("\n")
     if len(name) == _ID_LENGTH and set(name) <= set(ALPHABET) and (not key or _KEY.fullmatch(key)):
         return name, key
+    made = _new_identity()
     _keep_identity(home, *made)
     return made
+
+
+def _new_identity() -> tuple[str, str]:
+    return "".join(secrets.choice(ALPHABET) for _ in range(_ID_LENGTH)), secrets.token_hex(32)
 
 
 def _keep_identity(home: Path, name: str, key: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.in_engine import run_in_engine
+from tests.trainer.in_engine import ROOT, run_in_engine
 from tests.trainer.training import planned, put
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -17,6 +17,12 @@ MODELS = {
     "mini": ("gpt-mini", {}, 8192),
     "narrow": ("gpt-nano", NARROW, 4096),
     "small": ("gpt-124m", {}, 2048),
+}
+
+PICTURES = {
+    "name": "large",
+    "model": {"name": "small-cnn"},
+    "data": {"kind": "images", "path": str(ROOT / "resources" / "samples" / "sign-digits"), "image_size": 384},
 }
 
 
@@ -31,5 +37,7 @@ def test_results_of_long_texts_are_opened(tmp_path: Path) -> None:
             "data": {"kind": "text", "path": str(text), "sequence_length": length},
         }
         put(tmp_path / name, planned(tree, epochs=1, framework="jax"))
-    found = run_in_engine(PROGRAM, *(str(tmp_path / name) for name in MODELS), backend="jax")
-    assert found == dict.fromkeys(MODELS, "")
+    put(tmp_path / "large", planned(PICTURES, epochs=1, framework="jax"))
+    found = run_in_engine(PROGRAM, *(str(tmp_path / name) for name in [*MODELS, "large"]), backend="jax")
+    assert "works far more" in found.pop("heaped")  # 117 kB took 2.6 GB where they were exported
+    assert found == dict.fromkeys([*MODELS, "large"], "")

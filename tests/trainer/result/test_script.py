@@ -262,7 +262,8 @@ def test_a_model_of_ones_own_is_refused_without_being_run(tmp_path: Path) -> Non
     run = put(tmp_path / "run", plan)
     (run / "result").mkdir()
     (run / "result" / "model.keras").write_bytes(b"not opened")
-    card = '{"format": 1, "task": "classification", "data": {"kind": "digits"}, "own": {"sha256": "0"}}'
+    card = '{"format": 1, "task": "classification", "data": {"kind": "digits"}, "own": {"sha256": "0"}, '
+    card += '"input": {"shape": [null, 8, 8, 1], "dtype": "uint8"}}'
     (run / "result" / "model.json").write_text(card)
     with pytest.raises(RunError) as refused:
         formats.write(engine_python(), run, FORM, tmp_path / "own.py")

@@ -126,6 +126,8 @@ def test_a_file_that_unpacks_to_far_more_than_it_holds_is_not_unpacked(tmp_path:
         {"data": {"kind": "digits", "classes": 7}},
         {"trained": {"framework": "torch"}},
         {"trained": ["jax"]},
+        {"trained": None},
+        {"input": None},
     ],
     ids=lambda one: str(one)[:40],
 )

@@ -95,6 +95,7 @@ HOSTILE: dict[str, Callable[[Tree, Tree], object]] = {
     "an activation that is none": lambda m, d: d["config"].update(activation="theirs"),
     "an activation that is an object": lambda m, d: d["config"].update(activation=SIDE_DOOR),
     "a number format that is none": lambda m, d: d["config"].update(dtype="int8_from_float32"),
+    "numbers of eight bytes": lambda m, d: d["config"].update(dtype="float64"),
     "layers that are upsampled": lambda m, d: d.update(class_name="UpSampling2D", config={"size": 150}),
     "a model of another kind": lambda m, d: m.update(class_name="Sequential"),
     "a model of somebody's package": lambda m, d: m.update(module="theirs"),

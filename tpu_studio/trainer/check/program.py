@@ -246,11 +246,11 @@ class _Check:
         import numpy as np
 
         from tpu_studio.data import sources
-        from tpu_studio.data.looked import Look
+        from tpu_studio.data.looked import look_of_plan
         from tpu_studio.trainer.order import Order, generator
         from tpu_studio.trainer.parts import vary_of
 
-        look = Look.from_json(self.plan.data) if self.plan.data else None
+        look = look_of_plan(self.plan) if self.plan.data else None
         opened = sources.open_data(self.plan.job, look, memory_budget_bytes=DATA_BUDGET, workers=os.cpu_count() or 1)
         count = min(self.batch, MOST_EXAMPLES, len(opened.train))
         seed = self.plan.job.training.seed

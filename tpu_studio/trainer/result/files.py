@@ -54,16 +54,14 @@ def read_card(result: Path) -> dict[str, Any]:
         raise RunError("result-unreadable", path=str(result / CARD), raw="its task or its data is not known")
     if not _takes(card.get("input")) or not (isinstance(data, dict) and isinstance(data.get("classes") or [], list)):
         raise RunError("result-unreadable", path=str(result / CARD), raw="what its model takes is not known")
-    trained = card.get("trained")
-    if trained is not None and (not isinstance(trained, dict) or trained.get("framework") not in _FRAMEWORKS):
+    trained = card.get("trained", {})
+    if not isinstance(trained, dict) or trained.get("framework") not in _FRAMEWORKS:
         raise RunError("result-unreadable", path=str(result / CARD), raw="what it was trained with is not known")
     return card
 
 
 def _takes(given: object) -> bool:
-    """Whether *given* is a shape and a number format of examples, as far as a card says what its model takes."""
-    if given is None:
-        return True
+    """Whether *given* is a shape and a number format of examples."""
     return isinstance(given, dict) and isinstance(given.get("shape"), list) and given.get("dtype") in _FORMATS
 
 

@@ -126,7 +126,7 @@ def _budget(card: Mapping[str, Any], weights: int) -> Budget:
     if tasks.by_id(card["task"]).has_tokens:
         each, total, work = 2**26 + 8 * weights + 8 * square, 2**28 + 64 * weights + 4000 * square, 50_000
     else:
-        each, total, work = 2**23 + 4 * weights + 8 * square, 2**28 + 128 * weights + 4000 * square, 20_000
+        each, total, work = 2**23 + 4 * weights + 8 * square, 2**26 + 128 * weights + 4000 * square, 20_000
     return Budget(each, total, 10**9 + work * weights + 50_000 * square)
 
 

@@ -41,7 +41,7 @@ MADE_OF: Mapping[str | None, frozenset[str]] = {
     None: frozenset({"__keras_tensor__", "__slice__"}),
 }
 ACTIVATIONS = frozenset((*description.ACTIVATIONS, "softmax"))
-_FLOATS = frozenset({"float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16"})
+_FLOATS = frozenset({"float32", "float16", "bfloat16", "mixed_float16", "mixed_bfloat16"})
 _TYPES = _FLOATS | {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 _WORDS = {"padding": {"valid", "same"}, "data_format": {"channels_last", "channels_first"}, "mode": {"constant"}}
 _NEVER = ("_regularizer", "_constraint", "quantization_config")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tpu_studio.data import sources, tokens
-from tpu_studio.data.looked import Look
+from tpu_studio.data.looked import look_of_plan
 from tpu_studio.data.opened import Source
 from tpu_studio.wire import tasks
 from tpu_studio.wire.errors import RunError
@@ -52,7 +52,7 @@ def check_data(module: ModuleType, plan: Plan, card: Mapping[str, Any], result: 
         DataError: as `sources.open_data`.
     """
     tokens.of_description({**card["data"], "folder": str(result)})
-    opened = sources.open_data(plan.job, Look.from_json(plan.data), memory_budget_bytes=MEMORY)
+    opened = sources.open_data(plan.job, look_of_plan(plan), memory_budget_bytes=MEMORY)
     for name, value in json.loads(json.dumps(opened.description)).items():
         if name in card["data"] and card["data"][name] != value:
             raise _differs(f"{name}: {card['data'][name]!r:.100} and {value!r:.100}")

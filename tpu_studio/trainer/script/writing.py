@@ -14,7 +14,7 @@ from typing import Any
 
 from tpu_studio.data.augment import may_mirror
 from tpu_studio.data.fingerprints import check_unchanged
-from tpu_studio.data.looked import Look
+from tpu_studio.data.looked import Look, look_of_plan
 from tpu_studio.trainer.recipe import is_mixed
 from tpu_studio.trainer.schedule import of_plan
 from tpu_studio.trainer.script import pictures, tables, texts
@@ -73,7 +73,7 @@ def _text(run: Path, result: Path, plan: Plan, card: Mapping[str, Any]) -> str:
     model = network(plan, card)
     if controls.extensions(run):
         raise refusal("extended")
-    look = Look.from_json(plan.data)
+    look = look_of_plan(plan)
     check_unchanged(plan.job, look)
     data, fits = _data(plan, card, look, result), fitting(_how(plan, card))
     parts = (data, model, fits)

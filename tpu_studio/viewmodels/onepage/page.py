@@ -21,7 +21,7 @@ from tpu_studio.wire.plainfiles import check_place
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.comparing import Readable
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.marks import called

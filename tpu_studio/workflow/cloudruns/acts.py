@@ -20,10 +20,10 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking, brought, compiling, decide, gate, stops
 from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
 from tpu_studio.workflow.cloudruns.decide import Action
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.gating import OF_EVERYBODY, Gating
 from tpu_studio.workflow.cloudruns.machine import Machine
-from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.offer import is_priced, listed
 from tpu_studio.workflow.cloudruns.others import TAKEN, asked_here, name_of
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Progress, Ref

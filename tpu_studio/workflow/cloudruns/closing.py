@@ -24,9 +24,10 @@ from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, believed, bill, compiling
 from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.lasted import STOPS_TAKE_S, THERE_S, Signs, Until, counted, until
 from tpu_studio.workflow.cloudruns.machine import Guard, Machine
-from tpu_studio.workflow.cloudruns.mirror import attempts, desk_events
+from tpu_studio.workflow.cloudruns.mirror import attempts
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
 from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S, Records, Watched

@@ -28,9 +28,10 @@ from tpu_studio.workflow.cloudruns import asking, believed, decide, recovering, 
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Seen
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.machine import Guard
 from tpu_studio.workflow.cloudruns.mine import Mine
-from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, attempts, desk_events
+from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, attempts
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.cloudruns.recording import (

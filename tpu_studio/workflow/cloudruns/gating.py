@@ -15,7 +15,7 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.cloudruns import gate
-from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 

@@ -18,7 +18,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.recording import desk_sizes, whose
 from tpu_studio.workflow.cloudruns.state import LONGEST_LOAN_S, TAKEN_OVER, State, fold
 from tpu_studio.workflow.consent import is_imported, tells_of_us

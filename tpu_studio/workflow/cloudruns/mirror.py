@@ -14,7 +14,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -47,6 +47,7 @@ from tpu_studio.wire.runfolder import (
 from tpu_studio.wire.sizes import TooLarge, read_at_most
 from tpu_studio.workflow import desk, seals
 from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST, BucketControls
+from tpu_studio.workflow.cloudruns.deskevents import DESK_AT_MOST
 from tpu_studio.workflow.cloudruns.machine import Guard
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox, Stored, needs_a_key
 from tpu_studio.workflow.cloudruns.state import AHEAD_S
@@ -56,7 +57,6 @@ WATCHING_EVERY_S = 30.0
 HEARD_BEFORE_S = 60.0  # no warning is written down later than that
 EVENTS_AT_MOST = 2 << 30  # bytes of one machine's events; a run of weeks writes some hundred megabytes
 RESULT_AT_MOST, RESULT_FILES = 40_000_000_000, 50_000  # as of a zip
-DESK_AT_MOST = 64 << 20  # bytes of this desktop's events
 DESKS_AT_MOST = 4 << 20  # of all others'; a run writes some kilobytes
 DESKS_FROM_BUCKET = 20  # other desktops
 _DIGITS = 12
@@ -433,29 +433,6 @@ class Mirror:
 def heard(event: Event) -> Event:
     """What a machine says, no later than it can be by this computer's clock: what comes after goes by its time."""
     return replace(event, t=min(event.t, time.time() + AHEAD_S))
-
-
-def desk_events(folder: Path, install: str = "*", *, but: str = "") -> Iterator[Event]:
-    """All desktops' events, or those of *install*, *but* not of that one, in the order of their times; none about
-    machines that are not this run's: what is told here is deleted there."""
-    found: list[Event] = []
-    ours = f"ts-{folder.name}-a"
-    for path in sorted((folder / "events").glob(f"desk-{install}.jsonl")):
-        if path.name == f"desk-{but}.jsonl":
-            continue
-        events = (event for line in _lines(path) if (event := decode(line)) is not None)
-        found += [event for event in events if event.kind != "intent" or str(event.get("name")).startswith(ours)]
-    return iter(sorted(found, key=lambda event: event.t))
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """The complete lines of the first DESK_AT_MOST bytes that can be events: one by one, for the rest may be many."""
-    left = DESK_AT_MOST
-    with open_to_read(path) as file:
-        while line := file.readline(left):
-            left -= len(line)
-            if b'"kind"' in line and line.endswith(b"\n"):
-                yield line
 
 
 def inside(folder: Path, relative: str) -> Path:

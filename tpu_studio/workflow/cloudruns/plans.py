@@ -20,7 +20,8 @@ from tpu_studio.wire.job import parse_resolved
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN, write_atomically
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns.mirror import desk_events, prefix_of
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
+from tpu_studio.workflow.cloudruns.mirror import prefix_of
 from tpu_studio.workflow.cloudruns.ports import CloudPlace
 from tpu_studio.workflow.cloudruns.state import State, fold
 from tpu_studio.workflow.ports import Journal

@@ -20,8 +20,9 @@ from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking, brought
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.machine import Machine
-from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
+from tpu_studio.workflow.cloudruns.mirror import Mirror, Words
 from tpu_studio.workflow.cloudruns.others import Place, adopted, taken_from
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen
 from tpu_studio.workflow.cloudruns.recovering import STOPS_LEFT

@@ -12,8 +12,8 @@ from tpu_studio.wire.limits import Limits
 from tpu_studio.workflow.cloudruns import believed, decide
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.decide import Seen
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.machine import Machine
-from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S, Watched, desk_sizes
 from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import fold

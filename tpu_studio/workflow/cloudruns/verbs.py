@@ -21,9 +21,10 @@ from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk, trash
 from tpu_studio.workflow.cloudruns import asking, believed, stops
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.machine import Machine
-from tpu_studio.workflow.cloudruns.mirror import Mirror, desk_events, prefix_of
+from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.offer import Offer
 from tpu_studio.workflow.cloudruns.others import ATTEMPTS_OF_OTHERS
 from tpu_studio.workflow.cloudruns.plans import put

@@ -22,7 +22,7 @@ from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.plan import dumps
-from tpu_studio.workflow.cloudruns import mirror
+from tpu_studio.workflow.cloudruns import deskevents, mirror
 from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words, attempts
@@ -363,7 +363,7 @@ def test_more_events_and_results_than_a_run_writes_stay_in_the_bucket_and_that_i
     desk.until()
     assert (desk.folder / "result" / "model.txt").read_bytes() == b"model"
     assert not (desk.folder / "result" / "zz-flood").exists()
-    notices = [one for one in mirror.desk_events(desk.folder) if one.kind == "notice"]
+    notices = [one for one in deskevents.desk_events(desk.folder) if one.kind == "notice"]
     told = [one for one in notices if one.get("id") == "left-in-bucket"]
     assert len(told) == 1 and "result" in told[0].get("facts")["what"]
 

@@ -17,8 +17,8 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import encode, event
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow.bringing import bring
+from tpu_studio.workflow.cloudruns import deskevents, mirror
 from tpu_studio.workflow.cloudruns import driver as drivers
-from tpu_studio.workflow.cloudruns import mirror
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.machine import Guard
 from tpu_studio.workflow.cloudruns.mirror import Words
@@ -204,7 +204,9 @@ def test_lines_that_say_nothing_are_not_read_as_events(tmp_path: Path, monkeypat
         (tmp_path / "events" / f"{name}.jsonl").write_bytes(noise + said + noise)
     tried: list[bytes] = []
     real = mirror.decode
-    monkeypatch.setattr(mirror, "decode", lambda line: (tried.append(line), real(line))[1])
+    for module in (mirror, deskevents):
+        monkeypatch.setattr(module, "decode", lambda line: (tried.append(line), real(line))[1])
+    deskevents._short_event.cache_clear()
     assert Words(tmp_path).guard(1).spoke == 5.0
-    assert [one.kind for one in mirror.desk_events(tmp_path)] == ["phase"]
+    assert [one.kind for one in deskevents.desk_events(tmp_path)] == ["phase"]
     assert len(tried) == 2

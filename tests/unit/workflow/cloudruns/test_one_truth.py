@@ -31,7 +31,7 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow import desk as desks
 from tpu_studio.workflow import trash
 from tpu_studio.workflow.bringing import bring
-from tpu_studio.workflow.cloudruns import believed, mirror
+from tpu_studio.workflow.cloudruns import believed, deskevents, mirror
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
 from tpu_studio.workflow.cloudruns.state import AHEAD_S, NOTICES_OF_DESKTOPS
@@ -231,6 +231,7 @@ def test_a_copy_is_deleted_however_much_is_in_it_and_nothing_of_it_is_read(
         raise AssertionError("it is read")
 
     monkeypatch.setattr(mirror, "open_to_read", refuse)
+    monkeypatch.setattr(deskevents, "open_to_read", refuse)
     runs = runs_of(desk)
     monkeypatch.setattr(runs._index, "summary", refuse)
     monkeypatch.setattr(runs._index, "follow", refuse)
@@ -254,6 +255,7 @@ def test_of_a_copy_of_a_run_that_was_mine_no_list_reads_what_fills_it(
         raise AssertionError("it is read")
 
     monkeypatch.setattr(mirror, "open_to_read", refuse)
+    monkeypatch.setattr(deskevents, "open_to_read", refuse)
     assert desk.driver.unsettled() == [] and desk.driver.is_over(desk.folder)
     assert desk.driver.counts(desk.folder) == "*"
 

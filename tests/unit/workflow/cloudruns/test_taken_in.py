@@ -17,7 +17,7 @@ from tests.unit.workflow.cloudruns.test_where_it_is import FIRST
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError
 from tpu_studio.wire.events import Event, event
 from tpu_studio.workflow.cloudruns import believed
-from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.others import ATTEMPTS_OF_OTHERS, TAKEN, taken_from
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import SendControl
