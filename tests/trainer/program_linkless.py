@@ -91,7 +91,8 @@ def result(folder: Path, own: str, at: str) -> tuple[Path, Path]:
     with zipfile.ZipFile(file, "w") as archive:
         for name, data in (files | {"model.weights.h5": weights.read_bytes()}).items():
             archive.writestr(name, data)
-    card = {"format": 1, "task": "classification", "data": {"kind": "table"}}
+    takes = {"shape": [None, 4], "dtype": "float32"}
+    card = {"format": 1, "task": "classification", "data": {"kind": "table"}, "input": takes}
     (folder / "model.json").write_text(json.dumps(card | ({"own": {"job": asdict(JOB)}} if own else {})))
     (folder / "own_model.py").write_text(OWN)
     return folder, other

@@ -12,7 +12,7 @@ from tpu_studio.domain.sentences.importing import where_they_differ
 from tpu_studio.domain.sentences.sentence import Facts
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.runfolder import has_plan
-from tpu_studio.wire.visible import visible
+from tpu_studio.wire.visible import one_line
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.bringing import Imported
@@ -65,10 +65,10 @@ def _tell(brought: Imported, output: Output) -> None:
         output.say(f"The one that was here is in the trash as {name}. Restore it: tpu-studio delete --undo {name}")
     if brought.left_out:
         first, more = brought.left_out[:10], max(0, len(brought.left_out) - 10)
-        named = ", ".join(visible(name) for name in first) + (f" and {more} more" if more else "")
+        named = ", ".join(one_line(name) for name in first) + (f" and {more} more" if more else "")
         output.say(f"Left out, as no part of a run: {named}.")
     if brought.damaged:
         output.say(
-            f"Its model is damaged: {visible(brought.damaged)} is not as the run wrote it, in what you gave, too."
+            f"Its model is damaged: {one_line(brought.damaged)} is not as the run wrote it, in what you gave, too."
         )
         output.say("  Its curves can be looked at. Import it again from a whole copy, and its model works.")

@@ -97,7 +97,7 @@ class Output:
         self._bar_at = moment
         done = None if share is None else max(0, min(_BAR, round(share * _BAR)))
         bar = "" if done is None else f"[{'█' * done}{'░' * (_BAR - done)}] {share or 0:>4.0%}  "
-        line = visible(f"{bar}{words}")[: max(20, shutil.get_terminal_size((100, 24)).columns - 1)]
+        line = one_line(f"{bar}{words}")[: max(20, shutil.get_terminal_size((100, 24)).columns - 1)]
         print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
         self._bar_shown = True
 
@@ -108,7 +108,7 @@ class Output:
             return
         self._told, self._bar_at, self._told_last = same or words, time.monotonic(), True
         self._told_share = self._told_share if share is None else share
-        print(visible(f"{f'{share:.0%}  ' if share is not None else ''}{words}"), file=sys.stderr, flush=True)
+        print(one_line(f"{f'{share:.0%}  ' if share is not None else ''}{words}"), file=sys.stderr, flush=True)
 
     def error(self, error: StudioError) -> None:
         """What happened, what it means, what to do next; with --json as an object too."""

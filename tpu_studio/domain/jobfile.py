@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +88,11 @@ def loads(text: str, *, file: str = "", base: str = "") -> Job:
         raise JobError("job-file-syntax", file=file, raw=f"It has more than {MOST_DOTS:,} dots, which no job needs")
     try:
         tree = tomllib.loads(text)
+        _check(tree)
     except tomllib.TOMLDecodeError as error:
         raise _wrong(error, text, file) from error
+    except JobError as error:
+        raise JobError(error.id, file=file, **error.facts) from error
     except (ValueError, RecursionError) as error:  # of thousands of digits, or of brackets
         raise JobError("job-file-syntax", file=file, raw="A number or a list in it is beyond all measure") from error
     try:
@@ -99,6 +103,22 @@ def loads(text: str, *, file: str = "", base: str = "") -> Job:
         if line:
             facts["line"] = line
         raise JobError(error.id, **facts) from error
+
+
+def _check(value: object) -> None:
+    """Of TOML's values a job has those of JSON, which a plan is written in.
+
+    Raises:
+        JobError: ``job-file-syntax``: there is a date.
+        ValueError: There is a number of more than 64 bits; written in hexadecimal it may have any number of digits.
+    """
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check(inner)
+    elif isinstance(value, date | time):
+        raise JobError("job-file-syntax", raw="A date or a time in it is no setting: write it in quotation marks")
+    elif isinstance(value, int) and value.bit_length() > 64:
+        raise ValueError("a number beyond all measure")
 
 
 def dumps(job: Job, *, over: str = "") -> str:

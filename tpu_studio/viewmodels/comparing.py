@@ -485,7 +485,8 @@ def table_of(found: Comparison) -> str:
     names = sorted({metric for one in found.contenders for metric in one.best})
     out = io.StringIO()
     rows = csv.writer(out)
-    rows.writerow(["run", "name", "place", "accelerator", "steps", "time_s", "cost_usd", *names, *found.differing])
+    head = ["run", "name", "place", "accelerator", "steps", "time_s", "cost_usd"]
+    rows.writerow([*head, *map(cell, (*names, *found.differing))])
     for one in found.contenders:
         settings: Mapping[str, object] = one.settings
         values = [settings.get(path) for path in found.differing]

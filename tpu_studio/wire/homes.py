@@ -105,6 +105,22 @@ def check_own() -> None:
             raise NotReady("home-not-yours", folder=str(folder), variable=variable, open=own)
 
 
+def is_ones_own(file: Path) -> bool:
+    """Whether nobody but this person and the administrator can change *file*, or put another in its place. On Windows
+    a file is its owner's by what it inherits, which no mode tells: True. Raises OSError."""
+    if sys.platform == "win32":
+        return True
+    own = (0, os.getuid())
+    found = file.stat()
+    links = [os.lstat(one) for one in (file, *file.parents) if one.is_symlink()]
+    above = [one.stat() for one in _above(file)]
+    return (
+        all(one.st_uid in own for one in (found, *links, *above))
+        and not _is_for_others(found)
+        and not any(_is_for_others(one) and not one.st_mode & stat.S_ISVTX for one in above)
+    )
+
+
 def _above(folder: Path) -> list[Path]:
     """The folders that are there above it, by its name and where its links lead."""
     named, real = folder.parents, Path(os.path.realpath(folder)).parents

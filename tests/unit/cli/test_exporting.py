@@ -94,3 +94,12 @@ def test_of_a_run_that_goes_on_no_zip_is_made(tmp_path: Path) -> None:
     code, told = terminal.json("export", run, "--as", "zip", "--to", tmp_path / "it.zip")
     assert (code, told["error"]["id"], (tmp_path / "it.zip").exists()) == (1, "zip-run-goes-on", False)
     terminal.run("stop", run, "--discard")
+
+
+def test_a_file_name_of_two_lines_forges_none(here: tuple[Terminal, Path], tmp_path: Path) -> None:
+    _, folder = here
+    (folder / "x\nNothing was left out").write_text("")
+    (folder / "result" / "y\nAll of it is yours").write_text("")
+    told = Terminal(tmp_path / "elsewhere").run("import", folder)
+    assert "\nAll of it" not in told.stderr
+    assert told.returncode == 0 and "\nNothing was" not in told.stderr and "Nothing was left out" in told.stderr

@@ -127,6 +127,23 @@ def test_no_job_file_takes_minutes_or_all_memory(name: str, text: str, id: str, 
     assert jobfile.load(file)["training.epochs"] == 3
 
 
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("seed = 0x" + "f" * 20_000, "beyond all measure"),
+        ("[model.options]\nwidth = [[0x" + "f" * 20_000 + "]]", "beyond all measure"),
+        ("[model.options]\nwhen = {x = [2026-11-29T10:00:00Z]}", "quotation marks"),
+        ("epochs = 2026-11-29", "quotation marks"),
+    ],
+)
+def test_what_no_plan_can_be_written_with_is_named(line: str, word: str) -> None:
+    """“Something in TPU Studio itself went wrong”."""
+    with pytest.raises(JobError) as caught:
+        jobfile.loads(f"{TEXT}\n[own]\n{line}\n", file="a.tpujob")
+    assert caught.value.id == "job-file-syntax" and word in str(caught.value.facts["raw"])
+    assert caught.value.facts["file"] == "a.tpujob"
+
+
 def test_twice_as_many_columns_are_twice_the_work() -> None:
     """Of 10,000 a stranger's run took 23 s to show as a job; counted in calls, which no other program slows."""
     calls = []

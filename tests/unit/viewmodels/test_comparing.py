@@ -29,6 +29,15 @@ def test_a_setting_of_millions_of_letters_is_cut_in_its_cell_and_whole_in_the_ta
     assert len(table_of(found)) > 2_000_000
 
 
+def test_no_head_of_the_table_is_a_formula() -> None:
+    runs = [
+        Contender(str(n), str(n), "computer", "cpu", "regression", {"=1+1": n}, "d", {"=HYPERLINK(1)": 1.0}, 1.0, 1.0)
+        for n in range(2)
+    ]
+    head = table_of(compare(runs)).splitlines()[0].split(",")
+    assert head[-2:] == ["'=HYPERLINK(1)", "'=1+1"]
+
+
 @pytest.mark.parametrize("edge", [1e308, -1e308, float("inf"), float("nan")])
 def test_figures_at_the_edge_of_numbers_are_told_in_words_a_table_and_json(edge: float) -> None:
     runs = [

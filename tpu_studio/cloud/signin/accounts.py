@@ -21,11 +21,12 @@ from typing import Any
 
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import once
-from tpu_studio.cloud.signin import browser, gcloud
+from tpu_studio.cloud.signin import browser, federated, gcloud
 from tpu_studio.cloud.signin.secrets import Secrets
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady, SignedOut, StudioError
 from tpu_studio.wire.homes import make_private
+from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import write_atomically
 
 SCOPE = browser.NEEDED
@@ -58,7 +59,8 @@ class Accounts:
     """May be used from any thread.
 
     Raises (where said):
-        SignedOut: ``signed-out``, ``sign-in-…``, ``key-unreadable``, ``reauth-needed``, ``client-gone``.
+        SignedOut: ``signed-out``, ``sign-in-…``, ``key-unreadable``, ``reauth-needed``, ``client-gone``,
+            ``key-changed``, ``credentials-open``.
     """
 
     def __init__(
@@ -209,7 +211,8 @@ class Accounts:
             token = self.secrets.get(f"refresh:{account.id}") or ""
             return hashlib.sha256(token.encode()).hexdigest()
         try:
-            return hashlib.sha256(Path(account.path).read_bytes()).hexdigest()
+            with open_to_read(Path(account.path)) as file:
+                return hashlib.sha256(file.read(gcloud.LARGEST)).hexdigest()
         except OSError:
             return ""
 
@@ -230,36 +233,42 @@ class Accounts:
     def _of_file(self, account: Account) -> object:
         path = Path(account.path)
         found = gcloud.find(path)
-        if found is None:
+        if found is None or (account.kind == "key" and found.kind != "service_account"):
             raise SignedOut("gcloud-absent" if account.kind == "gcloud" else "key-unreadable", path=account.path)
         if found.kind == "service_account":
-            from google.oauth2 import service_account
-
-            try:
-                return service_account.Credentials.from_service_account_file(  # type: ignore[no-untyped-call]
-                    str(path), scopes=[SCOPE]
-                )
-            except ValueError as error:
-                raise SignedOut("key-unreadable", path=account.path, raw=type(error).__name__) from None
+            return self._of_key(account, found)
         if found.kind == "authorized_user":
-            from google.oauth2.credentials import Credentials
+            return self._of_user(account, found)
+        return federated.load(path, found.kind, found.tree, [SCOPE])
 
-            tree = json.loads(path.read_bytes())
-            try:
-                return Credentials(  # type: ignore[no-untyped-call]
-                    token=None,
-                    refresh_token=tree["refresh_token"],
-                    client_id=tree["client_id"],
-                    client_secret=tree["client_secret"],
-                    token_uri=self._endpoints.token,
-                    quota_project_id=tree.get("quota_project_id"),
-                )
-            except KeyError as error:
-                raise SignedOut("gcloud-absent", path=account.path, raw=str(error)) from None
-        import google.auth
+    def _of_key(self, account: Account, found: gcloud.Found) -> object:
+        """Asked for at Google, whatever address the file names."""
+        if account.kind == "key" and found.email != account.email:
+            raise SignedOut("key-changed", path=account.path, account=account.email)
+        from google.oauth2 import service_account
 
-        credentials, _ = google.auth.load_credentials_from_file(str(path), scopes=[SCOPE])  # type: ignore[no-untyped-call]
-        return credentials
+        try:
+            return service_account.Credentials.from_service_account_info(  # type: ignore[no-untyped-call]
+                {**found.tree, "token_uri": self._endpoints.token}, scopes=[SCOPE]
+            )
+        except ValueError as error:
+            raise SignedOut("key-unreadable", path=account.path, raw=type(error).__name__) from None
+
+    def _of_user(self, account: Account, found: gcloud.Found) -> object:
+        from google.oauth2.credentials import Credentials
+
+        tree = found.tree
+        try:
+            return Credentials(  # type: ignore[no-untyped-call]
+                token=None,
+                refresh_token=tree["refresh_token"],
+                client_id=tree["client_id"],
+                client_secret=tree["client_secret"],
+                token_uri=self._endpoints.token,
+                quota_project_id=tree.get("quota_project_id"),
+            )
+        except KeyError as error:
+            raise SignedOut("gcloud-absent", path=account.path, raw=str(error)) from None
 
     # ------------------------------------------------------------------------------------------------------- private
 

@@ -9,8 +9,12 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.plainfiles import open_to_read
+from tpu_studio.wire.visible import one_line
 
 _KINDS = (
     "authorized_user",
@@ -19,17 +23,19 @@ _KINDS = (
     "external_account_authorized_user",
     "impersonated_service_account",
 )
-_LARGEST = 1 << 20  # bytes; a credentials file is a few thousand
+LARGEST = 1 << 20  # bytes; a credentials file is a few thousand
 
 
 @dataclass(frozen=True)
 class Found:
-    """A credentials file. *kind* as Google calls it; *email* and *project* as far as the file tells."""
+    """A credentials file. *kind* as Google calls it; *email* and *project* as far as the file tells; *tree*: all that
+    it holds, as it was read once."""
 
     path: Path
     kind: str
     email: str = ""
     project: str = ""
+    tree: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 def default_file(environment: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
@@ -49,11 +55,12 @@ def find(path: Path | None = None) -> Found | None:
     """The credentials of *path* (default: `default_file`); None when there are none that can be used."""
     path = path or default_file()
     try:
-        with open(path, "rb") as file:
-            tree = json.loads(file.read(_LARGEST))
+        with open_to_read(path) as file:
+            tree = json.loads(file.read(LARGEST))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(tree, dict) or tree.get("type") not in _KINDS:
         return None
-    email = str(tree.get("client_email") or tree.get("account") or "")
-    return Found(path, str(tree["type"]), email, str(tree.get("quota_project_id") or tree.get("project_id") or ""))
+    email = one_line(str(tree.get("client_email") or tree.get("account") or ""))
+    project = one_line(str(tree.get("quota_project_id") or tree.get("project_id") or ""))
+    return Found(path, str(tree["type"]), email, project, tree)

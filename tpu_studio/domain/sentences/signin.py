@@ -110,6 +110,17 @@ ERRORS: dict[str, Entry] = {
         f"It is missing, damaged, or something else. {_NOTHING}",
         "Choose the JSON file that was made with the key. Signing in as yourself needs no such file.",
     ),
+    "key-changed": lambda f: Sentence(
+        f"{f.file('path')} is the key of another account now",
+        f"You chose it as the key of {f.text('account', 'one')}; since then somebody has replaced it. {_NOTHING}",
+        "Choose it again under Account & quota if you know why; else ask who may write into its folder.",
+    ),
+    "credentials-open": lambda f: Sentence(
+        f"{f.file('path')} could be changed by others",
+        "Credentials of this kind name a file of this computer, and an address that it is sent to. Whoever may write "
+        f"this file, or into its folder, could name any of yours. {_NOTHING}",
+        "Move it into a folder of your own, with rights for you alone (`chmod 600 FILE`), and sign in again.",
+    ),
     "secret-not-kept": lambda f: Sentence(
         "The sign-in could not be kept",
         f"{'The keyring of this computer' if f.text('where') == 'keyring' else f.text('where', 'Its file')} did not take it. "

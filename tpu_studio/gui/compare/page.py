@@ -35,6 +35,7 @@ from tpu_studio.wire import metrics
 
 READ_MS = 2000
 _PLOT = 340
+_MEASURE_WIDTH = 190  # of the name of what is drawn: so much there is beside the choice of axis
 _WHERE_FROM, _NAMES, _FIGURES = 900, 170, 105
 _ASKS = "Which is better, by how much, and is it more than chance?"
 _COURSE: dict[str, Scale] = {"examples_per_s": COUNT, "usd": MONEY}
@@ -145,6 +146,7 @@ class ComparePage(QWidget):
         self.chart.setVisible(view.compared > 0 and bool(view.measures))
         self.sheet.setVisible(bool(view.rows))
         self.measure.set_options(view.measures)
+        self.measure.setMinimumWidth(min(self.measure.whole_width(), px(_MEASURE_WIDTH)))
         self.measure.set_value(view.measure)
         self.axis.set_value(view.axis)
         self.axis.set_segment_enabled("cost", view.costs, "None of these runs cost anything.")

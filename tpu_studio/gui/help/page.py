@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.help.cause import CauseCard, HarmlessCard
@@ -226,22 +226,18 @@ class CommonErrors(Card):
         super().__init__()
         self.title("Common errors")
         self.body.addWidget(Text(COMMON_HINT, "body", "text_2"))
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(Space.l)
-        self._grid.setVerticalSpacing(Space.s)
-        self.body.addLayout(self._grid)
+        self._flow = FlowLayout(gap=Space.s)
+        self.body.addLayout(self._flow)
         self.buttons: list[Button] = []
 
     def show_errors(self, common: Sequence[CommonError]) -> None:
-        clear_layout(self._grid)
+        clear_layout(self._flow)
         self.buttons = []
-        for place, one in enumerate(common):
+        for one in common:
             button = Button(one.title, "quiet", size="small", icon="circle-question-mark")
             button.clicked.connect(lambda _=False, text=one.text: self.chosen.emit(text))
-            self._grid.addWidget(button, place // 2, place % 2, Qt.AlignmentFlag.AlignLeft)
+            self._flow.addWidget(button)
             self.buttons.append(button)
-        for column in range(2):
-            self._grid.setColumnStretch(column, 1)
 
 
 class MoreHelp(Card):

@@ -145,6 +145,15 @@ class ComboBox(RingFocus, Themed, QComboBox):
             self.set_value(kept)
         self.update()
 
+    def whole_width(self) -> int:
+        """Pixels with which none of its options is cut off."""
+        texts = [self.itemText(row) for row in range(self.count())]
+        return int(max((paint.text_width(self.font(), text) for text in texts), default=0.0)) + 2 + self._beside()
+
+    def _beside(self) -> int:
+        """Pixels that stand left and right of the words."""
+        return 2 * Space.l + px(16) + Space.xs
+
     def set_option_enabled(self, key: str, enabled: bool, why: str = "") -> None:
         """A disabled option stays in the list and says *why* on hover."""
         item = self.model().item(self.findData(key))  # type: ignore[attr-defined]
@@ -191,7 +200,7 @@ class ComboBox(RingFocus, Themed, QComboBox):
         icons.paint(
             painter, "chevron-down", QPointF(box.right() - Space.l - side, (box.height() - side) / 2), "text_2", side
         )
-        room = box.adjusted(Space.l, 0, -(Space.l + side + Space.xs), 0)
+        room = box.adjusted(Space.l, 0, Space.l - self._beside(), 0)
         text = self.currentText() or self.placeholderText()
         tone = "text" if self.isEnabled() and self.currentText() else "text_3"
         width = paint.text_width(self.font(), text)

@@ -322,7 +322,8 @@ class RunsPage(QWidget):
         beside = [part for part in self._beside if not part.isHidden()]
         taken = sum(part.sizeHint().width() + Space.m for part in beside) + 2 * Space.m
         room = self.width() - 2 * Space.page - taken
-        self.filter.setFixedWidth(min(soft_px(300), max(room, px(120))))
+        words = self.filter.fontMetrics().horizontalAdvance(self.filter.placeholderText()) + px(52)
+        self.filter.setFixedWidth(min(max(soft_px(300), words), max(room, px(120))))
 
 
 def _found_nothing(words: str, starred: bool) -> str:
