@@ -7,7 +7,7 @@ whole chats, and ``data.columns`` that of questions, by "text". What a chat beco
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -124,12 +124,15 @@ _Opened = tuple[Layout, _Rows, Callable[[], float]]
 
 def _lines(job: Job, path: Path, tally: RowTally, watch: Watch, *, whole: bool) -> _Opened:
     size, read = path.stat().st_size, [0]
-    first: dict[str, object] = {}
+    told: set[str] = set()
+    lists: dict[str, bool] = {}  # by name; what they hold is not kept: a line may have four million letters
     for line, _, row in islice(jsonlines.objects(path, RowTally(), watch), _PROBED):  # not each has all of the names
-        first = {**row, **{name: value for name, value in first.items() if value is not None}}
-        if len(first) > jsonlines.MOST_NAMES:
+        found = {name: isinstance(value, list) for name, value in row.items() if value is not None}
+        lists = {**dict.fromkeys(row, False), **lists, **{name: found[name] for name in found if name not in told}}
+        told |= found.keys()
+        if len(lists) > jsonlines.MOST_NAMES:
             raise DataError("data-too-many-names", path=str(path), line=line, allowed=jsonlines.MOST_NAMES)
-    layout = _layout(job, path, list(first), first)
+    layout = _layout(job, path, list(lists), {name for name, is_list in lists.items() if is_list})
 
     def rows() -> _Rows:
         for line, so_far, row in jsonlines.objects(path, tally, watch, None if whole else SAMPLE_BYTES):
@@ -142,8 +145,7 @@ def _lines(job: Job, path: Path, tally: RowTally, watch: Watch, *, whole: bool) 
 def _rows(job: Job, path: Path, tally: RowTally, watch: Watch, *, whole: bool) -> _Opened:
     table = tablefile.opened(path, watch)
     sample = table.sample(watch)
-    first = dict(zip(table.names, sample.rows[0], strict=True)) if sample.rows else {}
-    layout = _layout(job, path, table.names, first)
+    layout = _layout(job, path, table.names, frozenset())  # cells are texts
 
     def rows() -> _Rows:
         if not whole:
@@ -154,8 +156,8 @@ def _rows(job: Job, path: Path, tally: RowTally, watch: Watch, *, whole: bool) -
     return layout, rows(), lambda: 1.0 if whole else sample.about / max(1, len(sample.rows))
 
 
-def _layout(job: Job, path: Path, names: Sequence[str], first: Mapping[str, object]) -> Layout:
-    """Raises DataError ``data-no-chats``, ``data-target-missing``."""
+def _layout(job: Job, path: Path, names: Sequence[str], lists: Set[str]) -> Layout:
+    """*lists*: names of what holds lists, as turns are. Raises DataError ``data-no-chats``, ``data-target-missing``."""
     known = layout_of(names)
     target = job.data.target or known.target
     asked = [name for name, kind in job.data.columns.items() if kind == QUESTIONS]
@@ -166,7 +168,7 @@ def _layout(job: Job, path: Path, names: Sequence[str], first: Mapping[str, obje
         if not target:
             raise DataError("data-no-chats", path=str(path), columns=list(names)[:20])
         return known
-    if target and (isinstance(first.get(target), list) or target == known.chat):
+    if target and (target in lists or target == known.chat):
         return Layout(chat=target, system=known.system)
     others = [name for name in names if name != target]
     question = asked[0] if asked else known.question if known.question != target else ""

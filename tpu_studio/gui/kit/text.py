@@ -15,7 +15,7 @@ from tpu_studio.gui.kit.theme import Themed, ink
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.wire.brief import cut
 
-_MEASURED_AT_MOST = 2000
+_MEASURED_AT_MOST, _WIDTHS_AT_MOST = 2000, 50
 _measured: dict[tuple[str, str, float], tuple[int, int]] = {}  # words, font and width → height and width used
 
 
@@ -28,12 +28,14 @@ class _Words(Themed, QLabel):
     ) -> None:
         super().__init__(parent)
         self._role, self._tone, self._numbers = role, tone, numbers
+        self._sizes: dict[float, tuple[int, int]] = {}  # of these words in this font, by width: Qt asks ever again
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(align)
         QLabel.setText(self, cut(text, paint.LETTERS))
         self.follow_theme()
 
     def restyle(self) -> None:
+        self._sizes.clear()
         self.setFont(fonts.font(self._role, numbers=self._numbers))
 
     def set_tone(self, tone: str) -> None:
@@ -54,6 +56,7 @@ class _Words(Themed, QLabel):
     def setText(self, text: str) -> None:
         text = cut(text, paint.LETTERS)
         if text != self.text():
+            self._sizes.clear()
             super().setText(text)
             self.updateGeometry()
             self.update()
@@ -109,6 +112,8 @@ class Text(_Words):
         layout.draw(painter, QPointF(0, free / 2 if middle else 0))
 
     def _measure(self, width: float) -> tuple[int, int]:
+        if (size := self._sizes.get(width)) is not None:
+            return size
         key = (self.text(), self.font().key(), float(width))
         found = _measured.get(key)
         if found is None:
@@ -117,6 +122,9 @@ class Text(_Words):
             if len(_measured) >= _MEASURED_AT_MOST:
                 _measured.clear()
             _measured[key] = found
+        if len(self._sizes) >= _WIDTHS_AT_MOST:
+            self._sizes.clear()
+        self._sizes[width] = found
         return found
 
 
