@@ -300,7 +300,7 @@ def test_of_the_first_lines_no_value_is_kept(tmp_path: Path, monkeypatch: pytest
             text = Said("?")
             seen.append(weakref.ref(text))
             most[0] = max(most[0], sum(one() is not None for one in seen))
-            yield line, line, {f"x{line}": text, "question": "q", "answer": "a", "messages": None}
+            yield line, line, {f"x{line}": text, "question": "q", "answer": "a"}
 
     monkeypatch.setattr(chats.jsonlines, "objects", objects)
     (tmp_path / "a.jsonl").write_text("{}")
