@@ -75,7 +75,7 @@ def _fetch(preset: str, output: Output, *, whole: bool) -> int:
     with cancelling() as cancelled:
         entry = hub.entry(hub.folder(preset)) if whole and hub.is_name(preset) else None
         if entry is None:
-            output.say(f"Asking {remote.endpoint} for {preset}.")
+            output.say(f"Asking {remote.address} for {preset}.")
             entry = remote.look_up(preset, lambda done, total: _tell(output, done, total), cancelled)
         if whole and not entry.is_whole(hub.folder(preset)):
             output.say(f"{figures.size(entry.weights_bytes)} of weights. {licence_words(entry)}")

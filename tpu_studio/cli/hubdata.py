@@ -83,7 +83,7 @@ def _fetch(arguments: Arguments, output: Output) -> int:
 
     remote = DataHub(os.environ.get("HF_TOKEN", ""))
     with cancelling() as cancelled:
-        output.say(f"Asking {remote.endpoint} for {arguments.name}.")
+        output.say(f"Asking {remote.address} for {arguments.name}.")
         found = remote.look_up(arguments.name, cancelled=cancelled)
         if not arguments.download:
             output.answer({"dataset": as_json(found)}, f"{_words(found)}\n{_next(found)}")

@@ -7,6 +7,7 @@ import difflib
 import re
 import textwrap
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -45,7 +46,9 @@ def parse(argv: Sequence[str]) -> Arguments:
     return arguments
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
+    """Of all verbs; one for a process, however many of them it does."""
     top = _Parser(
         prog="tpu-studio",
         formatter_class=argparse.RawDescriptionHelpFormatter,

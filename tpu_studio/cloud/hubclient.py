@@ -38,6 +38,7 @@ T = TypeVar("T")
 _BLOCK = 1 << 20
 _PIECE = 1 << 14  # of what arrives: a cut loses no more
 _TOKEN = re.compile(r"[!-~]{1,500}")  # as a header may have it
+_WHO = re.compile(r"^([a-z]+://)[^/]*@")
 _LED = 5  # times that a question is led elsewhere
 _REDIRECTS = (301, 302, 303, 307, 308)
 _TRIES = 5  # in a row in which nothing arrives, as its own client has it
@@ -69,18 +70,23 @@ class Client:
     def __init__(self, token: str = "", *, endpoint: str = "", patience: session.Patience = session.PATIENT) -> None:
         self.endpoint = (endpoint or os.environ.get("HF_ENDPOINT", "") or ENDPOINT).rstrip("/")
         if urlsplit(self.endpoint).scheme != "https" and not session.is_loopback(self.endpoint):
-            raise BadInput("hub-not-https", address=self.endpoint)
+            raise BadInput("hub-not-https", address=self.address)
         self._token, self._patience = token.strip(), patience
         if self._token and not _TOKEN.fullmatch(self._token):
             raise BadInput("hub-token-refused", name="", data=self.IS_DATA)
         self._http = session.plain_session(led=False)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.endpoint!r})"
+        return f"{type(self).__name__}({self.address!r})"
+
+    @property
+    def address(self) -> str:
+        """The endpoint as it may be shown: a mirror's may hold a name and a password."""
+        return _WHO.sub(r"\1", self.endpoint)
 
     def page(self, name: str) -> str:
         """Where a person reads of it."""
-        return f"{self.endpoint}/{self.PREFIX}{name}"
+        return f"{self.address}/{self.PREFIX}{name}"
 
     def told(
         self, name: str, revision: str = "main", *, sums: bool = True, cancelled: Callable[[], bool] = bool
@@ -212,7 +218,7 @@ class Client:
         return bool(host) and (scheme == "https" or (scheme == "http" and here and session.is_loopback(url)))
 
     def _unreachable(self, error: BaseException, name: str) -> StudioError:
-        host = urlsplit(self.endpoint).netloc
+        host = urlsplit(self.address).netloc
         return NotReady(
             "hub-unreachable", name=name, host=host, data=self.IS_DATA, raw=without_secrets(words_of(error))
         )

@@ -90,12 +90,15 @@ class Writer:
         self.cutter, self.id = cutter, id
         self._tokens = cutter.standing.keys()
 
-    def tokens(self, turns: Sequence[Turn]) -> tuple[list[int], list[bool]]:
-        """And which of them are to be learned."""
+    def tokens(self, turns: Sequence[Turn], known: dict[str, list[int]] | None = None) -> tuple[list[int], list[bool]]:
+        """And which of them are to be learned. *known*: tokens of texts, to which those of these turns are added."""
         found: list[int] = []
         learned: list[bool] = []
+        known = {} if known is None else known
         for part in template.joined(template.rendered(self.id, turns, self._tokens)):
-            ids = [self.cutter.standing[part.text]] if part.token else self.cutter.of_text(part.text)
+            if not part.token and part.text not in known:
+                known[part.text] = self.cutter.of_text(part.text)
+            ids = [self.cutter.standing[part.text]] if part.token else known[part.text]
             found += ids
             learned += [part.learned] * len(ids)
         return found, learned
@@ -124,13 +127,14 @@ class Writer:
     def later(self, turns: Sequence[Turn], most: int) -> tuple[list[int], list[bool], int]:
         """As `tokens`, without as many of the first questions with their answers as must go for no more than *most*
         tokens to be left; the last question stays in any case. And how many went."""
-        tokens, learned = self.tokens(turns)
+        known: dict[str, list[int]] = {}  # a search asks for most of the turns ever again
+        tokens, learned = self.tokens(turns, known)
         if len(tokens) <= most:
             return tokens, learned, 0
         begins = 1 if turns[0].role == "system" else 0
 
         def without(pairs: int) -> tuple[list[int], list[bool]]:
-            return self.tokens([*turns[:begins], *turns[begins + 2 * pairs :]])
+            return self.tokens([*turns[:begins], *turns[begins + 2 * pairs :]], known)
 
         pairs = max(0, (len(turns) - begins - 1) // 2)
         fewest = bisect_left(range(pairs), True, lo=min(1, pairs), key=lambda one: len(without(one)[0]) <= most)

@@ -31,6 +31,7 @@ from tpu_studio.wire.secrets import short
 Description = Mapping[str, Any]
 MOST_ASKED = 100_000  # examples in one call of predict
 _MOST_LETTERS = 200_000_000
+_CELL = 16  # letters that an empty cell of a row counts for: its place is kept
 _MOST_NUMBERS = 2**26  # of an example, where the model takes any size
 
 
@@ -51,7 +52,9 @@ def inputs_in(description: Description, path: Path) -> list[object]:
             return _some(path, links.all_below(path, SUFFIXES))
         case "row":
             table, tally = tablefile.opened(path, Watch()), RowTally()
-            rows = _some(path, (dict(zip(table.names, row, strict=True)) for row in table.read(tally, Watch())))
+            asked = {encoder["name"] for encoder in description["columns"]}
+            places = [(name, at) for at, name in enumerate(table.names) if name in asked]  # a table may have others
+            rows = _some(path, ({name: row[at] for name, at in places} for row in table.read(tally, Watch())))
             check_broken(tally.broken_count, tally.rows + tally.broken_count, 0.0, tally.broken)
             return rows  # none left out: an answer belongs to each row
         case _ if tasks.by_id(description["task"]).has_classes:
@@ -68,7 +71,7 @@ def _some(path: Path, items: Iterable[object]) -> list[object]:
     letters = 0
     for item in items:
         found.append(item)
-        letters += sum(map(len, map(str, item.values()))) if isinstance(item, dict) else len(str(item))
+        letters += sum(len(str(one)) + _CELL for one in item.values()) if isinstance(item, dict) else len(str(item))
         if len(found) > MOST_ASKED or letters > _MOST_LETTERS:
             raise DataError("data-too-many-asked", path=str(path), allowed=MOST_ASKED, megabytes=_MOST_LETTERS // 10**6)
     return found

@@ -326,6 +326,15 @@ def test_what_no_header_can_have_is_no_token(fake: fakes.Fake, token: str) -> No
     assert raised.value.id == "hub-token-refused" and not fake.asked
 
 
+def test_a_mirrors_password_is_shown_nowhere() -> None:
+    known = Hub(endpoint="https://ada:s3cret@mirror.example:8443/hf")
+    assert known.address == "https://mirror.example:8443/hf" and known.endpoint.startswith("https://ada:s3cret@")
+    shown = (repr(known), known.page("a/b"), str(known._unreachable(OSError("refused"), "a/b").facts))
+    with pytest.raises(StudioError) as raised:
+        Hub(endpoint="http://ada:s3cret@mirror.example")
+    assert not any("s3cret" in one for one in (*shown, str(raised.value.facts)))
+
+
 def test_only_https_or_this_computer_is_asked() -> None:
     with pytest.raises(StudioError) as raised:
         Hub(endpoint="http://mirror.example")
