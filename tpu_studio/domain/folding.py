@@ -25,6 +25,7 @@ HAPPENED_AT_MOST = 500
 KEPT_AT_MOST = 1000  # beginnings, attempts, machines, metrics: more are a stranger's, and each line would copy them
 BESTS_AT_MOST = 200  # of a metric: so many improvements may lie beyond the step at which a run is resumed
 SPEED_WINDOW = 8
+COUNTED_AT_MOST = 10**15  # steps, examples, bytes
 HAPPENED_ITEMS, HAPPENED_WHOLE = 100, 20_000  # of a list in it; of all its fields, in letters: it is kept for good
 DETAIL_LETTERS, HAPPENED_LETTERS = 300, 2_000  # a text of a stranger's run has as many as its file has room for
 
@@ -412,7 +413,9 @@ def _kept(facts: Mapping[str, object]) -> dict[str, object]:
 
 
 def _int(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else 0
+    """0 for what is no number, and for one that no run counts to."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= COUNTED_AT_MOST
+    return int(value) if isinstance(value, (int, float)) and good else 0
 
 
 def _share(value: Any) -> float | None:

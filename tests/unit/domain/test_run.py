@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tpu_studio.domain.folding import (
     BESTS_AT_MOST,
     DETAIL_LETTERS,
@@ -180,6 +182,12 @@ def test_what_a_run_tells_of_itself_is_no_longer_than_a_page_has_room_for():
     assert len(view.detail) == DETAIL_LETTERS and view.detail.endswith("…")
     assert view.end is not None and len(view.end.reason) <= DETAIL_LETTERS
     assert all(len(str(one.facts)) < 3 * HAPPENED_LETTERS for one in view.happened) and len(view.happened) == 4
+
+
+@pytest.mark.parametrize("odd", [10.0**30, -(10**20), float("nan"), float("inf"), True, "7"])
+def test_a_count_that_no_run_reaches_counts_as_none(odd: object):
+    view = fold(event("checkpoint", t=1, step=odd), event("target", t=2, steps=odd))
+    assert view.checkpoint_step == 0 and view.steps_planned == 0
 
 
 def test_of_what_happened_so_much_is_kept_as_a_line_can_say():
