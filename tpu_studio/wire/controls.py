@@ -71,8 +71,11 @@ class Controls:
 
 
 def obeyable(tree: Any) -> Control:
-    """*tree*, or verb ``unreadable`` where it is no JSON object, or holds a number that nobody can obey."""
-    return tree if isinstance(tree, dict) and _sound(tree) else {"verb": "unreadable"}
+    """What is known of *tree*, or verb ``unreadable`` where it is no JSON object, asks for an extension of no length,
+    or holds a number that nobody can obey. Whoever can write to a bucket may have written it."""
+    if not isinstance(tree, dict) or not _sound(tree) or (tree.get("verb") == "extend" and "epochs" not in tree):
+        return {"verb": "unreadable"}
+    return {name: tree[name] for name in FIELDS if name in tree}
 
 
 def extensions(run: Path, tell: Callable[[str], None] = lambda _: None) -> dict[int, float]:
@@ -99,4 +102,5 @@ def _sound(record: Mapping[str, object]) -> bool:
     )
 
 
+FIELDS = ("verb", "keep", "attempt", "epochs", "hours", "money_usd", "t")
 MOST = {"epochs": 1e5, "hours": MOST_HOURS, "money_usd": 1e6}

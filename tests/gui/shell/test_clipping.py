@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,6 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QVB
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.plans import plan
-from tests.fakes.waiting import PATIENCE_S
 from tests.gui.studios import OpenStudio
 from tpu_studio.gui.kit import paint, theme
 from tpu_studio.gui.kit.button import Button
@@ -21,8 +21,9 @@ from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.text import Line, Text
 
 LEAST = (1100, 700)
-OF_THE_DATA = ("today ",)
-"""What a table shows of a run below its name: shortened, and whole on hover."""
+SETTLES_S = 60.0
+OF_THE_DATA = ("today ", os.sep)
+"""What a table shows of a run below its name, and paths: shortened, and whole on hover."""
 Painted = Callable[[QWidget], list[str]]
 
 
@@ -99,7 +100,7 @@ def test_no_word_of_any_page_is_cut_off(qtbot: QtBot, studio: OpenStudio, painte
 
     def look(page: str) -> None:
         assert (window.width(), window.height()) == LEAST
-        until = time.monotonic() + PATIENCE_S  # cards are laid out one after another
+        until = time.monotonic() + SETTLES_S  # cards are laid out one after another
         qtbot.wait(50)
         while (found.update({page: cut_off(window, painted)}) or found[page]) and time.monotonic() < until:
             qtbot.wait(50)
