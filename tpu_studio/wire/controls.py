@@ -1,7 +1,7 @@
 """What the desktop asks for: ``control/NNNNNN.json``, numbered, each created once and never changed.
 
     {"verb":"stop","keep":true,"attempt":1}   {"verb":"profile","attempt":1}
-    {"verb":"extend","epochs":3}              {"verb":"limits","hours":2.0}
+    {"verb":"extend","epochs":3}              {"verb":"limits","hours":2.0,"asked":1,"seal":"…"}
 
 A stop or a profile names the attempt it is meant for, so that a later attempt does not obey it again. An extension and
 a change of limits hold for the run. The trainer counts the extensions that are there when it starts; those that come
@@ -10,6 +10,7 @@ later are forwarded to it with their ``number``, by which it can tell that it ha
 
 from __future__ import annotations
 
+import hmac
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +23,9 @@ from tpu_studio.wire.runfolder import control_file, create_once, is_number
 from tpu_studio.wire.stops import MOST_HOURS
 
 Control = dict[str, Any]
+AT_MOST = 1_000
+"""Numbers of one run's controls that are heard: a person asks for some dozens, whoever can write to a bucket for any
+number."""
 
 
 def send(run: Path, record: Mapping[str, object]) -> int:
@@ -93,6 +97,21 @@ def extensions(run: Path, tell: Callable[[str], None] = lambda _: None) -> dict[
     return found
 
 
+def seal(key: str, run: str, record: Mapping[str, object]) -> str:
+    """What only who has the *key* (hex) of *run* can say of a change of its limits; "" without a key. ``asked`` of the
+    record counts them, so that none is heard twice."""
+    if not key:
+        return ""
+    told = json.dumps([run, *(record.get(name) for name in ("hours", "money_usd", "asked"))])
+    return hmac.new(bytes.fromhex(key), told.encode(), "sha256").hexdigest()
+
+
+def is_sealed(key: str, run: str, record: Mapping[str, object]) -> bool:
+    wanted, told = seal(key, run, record), record.get("seal")
+    good = bool(wanted) and isinstance(told, str)
+    return good and hmac.compare_digest(wanted.encode(), str(told).encode("utf-8", "replace"))
+
+
 def _sound(record: Mapping[str, object]) -> bool:
     """Whether the numbers in it can be obeyed: one "inf" would end every attempt of the run."""
     return isinstance(record.get("attempt", 1), int) and all(
@@ -102,5 +121,5 @@ def _sound(record: Mapping[str, object]) -> bool:
     )
 
 
-FIELDS = ("verb", "keep", "attempt", "epochs", "hours", "money_usd", "t")
+FIELDS = ("verb", "keep", "attempt", "epochs", "hours", "money_usd", "t", "asked", "seal")
 MOST = {"epochs": 1e5, "hours": MOST_HOURS, "money_usd": 1e6}

@@ -47,5 +47,10 @@ def own(key: bytes, run: str, at: int, data: bytes) -> bytes:
     return bytes(kept)
 
 
+def limits_key(key: bytes, run: str) -> str:
+    """Hex; with which who has *key* seals changes of the limits of *run* for its machines (`wire.controls.seal`)."""
+    return hmac.new(key, b"limits of %s" % run.encode(), "sha256").hexdigest()
+
+
 def _seal(key: bytes, run: str, at: int, bare: bytes) -> str:
     return hmac.new(key, b"%s %d %s" % (run.encode(), at, bare), "sha256").hexdigest()

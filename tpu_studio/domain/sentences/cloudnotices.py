@@ -85,6 +85,12 @@ NOTICES: dict[str, Entry] = {
         "It is charged until it is done, or until its time limit.",
         "Look its price up at Google, and stop the run if it costs more than you want.",
     ),
+    "limits-not-raised": Sentence(
+        "The machine keeps its limits",
+        "Somebody else than the computer that rented it asked for more time or money, by a file in the bucket. It ends at "
+        "the limits that it was rented with, and nothing is charged beyond them.",
+        "If it was you, on a second computer: let it end, and resume the run there. Its next machine has your limits.",
+    ),
     "limits-not-believed": Sentence(
         "The bucket holds other limits, which nobody set here",
         "They may come from code on the machine: this computer goes on by the limits that you agreed to, and rents nothing "

@@ -16,7 +16,7 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunErro
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.records import inner
-from tpu_studio.workflow import desk
+from tpu_studio.workflow import desk, seals
 from tpu_studio.workflow.cloudruns import asking, brought, compiling, decide, gate, stops
 from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
 from tpu_studio.workflow.cloudruns.decide import Action
@@ -350,6 +350,7 @@ class Acts:
             queue="" if run.state.waived(run.plan.limits) else run.side.stops.machines_queue(machine.ref),
             compiled=compiling.handed(self._records, run),
             compiled_key=compiling.key_of_machine(self._records.home, run.folder.name, machine.attempt),
+            limits_key=seals.limits_key(self._records.key, run.folder.name),
         )
         try:
             metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))

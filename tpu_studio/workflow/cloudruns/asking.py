@@ -107,10 +107,12 @@ def config(
     queue: str = "",
     compiled: Mapping[str, object] | None = None,
     compiled_key: str = "",
+    limits_key: str = "",
 ) -> dict[str, object]:
     """The ts-config of docs/cloud.md; *queue*: to which the machine may add
     stops, "" where they are waived; *compiled*: programs of an earlier machine;
-    *compiled_key*: with which this one seals what it tells of its own."""
+    *compiled_key*: with which this one seals what it tells of its own;
+    *limits_key*: with which this computer seals changes of its limits."""
     ref, run, slice_ = machine.ref, plan.run, catalogue().slice(plan.accelerator)
     if ref.backend == "tpu":
         place = f"{ref.version}/projects/{side.project}/locations/{ref.zone}"
@@ -128,6 +130,7 @@ def config(
         **{name: pieces[name] for name in PIECES if name in pieces},
         **({"compiled": dict(compiled)} if compiled else {}),
         **({"compiled_key": compiled_key} if compiled_key else {}),
+        **({"limits_key": limits_key} if limits_key else {}),
         "format": 1,
         "run": run,
         "attempt": machine.attempt,

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from tpu_studio.wire.controls import Control, Controls, send
+from tpu_studio.wire.controls import Control, Controls, seal, send
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.plainfiles import open_to_append
@@ -42,9 +42,13 @@ def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, object]] = ()) -> 
     return priced(plan, limits_of(plan, [*(one for line in _asked(run) if (one := _change(line))), *more]))
 
 
-def ask(run: Path, record: Mapping[str, object]) -> int:
-    """`controls.send`, believed here. Before it is sent, so that nothing is asked for and then not believed."""
+def ask(run: Path, record: Mapping[str, object], key: str = "") -> int:
+    """`controls.send`, believed here. Before it is sent, so that nothing is asked for and then not believed. *key*:
+    `seals.limits_key`, without which a machine lets no limit be raised."""
     _append(run, [record] if record.get("verb") in _KEPT else [])
+    if record.get("verb") == "limits":
+        record = {**record, "asked": len(_asked(run))}
+        record = {**record, "seal": seal(key, run.name, record)}
     return send(run, record)
 
 

@@ -13,15 +13,13 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
-from tpu_studio.wire.controls import Control, obeyable
+from tpu_studio.wire.controls import AT_MOST, Control, obeyable
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import create_inside, open_below, write_inside
 from tpu_studio.wire.runfolder import control_file, create_once, is_number
 from tpu_studio.workflow.cloudruns.ports import Mailbox, needs_a_key
 
-AT_MOST = 1_000
-"""Numbers of one run's controls that come down; a person asks for some dozens, and each is two calls."""
 BYTES = 64 << 10
 """Of one that comes down; they have a hundred, and all together then fill 64 MB of this disk at most."""
 A_PUSH = 20

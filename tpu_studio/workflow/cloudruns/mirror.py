@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import compiled
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.controls import AT_MOST
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.events import LINE_BYTES, Event, complete_lines, decode
 from tpu_studio.wire.jsonfile import read_json
@@ -46,7 +47,7 @@ from tpu_studio.wire.runfolder import (
 )
 from tpu_studio.wire.sizes import TooLarge, read_at_most
 from tpu_studio.workflow import desk, seals
-from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST, BucketControls
+from tpu_studio.workflow.cloudruns.bucketcontrols import BucketControls
 from tpu_studio.workflow.cloudruns.deskevents import DESK_AT_MOST
 from tpu_studio.workflow.cloudruns.machine import Guard
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox, Stored, needs_a_key

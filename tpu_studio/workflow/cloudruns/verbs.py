@@ -19,7 +19,7 @@ from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, RunErro
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
-from tpu_studio.workflow import desk, trash
+from tpu_studio.workflow import desk, seals, trash
 from tpu_studio.workflow.cloudruns import asking, believed, stops
 from tpu_studio.workflow.cloudruns.deskevents import desk_events
 from tpu_studio.workflow.cloudruns.driver import Driver
@@ -115,7 +115,7 @@ class CloudVerbs:
                     raise RunError("stops-not-moved", run=run, raw=error.facts.get("raw", error.id)) from error
             self._move_stops(folder, plan, state, machine, records)
         for record in records:
-            believed.ask(folder, record)
+            believed.ask(folder, record, self._limits_key(folder))
 
     def again(self, folder: Path, action: NewAttempt) -> None:
         """A new attempt of a run that is over, from its last copy.
@@ -138,11 +138,14 @@ class CloudVerbs:
             if not alone:
                 raise RunError("run-busy", run=folder.name)
             for record in action.controls:
-                believed.ask(folder, record)
+                believed.ask(folder, record, self._limits_key(folder))
             desk.write_owner(folder, desk.install_id(self._home), t=now)
             number = state.attempt + 1
             self._say(folder, "again", now, attempt=number)
             self._say(folder, "phase", now, phase="queued", detail="submitted", attempt=number)
+
+    def _limits_key(self, folder: Path) -> str:
+        return seals.limits_key(desk.seal_key(self._home), folder.name)
 
     def seen(self, folder: Path, checkpoint: bool, usd: float) -> Seen:
         """What the decisions about verbs need to know, of a run that was begun or taken over here."""

@@ -18,11 +18,13 @@ from tpu_studio.trainer.guardian.vm.clock import CloudClock
 from tpu_studio.trainer.guardian.vm.lease import Lease
 from tpu_studio.trainer.guardian.vm.machine import Machine as Rented
 from tpu_studio.trainer.guardian.vm.web import Reply
+from tpu_studio.wire import controls
 from tpu_studio.wire.extras import Reserve
 from tpu_studio.wire.reasons import Reason
 
 Machine = Callable[..., Vm]
 LONG = "--steps 100000 --step-s 0.01"
+KEY = "ab" * 32
 
 
 def test_the_time_of_the_metadata_server_ends_the_lease_and_the_result_is_kept(cloud: Cloud, machine: Machine) -> None:
@@ -110,13 +112,15 @@ def test_a_stop_that_was_there_before_the_machine_starts_no_trainer(cloud: Cloud
 def test_more_hours_move_the_deadline_and_an_extension_trains_further(
     cloud: Cloud, machine: Machine, tmp_path: Path
 ) -> None:
-    cloud.config()
+    cloud.config(limits_key=KEY)
     heard = tmp_path / "heard"
     vm = machine(f"--steps 30 --at 20:hold={heard}").boot()
     cloud.wait(lambda: cloud.said("metric"))
     deadline = vm.root / "ts-digits-k3f7-a1-t1" / "deadline"
     before = int(deadline.read_text())
-    cloud.put("control/000001.json", b'{"verb":"limits","hours":4.1,"money_usd":99}')
+    record: dict[str, object] = {"verb": "limits", "hours": 4.1, "money_usd": 99, "asked": 1}
+    record["seal"] = controls.seal(KEY, "digits-k3f7", record)
+    cloud.put("control/000001.json", json.dumps(record).encode())
     cloud.put("control/000002.json", b'{"verb":"extend","epochs":2}')
     cloud.wait(lambda: len(cloud.said("control")) == 2)
     heard.touch()

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk
 from tests.fakes.skies import Sky
-from tpu_studio.wire.controls import Controls, send
+from tpu_studio.wire.controls import AT_MOST, Controls, send
 from tpu_studio.workflow.cloudruns import believed, bucketcontrols
 from tpu_studio.workflow.cloudruns.mirror import Mirror
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
@@ -131,7 +131,7 @@ def test_objects_without_end_in_a_bucket_hold_up_no_stop(
     monkeypatch.setattr(box, "list", seen)
     send(mirror.folder, {"verb": "stop", "attempt": 1, "keep": True})
     mirror.controls.push()
-    assert len(stops_there(sky)) == 1 and max(listed) <= bucketcontrols.AT_MOST + 1
+    assert len(stops_there(sky)) == 1 and max(listed) <= AT_MOST + 1
 
 
 @pytest.mark.parametrize("written", [False, True])

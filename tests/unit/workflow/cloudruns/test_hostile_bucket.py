@@ -18,12 +18,11 @@ from tests.fakes.skies import RATE, Sky, cloud_plan
 from tpu_studio.domain.folding import apply as see
 from tpu_studio.domain.run import RunView
 from tpu_studio.store.journal import JournalFile
-from tpu_studio.wire.controls import Controls
+from tpu_studio.wire.controls import AT_MOST, Controls
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.plan import dumps
 from tpu_studio.workflow.cloudruns import deskevents, mirror
-from tpu_studio.workflow.cloudruns.bucketcontrols import AT_MOST
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words, attempts
 from tpu_studio.workflow.cloudruns.state import State, apply, fold

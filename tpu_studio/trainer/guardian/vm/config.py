@@ -23,6 +23,7 @@ _NAME = re.compile(r"ts-[a-z0-9][a-z0-9-]{0,60}")
 _PREFIX = re.compile(r"runs/[A-Za-z0-9][A-Za-z0-9._-]{0,80}/")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}")
 _SHA = re.compile(r"[0-9a-f]{64}")
+_KEY = re.compile(r"([0-9a-f]{64})?")
 _AS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,100}")
 _OBJECT = re.compile(r"[A-Za-z0-9._/-]{1,300}")
 _RESOURCE = {
@@ -112,6 +113,8 @@ class Config:
     """Programs that a machine before this one has compiled."""
     compiled_key: str = field(default="", repr=False)
     """With which it seals what it tells of those that it has compiled itself; "": it is not believed."""
+    limits_key: str = field(default="", repr=False)
+    """With which the computer that rented it seals changes of its limits; others may lower them, and raise none."""
 
     @property
     def margin_s(self) -> float:
@@ -183,7 +186,8 @@ def _config(tree: Mapping[str, Any]) -> Config:
         own_code=tree.get("trust_code") is True,
         preset=_preset(tree.get("preset") or []),
         compiled=_compiled(tree.get("compiled")),
-        compiled_key=_matching("compiled_key", tree.get("compiled_key", ""), re.compile(r"([0-9a-f]{64})?")),
+        compiled_key=_matching("compiled_key", tree.get("compiled_key", ""), _KEY),
+        limits_key=_matching("limits_key", tree.get("limits_key", ""), _KEY),
     )
 
 

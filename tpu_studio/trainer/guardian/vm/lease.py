@@ -80,6 +80,11 @@ class Lease:
         lease_s = self.lease_s if hours is None else max(1.0, hours * 3600.0 - self.earlier_s)
         return replace(self, lease_s=lease_s, money_usd=self.money_usd if money is None else money)
 
+    def no_longer(self, than: Lease) -> Lease:
+        """With no more time and money than *than* has."""
+        limits = [one for one in (self.money_usd, than.money_usd) if one is not None]
+        return replace(self, lease_s=min(self.lease_s, than.lease_s), money_usd=min(limits, default=None))
+
 
 def write_deadline(path: Path, lease: Lease, margin_s: float) -> int:
     """What the bare-shell timer obeys from now on."""

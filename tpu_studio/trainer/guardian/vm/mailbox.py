@@ -22,6 +22,7 @@ from tpu_studio.trainer.guardian.vm.bucket import Bucket
 from tpu_studio.trainer.guardian.vm.compiled import CompiledPrograms
 from tpu_studio.trainer.guardian.vm.config import Config
 from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, TooLong, Unreachable
+from tpu_studio.wire.controls import AT_MOST
 from tpu_studio.wire.events import encode
 from tpu_studio.wire.runfolder import (
     COMMITTED,
@@ -194,10 +195,15 @@ class Mailbox:
         """How long the bucket has taken nothing, by our own clock; something is written every 30 s at least."""
         return self._monotonic() - self._wrote_at
 
-    def fetch_controls(self) -> None:
-        """Put the controls that have come into the run folder. Raises Unreachable, Refused."""
+    def fetch_controls(self, patience_s: float = float("inf")) -> None:
+        """Put the controls that have come into the run folder; behind *patience_s* seconds the next call goes on.
+
+        Raises:
+            Unreachable, Refused, OSError.
+        """
+        until = self._monotonic() + patience_s
         with self._control_lock:
-            while True:
+            while self._next_control <= AT_MOST + 1 and self._monotonic() < until:
                 number = self._next_control
                 data = self._control(f"{self._config.prefix}control/{number:06d}.json")
                 if data is None:
@@ -254,6 +260,9 @@ class Mailbox:
                 pause = IN_S
             except (Unreachable, Refused):
                 pause = backoff.pause()  # told by *out*, which tries the same bucket
+            except OSError as error:  # a full disk: what comes when there is room is heard
+                print(f"guardian: a control cannot be kept: {error}", flush=True)
+                pause = backoff.pause()
             self._over.wait(pause)
 
     def _copies(self) -> None:

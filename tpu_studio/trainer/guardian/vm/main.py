@@ -41,6 +41,7 @@ from tpu_studio.wire.runfolder import PLAN, events_file, write_atomically
 
 REFUSED, GOING_DOWN = 2, 75
 _ROOT = "/var/lib/tpu-studio"
+CONTROLS_S = 30.0  # for what was asked for before this machine was there; the rest is heard while it is set up
 _SAVE_S = 25.0  # after the trainer has saved
 _OUTSIDE_AGAIN_S = 600.0
 _UNPROVED_S = 60.0
@@ -196,8 +197,8 @@ class OnDuty:
         events.say("phase", phase="setting-up", detail="claimed", attempt=attempt, machine=config.name)
         self._box.start()
         try:
-            self._box.fetch_controls()
-        except (Unreachable, Refused) as error:
+            self._box.fetch_controls(CONTROLS_S)
+        except (Unreachable, Refused, OSError) as error:
             print(f"guardian: controls cannot be read yet: {error}", flush=True)
         self._check()
         self._prove(events)

@@ -21,6 +21,7 @@ from tpu_studio.trainer.guardian.vm.lease import Lease, write_deadline
 from tpu_studio.trainer.guardian.vm.mailbox import Diverged, Mailbox, upload_result
 from tpu_studio.trainer.guardian.vm.metadata import Metadata
 from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable, persist
+from tpu_studio.wire import controls
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.secrets import short
 
@@ -37,6 +38,8 @@ class Rented:
         self._lock = threading.Lock()
         self._notices: list[dict[str, object]] = []
         self._lease = Lease(clock.now(), config.lease_s)
+        self._asked = 0  # the latest change of limits that was heard
+        self._is_told = False  # that somebody else asked for more
         self._deadline_file: Path | None = None
         self.mailbox: Mailbox | None = None
         self.bucket: Bucket | None = None
@@ -62,11 +65,30 @@ class Rented:
             write_deadline(deadline, self._lease, self._config.margin_s)
 
     def changed(self, control: Mapping[str, object]) -> None:
+        """What is asked for, where the computer that rented this machine asks; of anybody else, who may have written it
+        into the bucket, what ends it sooner. Raises OSError."""
         with self._lock:
-            lease = self._lease.changed(control)
+            lease, is_ours = self._lease.changed(control), self._is_ours(control)
+            if is_ours and not self._is_newer(control):
+                return  # heard before
+            if not is_ours:
+                lower = lease.no_longer(self._lease)
+                if lower != lease and not self._is_told:
+                    self._notices.append({"id": "limits-not-raised", "level": "warning"})
+                    self._is_told = True
+                lease = lower
             if self._deadline_file is not None and lease != self._lease:
                 write_deadline(self._deadline_file, lease, self._config.margin_s)
             self._lease = lease  # last: a deadline that cannot be written leaves the lease as it was
+
+    def _is_ours(self, control: Mapping[str, object]) -> bool:
+        return controls.is_sealed(self._config.limits_key, self._config.run, control)
+
+    def _is_newer(self, control: Mapping[str, object]) -> bool:
+        asked = control.get("asked")
+        newer = isinstance(asked, int) and asked > self._asked
+        self._asked = asked if isinstance(asked, int) and newer else self._asked
+        return newer
 
     def ledger(self) -> dict[str, object]:
         lease, now = self.lease, self._clock.now()
