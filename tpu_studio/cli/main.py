@@ -9,6 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import make_dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -86,6 +87,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  the boundary of main: no traceback reaches a person, but the log has it
         output.unexpected(error)
         return FAILED
+    finally:
+        _forget_heard_interrupt()
+
+
+def _forget_heard_interrupt() -> None:
+    """A Ctrl-C that came while Python ran code out of a text, as it makes dataclasses, and that was caught, still ends
+    the process as if nobody had heard it: its exit code is lost. The next such text makes Python forget it (CPython
+    3.8 to 3.13, `run_eval_code_obj` in pythonrun.c)."""
+    make_dataclass("Heard", ())
 
 
 def _of_the_home(error: OSError) -> StudioError | None:

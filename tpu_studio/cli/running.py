@@ -56,16 +56,19 @@ def run(arguments: Arguments, output: Output) -> int:
             _agree(made, arguments, output)
         with cancelling() as pressed:  # half a launch would leave a run that nobody was told of
             started = services.runs.launch(made, beside=arguments.beside)
-        output.say(f"{started} has started. {_promise(made)}")
+            output.say(f"{started} has started. {_promise(made)}")
+            following = services.reading.follow(started)  # from here on somebody listens to Ctrl-C all the time
         if pressed() and arguments.stop_on_interrupt:
             _stop(services, started)
         elif pressed():
+            following.close()
             return _detach(services, started, output)
         if arguments.detach:
+            following.close()
             carry(services, started, output)
             output.answer(result(services, started), started)
             return 0
-        return to_the_end(services, started, output, stop_on_interrupt=arguments.stop_on_interrupt)
+        return to_the_end(services, started, output, following, stop_on_interrupt=arguments.stop_on_interrupt)
 
 
 def watch(arguments: Arguments, output: Output) -> int:
@@ -141,11 +144,12 @@ def limits_in_words(usd: float | None, hours: float | None) -> str:
     return f"The whole run stops at {' or '.join(told)}, what it has cost so far counted in."
 
 
-def to_the_end(services: Studio, name: str, output: Output, *, stop_on_interrupt: bool = False) -> int:
-    """Watch until the run is over; the exit code that its end stands for."""
-    following = services.reading.follow(name)
-    run_id = following.folder.name
+def to_the_end(
+    services: Studio, name: str, output: Output, following: Any = None, *, stop_on_interrupt: bool = False
+) -> int:
+    """Watch until the run is over; the exit code that its end stands for. *following*: of it, closed here."""
     stopping = False
+    following = following or services.reading.follow(name)
     try:
         while True:
             try:
@@ -161,7 +165,7 @@ def to_the_end(services: Studio, name: str, output: Output, *, stop_on_interrupt
     finally:
         following.close()
     output.answer(result(services, name))
-    _tell_end(run_id, following.view, following.folder, output)
+    _tell_end(following.folder.name, following.view, following.folder, output)
     return exit_code(following.view)
 
 

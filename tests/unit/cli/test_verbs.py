@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.terminal import JOB, ROOT, Terminal
+from tests.fakes.terminal import JOB, ROOT, Terminal, hears_ctrl_c
 from tests.fakes.waiting import PATIENCE_S, eventually
 from tpu_studio.cli import running, trusting
 from tpu_studio.cli.output import Output
@@ -187,6 +187,28 @@ def test_stop_on_interrupt_stops_and_keeps(terminal: Terminal) -> None:
     said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert json.loads(said.splitlines()[-1])["reason"] == "stopped-by-user"
+
+
+def test_an_interrupt_that_was_heard_while_python_made_a_class_keeps_the_exit_code(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    """A script that ran the module saw -2 where its run was stopped and kept."""
+    (tmp_path / "heard.py").write_text(
+        "import sys\n"
+        "from tpu_studio.cli import main, marking\n"
+        "def heard(arguments, output):\n"
+        "    try:\n"
+        "        exec('import os, signal\\nos.kill(os.getpid(), signal.SIGINT)\\nfor _ in range(10**6): pass')\n"
+        "    except KeyboardInterrupt:\n"
+        "        return 7\n"
+        "marking.star = heard\n"
+        "sys.exit(main.main(['star', 'x']))\n"
+    )
+    environment = terminal.environment | {"PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "heard"], env=environment, preexec_fn=hears_ctrl_c, capture_output=True
+    )
+    assert done.returncode == 7, done.stderr
 
 
 def test_limits_alone_add_no_training_to_a_run_and_are_refused_once_it_is_over(terminal: Terminal) -> None:
