@@ -68,10 +68,12 @@ class Rented:
         """What is asked for, where the computer that rented this machine asks; of anybody else, who may have written it
         into the bucket, what ends it sooner. Raises OSError."""
         with self._lock:
-            lease, is_ours = self._lease.changed(control), self._is_ours(control)
-            if is_ours and not self._is_newer(control):
-                return  # heard before
-            if not is_ours:
+            lease, asked = self._lease.changed(control), control.get("asked")
+            if controls.is_sealed(self._config.limits_key, self._config.run, control):
+                if not isinstance(asked, int) or asked <= self._asked:
+                    return  # heard before
+                self._asked = asked
+            else:
                 lower = lease.no_longer(self._lease)
                 if lower != lease and not self._is_told:
                     self._notices.append({"id": "limits-not-raised", "level": "warning"})
@@ -80,15 +82,6 @@ class Rented:
             if self._deadline_file is not None and lease != self._lease:
                 write_deadline(self._deadline_file, lease, self._config.margin_s)
             self._lease = lease  # last: a deadline that cannot be written leaves the lease as it was
-
-    def _is_ours(self, control: Mapping[str, object]) -> bool:
-        return controls.is_sealed(self._config.limits_key, self._config.run, control)
-
-    def _is_newer(self, control: Mapping[str, object]) -> bool:
-        asked = control.get("asked")
-        newer = isinstance(asked, int) and asked > self._asked
-        self._asked = asked if isinstance(asked, int) and newer else self._asked
-        return newer
 
     def ledger(self) -> dict[str, object]:
         lease, now = self.lease, self._clock.now()
