@@ -6,12 +6,14 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -213,3 +215,43 @@ def caller_of(record: dict[str, str]) -> Callable[[str, str, Any], int]:
             return int(reply.status)
 
     return call
+
+
+def _damage(home: Path, statement: str) -> None:
+    with closing(sqlite3.connect(daemon.folder(home) / "practice.db")) as db:
+        db.execute("CREATE TABLE IF NOT EXISTS records (kind TEXT, name TEXT, record TEXT, PRIMARY KEY (kind, name))")
+        db.execute(statement)
+        db.commit()
+
+
+@pytest.mark.parametrize("damage", ["bytes", "no JSON", "no object"])
+def test_a_memory_that_cannot_be_read_is_named_before_anything_starts(tmp_path: Path, damage: str) -> None:
+    daemon.folder(tmp_path).mkdir()
+    if damage == "bytes":
+        (daemon.folder(tmp_path) / "practice.db").write_bytes(b"SQLite no more" * 300)
+    else:
+        said = "[[[[" if damage == "no JSON" else "[1]"
+        _damage(tmp_path, f"INSERT INTO records VALUES ('fault', '1', '{said}')")
+    with pytest.raises(NotReady) as told:
+        daemon.start_or_join(tmp_path, program=["/no/such/program"])
+    assert (told.value.id, told.value.facts["folder"]) == ("practice-damaged", str(daemon.folder(tmp_path)))
+    with pytest.raises(NotReady) as foreground:
+        daemon.serve(Settings(daemon.folder(tmp_path)), (), 0, lambda line: None, threading.Event())
+    assert foreground.value.id == "practice-damaged"
+    if damage != "bytes":
+        assert "fault 1" in str(told.value.facts["raw"])
+
+
+def test_a_record_of_another_shape_is_a_damaged_memory_too(tmp_path: Path) -> None:
+    daemon.folder(tmp_path).mkdir()
+    _damage(tmp_path, "INSERT INTO records VALUES ('practice', 'port', '{\"x\": 1}')")
+    with pytest.raises(NotReady) as told:
+        daemon.serve(Settings(daemon.folder(tmp_path)), (), 0, lambda line: None, threading.Event())
+    assert told.value.id == "practice-damaged"
+
+
+@pytest.mark.parametrize("pid", ["Infinity", "1" + "0" * 400, "[]", '"x"'])
+def test_a_record_of_no_process_is_no_server(tmp_path: Path, pid: str) -> None:
+    daemon.folder(tmp_path).mkdir()
+    (daemon.folder(tmp_path) / "server.json").write_text(f'{{"pid": {pid}, "created": 1.0, "url": "", "token": ""}}')
+    assert daemon.running(tmp_path) is None

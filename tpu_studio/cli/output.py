@@ -185,9 +185,10 @@ def _is_a_tenth_more(share: float | None, told: float | None) -> bool:
 
 
 def never_fail_on_letters() -> None:
-    """A terminal or pipe that knows fewer letters than we use shows them as codes instead of ending the verb."""
+    """What a terminal or pipe does not know, and half a letter, it shows as a code instead of ending the verb. In JSON
+    such a code is the letter."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and (stream.errors == "strict" or stream.encoding.lower() != "utf-8"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 

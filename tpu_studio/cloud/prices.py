@@ -57,7 +57,10 @@ def live_rows(api: Api, today: date) -> list[dict[str, object]]:
             made out: descriptions may have changed (the doubt `price-descriptions`), and the dated prices do then.
     """
     skus = [sku for service in (TPU_SERVICE, COMPUTE_SERVICE) for sku in _skus(api, service)]
-    found = rows(skus, today, catalogue())
+    try:
+        found = rows(skus, today, catalogue())
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
+        raise errors.make("unreadable-reply", {"raw": f"a price in Google's list is not one: {error!r}"}) from error
     if not found:
         raise errors.make("unreadable-reply", {"raw": "no price of a TPU is made out in Google's list"})
     return found

@@ -29,6 +29,8 @@ from tpu_studio.wire.errors import StudioError
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 CONNECT_S, READ_S = 10.0, 30.0
 MOST_REFUSAL = 1 << 16  # bytes of a refusal's body: Google's longest have some kB
+MOST_ANSWER = 16 << 20  # bytes: a page of 5,000 prices has 5 MB
+MOST_ITEMS = 200_000  # of a list: Compute Engine's prices are some 40,000
 TIMEOUT = (CONNECT_S, READ_S)
 _RETRIED = frozenset({"network-down", "timed-out", "server-error", "unreadable-reply", "create-rate", "proxy-down"})
 T = TypeVar("T")
@@ -84,10 +86,13 @@ class _Ending(requests.Session):
     def send(self, request: requests.PreparedRequest, **more: Any) -> requests.Response:
         if more.get("timeout") is None:
             more["timeout"] = TIMEOUT
-        with deadline.during(more["timeout"], bool(more.get("stream"))):
-            reply = super().send(request, **more)
+        streams = bool(more.get("stream"))
+        with deadline.during(more["timeout"], streams):
+            reply = super().send(request, **{**more, "stream": True})
             if not reply.ok:
-                _read_refusal(reply)
+                _read_up_to(reply, MOST_REFUSAL)
+            elif not streams and not _read_up_to(reply, MOST_ANSWER):
+                raise errors.make("unreadable-reply", {"raw": f"an answer of more than {MOST_ANSWER:,} bytes"})
             return reply
 
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
@@ -103,16 +108,19 @@ class _Ending(requests.Session):
         return super().rebuild_proxies(prepared_request, proxies)  # type: ignore[no-untyped-call]
 
 
-def _read_refusal(reply: requests.Response) -> None:
-    """What is streamed, too: nobody reads on, and its connection is free again, or ends where there is too much."""
-    if not reply._content_consumed:  # type: ignore[attr-defined]
-        body = b""
-        for block in reply.iter_content(MOST_REFUSAL):
-            body += block
-            if len(body) >= MOST_REFUSAL:
-                reply.close()
-                break
-        reply._content, reply._content_consumed = body[:MOST_REFUSAL], True  # type: ignore[attr-defined]
+def _read_up_to(reply: requests.Response, most: int) -> bool:
+    """Whether *most* bytes are all of it. What is streamed, too: nobody reads on, and its connection is free again, or
+    ends where there is too much."""
+    if reply._content is not False:  # type: ignore[attr-defined]
+        return len(reply.content) <= most
+    body = bytearray()
+    for block in reply.iter_content(MOST_REFUSAL):
+        body += block
+        if len(body) > most:
+            reply.close()
+            break
+    reply._content, reply._content_consumed = bytes(body[:most]), True  # type: ignore[attr-defined]
+    return len(body) <= most
 
 
 class _Authorized(_Ending, AuthorizedSession):
@@ -253,17 +261,24 @@ class Api:
 
     def pages(
         self, path: str, field: str, query: Mapping[str, object] | None = None, *, most: int = 200, **about: object
-    ) -> list[Any]:
-        """All items of a list in pages (``nextPageToken``). Raises CloudUnclear after *most* pages."""
-        items: list[object] = []
+    ) -> list[dict[str, Any]]:
+        """All items of a list in pages (``nextPageToken``). Raises CloudUnclear after *most* pages or `MOST_ITEMS`, and
+        where they are no objects."""
+        items: list[dict[str, Any]] = []
         asked = dict(query or {})
         for _ in range(most):
             page = self.get(path, asked, **about)
-            items += page.get(field) or []
+            found = page.get(field) or []
+            if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+                raise errors.make("unreadable-reply", {**about, "raw": f"{field} is no list of objects"})
+            items += found
+            if len(items) > MOST_ITEMS:
+                break
             if not page.get("nextPageToken"):
                 return items
             asked["pageToken"] = page["nextPageToken"]
-        raise errors.make("unreadable-reply", {**about, "raw": f"more than {most} pages of {field}"})
+        told = f"more than {most} pages of {field}, or than {MOST_ITEMS:,} of them"
+        raise errors.make("unreadable-reply", {**about, "raw": told})
 
     def _writing(
         self,

@@ -264,9 +264,12 @@ def _lines(text: TextIO, file: _File, tally: RowTally, watch: Watch, *, told: bo
 
 
 def _value(line: str) -> object:
-    """What a line holds; None where it is no JSON, or JSON that nests without end."""
+    """What a line holds; None where it is neither list nor object of JSON, or nests without end."""
+    line = line.strip()
+    if not line.startswith(("{", "[")):
+        return None
     try:
-        return _READER.decode(line.strip())
+        return _READER.decode(line)
     except (ValueError, RecursionError):
         return None
 

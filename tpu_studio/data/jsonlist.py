@@ -25,6 +25,7 @@ _PIECE = 1 << 20
 _HEAD = 4_096
 _BLANK = " \t\r\n"
 _SPARE = 1_000_000_000  # bytes of the disk that are left
+_ODD = 1000  # values that are no objects: who reads the lines counts them as broken
 _READER = json.JSONDecoder()
 
 
@@ -72,7 +73,7 @@ def write(path: Path, file: Path, watch: Watch) -> None:
 
 def _objects(path: Path, file: TextIO, watch: Watch) -> Iterator[str]:
     """Each value of the list, without line ends: none stands within a text of JSON."""
-    text, lines, rows = file.read(_PIECE), 0, 0
+    text, lines, rows, odd = file.read(_PIECE), 0, 0, 0
     at = len(text) - len(text.lstrip(_BLANK)) + 1  # behind its "["
     more = True
     while True:
@@ -80,9 +81,10 @@ def _objects(path: Path, file: TextIO, watch: Watch) -> Iterator[str]:
         at, sign = _next(text, at)
         if sign == "]":
             return
-        value = _value(text, at) if sign else None
+        odd += sign != "{"
+        value = _value(text, at) if sign and odd <= _ODD else None
         if value is None or (more and value == len(text)):  # a number may go on in the next piece
-            if not more or len(text) - at > LONGEST:
+            if not more or len(text) - at > LONGEST or odd > _ODD:
                 raise DataError(
                     "data-json-list-broken", path=str(path), line=1 + lines + text.count("\n", 0, at), rows=rows
                 )

@@ -19,7 +19,7 @@ from tpu_studio.wire import ownpython, places
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.homes import home_folder
-from tpu_studio.wire.plainfiles import open_to_append
+from tpu_studio.wire.plainfiles import open_to_append, plainly
 from tpu_studio.wire.runfolder import claim_file
 
 START_WITHIN_S = 20.0  # a claim takes 0.2 s; a computer that is busy starting frameworks takes its time
@@ -156,7 +156,7 @@ _LEFT_OUT = frozenset(
 
 def _tail(log: Path) -> str:
     try:
-        with open(log, "rb") as file:
+        with open(log, "rb", opener=plainly) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_TAIL))
             return file.read(_LOG_TAIL).decode("utf-8", "replace").strip()
     except OSError as error:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpu_studio.wire.homes import make_private
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.consent import place_kind
 
@@ -73,8 +74,8 @@ class Consents:
     def _read(self) -> dict[str, dict[str, object]]:
         """A file that is missing or damaged holds no agreement: what is in doubt asks again."""
         try:
-            tree = json.loads(self._file.read_bytes())
-        except (OSError, ValueError, RecursionError):
+            tree = read_json(self._file)
+        except (OSError, ValueError):
             return {}
         found = tree.get("files") if isinstance(tree, dict) else None
         return (

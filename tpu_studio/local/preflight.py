@@ -30,6 +30,7 @@ from tpu_studio.local.engine import EngineState
 from tpu_studio.local.modelfacts import ModelFacts, source_sha256
 from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.wire.schema import step_values
@@ -138,7 +139,7 @@ class Preflight:
     def known(self, plan: Plan, target: Slice | None) -> Mapping[str, object] | None:
         """The kept answer to this very question: same plan parts, data, slice, versions and source."""
         try:
-            found = json.loads(self._file(plan, target).read_bytes())
+            found = read_json(self._file(plan, target))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) and isinstance(found.get("traced"), dict) else None

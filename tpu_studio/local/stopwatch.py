@@ -19,9 +19,12 @@ from pathlib import Path
 
 from tpu_studio.local.computer import NICE, EngineLike, trainer_environment
 from tpu_studio.local.modelfacts import ModelFacts
+from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.claims import this_machine
 from tpu_studio.wire.errors import ModelError, RunError, StudioError
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan, dumps
+from tpu_studio.wire.records import record_of
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.wire.schema import step_values
 
@@ -55,10 +58,11 @@ class Stopwatch:
     def known(self, plan: Plan) -> Mapping[str, object] | None:
         """What `time` found for the same model, batch and data on this computer, if it was ever asked."""
         try:
-            found = json.loads(self._file(plan).read_bytes())
+            found = record_of("timing", read_json(self._file(plan)))
+            Timing.from_json(found)
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) else None
+        return found
 
     def inspect(self, plan: Plan, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, object]:
         """Build the plan's model only: what it is made of and what it works (``trainer.work``), or ``problem`` with

@@ -18,6 +18,7 @@ from tpu_studio.domain.renewed import use
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import CloudUnclear, StudioError
 from tpu_studio.wire.homes import make_private
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.runfolder import write_atomically
 
 KEPT = timedelta(days=7)
@@ -93,7 +94,7 @@ def _use(place: str, rows: list[dict[str, object]], day: date) -> None:
 
 def _kept(file: Path, today: date) -> tuple[date, list[dict[str, object]]] | None:
     try:
-        tree = json.loads(file.read_bytes())
+        tree = read_json(file)
         day = date.fromisoformat(tree["date"])
         rows = list(tree["rows"])
         from tpu_studio.cloud.prices import with_rows

@@ -21,6 +21,7 @@ from tpu_studio.places.pricing import Priced
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.homes import make_private
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.runfolder import write_atomically
 
 
@@ -119,7 +120,7 @@ def _file(place: str, home: Path) -> Path:
 
 def _read_kept(place: str, home: Path) -> Offers | None:
     try:
-        found = Offers.from_json(json.loads(_file(place, home).read_bytes()))
+        found = Offers.from_json(read_json(_file(place, home)))
         offered.renewed(catalogue(), found)  # what is damaged is found here, not in a plan
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tpu_studio.wire.records import whole
+
+_MOST = 1e12  # no time or rate is so large
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,6 @@ class Timing:
 
 def _seconds(tree: Mapping[str, object], name: str) -> float | None:
     value = tree.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _MOST:
         return None
     return float(value)

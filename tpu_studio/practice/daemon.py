@@ -30,10 +30,10 @@ from tpu_studio.practice.machines import processes
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 from tpu_studio.practice.settings import folder_of as folder
-from tpu_studio.practice.state import Record
+from tpu_studio.practice.state import Record, check_memory
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.claims import try_lock
-from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.errors import NotReady, words_of
 from tpu_studio.wire.homes import make_private
 
 _LOOPBACK = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}")
@@ -43,6 +43,7 @@ STOP_S = 60.0
 _CALL_S = 20.0
 _LOG_TAIL = 2000
 _LOOKS = 50
+_TRIES = 10  # of starting one, where others that start have the home for a moment
 _started: list[subprocess.Popen[bytes]] = []  # servers outlive us; what ended before is collected here
 
 
@@ -59,7 +60,7 @@ def running(home: Path) -> Record | None:
             return None  # its token is for nobody else
         ready = _call(record, "GET", "/practice/ready")
         is_itself = (ready["url"], ready["token"]) == (record["url"], record["token"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, HTTPException):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, HTTPException):
         return None
     return ready if is_itself else None
 
@@ -72,14 +73,17 @@ def start_or_join(home: Path, program: list[str] | None = None, options: tuple[s
         options: Of the verb ``practice``, for a server that has to be started.
 
     Raises:
-        NotReady: ``practice-failed``: it does not start; ``raw`` holds the end of its log.
+        NotReady: ``practice-failed``: it does not start; ``raw`` holds the end of its log. ``practice-damaged``.
     """
     started: subprocess.Popen[bytes] | None = None
-    give_up = time.monotonic() + START_S
+    give_up, tries = time.monotonic() + START_S, 0
     while (found := running(home)) is None:
         if started is None or (started.poll() is not None and not _is_held(home)):
-            if time.monotonic() > give_up or (started is not None and started.returncode not in (0, 4)):
+            tries += 1
+            late = time.monotonic() > give_up or tries > _TRIES
+            if late or (started is not None and started.returncode not in (0, 4)):
                 raise NotReady("practice-failed", raw=_tail(folder(home) / "server.log"))
+            _check_memory(folder(home))
             started = _spawn(home, [*(program or ownpython.program()), "practice", *options])
         elif time.monotonic() > give_up:
             raise NotReady("practice-failed", raw=_tail(folder(home) / "server.log"))
@@ -99,14 +103,25 @@ def serve(
     """Serve until *ended* is set, somebody calls `stop`, or nothing has happened for *idle_s*.
 
     Raises:
-        NotReady: ``practice-running``: another server has this home; ``practice-port-taken``.
+        NotReady: ``practice-running``: another server has this home; ``practice-port-taken``; ``practice-damaged``.
         ValueError: a fault that is not known.
     """
+    for text in faults:
+        read_fault(text)
     with _held(settings.folder):
+        _check_memory(settings.folder)
         try:
             practice = Practice(settings, faults, port, doubts)
         except OSError as failed:
             raise NotReady("practice-port-taken", port=port, raw=str(failed)) from failed
+        except (
+            KeyError,
+            TypeError,
+            AttributeError,
+            IndexError,
+            OverflowError,
+        ) as odd:  # a record is not as it was left
+            raise NotReady("practice-damaged", folder=str(settings.folder), raw=words_of(odd)) from odd
         practice.cloud.on_stop = ended.set
         practice.start()
         try:
@@ -188,6 +203,14 @@ def stop(home: Path) -> bool:
     if unrecorded:
         raise NotReady("practice-stop-unrecorded", folder=str(folder(home)), raw="; ".join(unrecorded))
     return True
+
+
+def _check_memory(folder: Path) -> None:
+    """Raises NotReady ``practice-damaged``."""
+    try:
+        check_memory(Settings(folder).database)
+    except ValueError as damage:
+        raise NotReady("practice-damaged", folder=str(folder), raw=str(damage)) from damage
 
 
 def _machines_left(home: Path) -> bool:

@@ -218,8 +218,8 @@ def armed_in(database: Path) -> list[dict[str, object]]:
     try:
         with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True, timeout=1)) as db:
             rows = db.execute("SELECT record FROM records WHERE kind = 'fault' ORDER BY name").fetchall()
-        return [json.loads(text) for (text,) in rows]
-    except (sqlite3.Error, ValueError) as error:
+        return [dict(json.loads(text)) for (text,) in rows]
+    except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
         _log.info("the armed faults could not be read: %s", error)
         return []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,25 @@ from tpu_studio.practice.transactions import SqliteFile
 
 Record = dict[str, Any]
 LONG = 10_000  # characters
+
+
+def check_memory(path: Path) -> None:
+    """Raises ValueError: the file is no database, or one of its records no JSON object; a sentence."""
+    if not path.exists():
+        return
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
+    at = ""
+    try:
+        for kind, name, text in db.execute("SELECT kind, name, record FROM records"):
+            at = f", {kind} {name}"
+            if not isinstance(json.loads(text), dict):
+                raise ValueError("it is no object")
+    except sqlite3.OperationalError:
+        return  # new, or somebody is at it; who opens it next is told
+    except (sqlite3.DatabaseError, ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path.name}{at}: {error}") from error
+    finally:
+        db.close()
 
 
 class Database(SqliteFile):

@@ -320,19 +320,47 @@ def _from_json(text: str, folder: Path) -> RunSummary:
         row = RunSummary(
             **{**tree, "losses": tuple(tree["losses"]), "key_metric": tuple(key) if key else None}, folder=folder
         )
-        for name, value in vars(row).items():
-            if name in _TYPES and not isinstance(value, _TYPES[name]):
-                raise TypeError(name)
+        odd = [name for name, value in vars(row).items() if name in _SOUND and not _SOUND[name](value)]
+        if odd or row.run != folder.name:
+            raise TypeError(f"{', '.join(odd) or 'run'} of a row is not as it was kept")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(str(error)) from error
     return row
 
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("run", "name", "place", "model", "kind", "task", "framework", "status", "reason", "problem"), str),
-    **dict.fromkeys(("over", "settled"), bool),
-    **dict.fromkeys(("step", "steps_planned", "attempt"), int),
-    **dict.fromkeys(("created", "duration_s", "usd", "usd_most"), (int, float)),
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and abs(value) < 2**63
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or _is_whole(value)
+
+
+def _is_number_or_none(value: object) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_metric(value: object) -> bool:
+    return value is None or (
+        isinstance(value, tuple) and len(value) == 2 and _is_text(value[0]) and _is_number(value[1])
+    )
+
+
+_SOUND: dict[str, Callable[[object], bool]] = {
+    **dict.fromkeys(
+        ("run", "name", "place", "model", "kind", "task", "framework", "status", "reason", "problem"), _is_text
+    ),
+    **dict.fromkeys(("over", "settled"), lambda value: isinstance(value, bool)),
+    **dict.fromkeys(("step", "steps_planned", "attempt", "unread"), _is_whole),
+    **dict.fromkeys(("created", "duration_s", "usd", "usd_most", "seen"), _is_number),
+    **dict.fromkeys(("ended", "usd_per_hour", "usd_limit"), _is_number_or_none),
+    "losses": lambda value: isinstance(value, tuple) and len(value) <= _LOSSES and all(map(_is_number, value)),
+    "key_metric": _is_metric,
+    "learned": lambda value: value is None or isinstance(value, dict),
 }
 
 

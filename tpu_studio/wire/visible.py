@@ -12,6 +12,7 @@ _UNSEEN = re.compile(
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # its title, a link
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"  # other control characters; tabs and ends of lines stay
     r"|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # from right to left, against what the letters say
+    r"|[\ud800-\udfff]"  # half a letter, which no screen and no file takes
 )
 
 

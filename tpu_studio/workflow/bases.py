@@ -11,6 +11,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.bases import Learned
 from tpu_studio.wire.errors import ModelError, StudioError
 from tpu_studio.wire.events import Event, decode
+from tpu_studio.wire.plainfiles import plainly
 from tpu_studio.wire.records import inner, items
 from tpu_studio.wire.runfolder import events_name, events_names, has_plan, latest_attempt, result_folder
 
@@ -100,7 +101,7 @@ def _end(folder: Path) -> Event | None:
 
 def _events(path: Path, start: int) -> Iterator[Event]:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=plainly) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size + start) if start < 0 else start)
             lines = file.read(_TAIL).splitlines()

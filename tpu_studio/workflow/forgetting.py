@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner.own import OwnRuns, runs_of
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.runfolder import has_plan, write_atomically
 from tpu_studio.workflow.ports import RunIndex, RunSummary
 
@@ -33,7 +34,7 @@ def rows_of(home: Path, index: RunIndex) -> list[RunSummary]:
 def forgotten(home: Path) -> frozenset[str]:
     """Ids of the runs that teach nothing any more; none where the file is damaged."""
     try:
-        names = json.loads((home / FILE).read_bytes())["runs"]
+        names = read_json(home / FILE)["runs"]
         return frozenset(name for name in names if isinstance(name, str))
     except (OSError, ValueError, TypeError, KeyError):
         return frozenset()

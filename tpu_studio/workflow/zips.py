@@ -25,6 +25,7 @@ from tpu_studio.wire.archives import open_zip
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import LINE_BYTES, Event, decode
 from tpu_studio.wire.homes import make_private
+from tpu_studio.wire.plainfiles import plainly
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import COMMITTED, OWNER, PLAN, belongs, is_known, is_number, is_run_id, tops_of
 from tpu_studio.wire.sizes import PLAN_BYTES
@@ -220,7 +221,7 @@ def last_word(folder: Path) -> Event | None:
     if not files:
         return None
     last = None
-    with files[-1][1].open("rb") as lines:
+    with open(files[-1][1], "rb", opener=plainly) as lines:
         while line := lines.readline(LINE_BYTES):
             if b'"end"' in line and (event := decode(line)) and event.kind == "end":
                 last = event

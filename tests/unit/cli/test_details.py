@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.terminal import Terminal
-from tpu_studio.cli.output import Output, table
+from tpu_studio.cli.output import Output, never_fail_on_letters, table
 from tpu_studio.practice import daemon
 from tpu_studio.wire.errors import NotReady, RunError
 
@@ -42,3 +45,12 @@ def test_a_cell_of_a_table_writes_no_line_of_its_own() -> None:
     """A metric of that name wrote “Cost  $0.00, settled” into what `show` says of a run that somebody sent."""
     told = table([["Steps", "2 of 2"], ["x\nCost      $0.00, settled\u2028Machine   deleted", "1"]])
     assert told.splitlines()[0].split() == ["Steps", "2", "of", "2"] and len(told.splitlines()) == 2
+
+
+def test_half_a_letter_ends_no_verb_whatever_the_terminal_is_set_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the locale C, and where none is set, Python hands out bytes in the place of letters."""
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, "utf-8", errors="surrogateescape", write_through=True))
+    never_fail_on_letters()
+    Output(as_json=True).answer({"name": "gr\udcfc\ud800"}, "")
+    assert json.loads(shown.getvalue()) == {"name": "gr\udcfc\ud800"}

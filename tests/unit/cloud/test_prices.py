@@ -5,8 +5,13 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from tpu_studio.cloud.prices import extras, rows, with_rows
+import pytest
+import requests
+
+from tpu_studio.cloud.prices import extras, live_rows, rows, with_rows
+from tpu_studio.cloud.session import Api
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.wire.errors import CloudUnclear
 
 TODAY = date(2026, 11, 22)
 
@@ -95,3 +100,22 @@ def test_extras_are_live_where_they_can_be_and_dated_otherwise() -> None:
     assert (told["disk"].usd, told["disk"].source, told["address"].usd) == (0.11, "live", 0.004)
     assert told["storage"].usd == 0.023 and told["storage"].source != "live"
     assert {one.name: one for one in extras("mars-north1")}["storage"].usd is None
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"serviceRegions": 5},
+        {"category": ["TPU"]},
+        {"pricingInfo": [None]},
+        {"pricingInfo": [{"pricingExpression": {"usageUnit": "h", "tieredRates": [{"unitPrice": {"units": "much"}}]}}]},
+    ],
+)
+def test_a_price_that_is_none_leaves_the_list_unread_and_is_no_crash(odd: dict[str, Any]) -> None:
+    class Told(Api):
+        def pages(self, *asked: object, **more: object) -> list[dict[str, Any]]:
+            return [{**sku("TpuV5e running in Las Vegas"), **odd}]
+
+    with pytest.raises(CloudUnclear) as told:
+        live_rows(Told("https://billing.example", requests.Session()), TODAY)
+    assert told.value.id == "unreadable-reply"

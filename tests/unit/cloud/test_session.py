@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import requests
 from google.oauth2.credentials import Credentials
 from requests.adapters import BaseAdapter
 
+from tpu_studio.cloud import session as sessions
 from tpu_studio.cloud.session import TIMEOUT, Api, Patience, is_loopback, session
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
 
@@ -140,9 +144,44 @@ def test_an_expired_sign_in_is_told_as_such_and_without_its_token() -> None:
 
 
 def test_pages_are_joined_and_endless_ones_refused() -> None:
-    assert api_on(Server((200, {"x": [1], "nextPageToken": "t"}), (200, {"x": [2]}))).pages("/v2/x", "x") == [1, 2]
+    one, two = {"number": 1}, {"number": 2}
+    api = api_on(Server((200, {"x": [one], "nextPageToken": "t"}), (200, {"x": [two]})))
+    assert api.pages("/v2/x", "x") == [one, two]
     with pytest.raises(CloudUnclear):
-        api_on(Server((200, {"x": [1], "nextPageToken": "t"}))).pages("/v2/x", "x", most=3)
+        api_on(Server((200, {"x": [one], "nextPageToken": "t"}))).pages("/v2/x", "x", most=3)
+
+
+@pytest.mark.parametrize("items", [[None], [1], "text", {"a": 1}, 7, [{}, []]], ids=str)
+def test_a_list_of_anything_but_objects_is_unclear(items: object) -> None:
+    with pytest.raises(CloudUnclear) as raised:
+        api_on(Server((200, {"x": items}))).pages("/v2/x", "x")
+    assert raised.value.id == "unreadable-reply"
+
+
+def test_of_an_answer_without_end_so_much_is_read_as_any_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_ANSWER", 1 << 20)
+    sent: list[int] = []
+
+    class Endless(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                while True:
+                    sent.append(self.wfile.write(b"[" * (1 << 16)))
+
+        def log_message(self, *about: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        api = Api(f"http://127.0.0.1:{server.server_port}", sessions.plain_session(), patience=Patience(tries=1))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            with pytest.raises(CloudUnclear) as raised:
+                api.get("/")
+        finally:
+            server.shutdown()
+    assert raised.value.id == "unreadable-reply" and "1,048,576" in str(raised.value.facts["raw"])
+    assert sum(sent) < 64 << 20
 
 
 def test_an_answer_that_is_no_json_object_is_unclear() -> None:

@@ -476,3 +476,14 @@ def test_a_look_at_a_newer_version_leaves_the_rows_that_a_run_reads(home: Path, 
     as_parquet(path, flats(90))
     columnar.rows_of(path, Watch())
     assert not begun.exists()
+
+
+def test_a_run_whose_plan_is_a_pipe_holds_up_no_look(home: Path, tmp_path: Path) -> None:
+    plan = home / "runs" / "of-somebody" / "plan.json"
+    plan.parent.mkdir(parents=True)
+    os.mkfifo(plan)
+    path = as_parquet(tmp_path / "t.parquet", flats())
+    before = columnar.rows_of(path, Watch()).file
+    as_parquet(path, flats(65))
+    after = columnar.rows_of(path, Watch()).file
+    assert after.exists() and not before.exists()

@@ -134,3 +134,15 @@ def test_the_same_table_is_read_alike_from_both(tmp_path: Path) -> None:
     first, second = (tablefile.opened(path, Watch()) for path in (one, other))
     assert first.names == second.names
     assert first.sample(Watch()).rows == second.sample(Watch()).rows
+
+
+def test_a_list_of_other_values_is_refused_where_they_begin_to_be_many(tmp_path: Path) -> None:
+    """Ten million numbers behind fifty objects were written out, read one by one, and then refused."""
+    some = written(tmp_path / "some.json", [*ROWS, None, *ROWS])
+    assert lines(some)[40] == "null"
+    path = tmp_path / "many.json"
+    path.write_text("[" + json.dumps(ROWS)[1:-1] + ",\n0" * 10_000 + "]")
+    with pytest.raises(DataError) as told:
+        columnar.rows_of(path, Watch())
+    assert told.value.id == "data-json-list-broken"
+    assert (told.value.facts["line"], told.value.facts["rows"]) == (1002, 1040)

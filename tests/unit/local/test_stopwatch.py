@@ -14,6 +14,7 @@ from tests.fakes.studio import ThisPython
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.local.computer import NICE
 from tpu_studio.local.stopwatch import Stopwatch
+from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.errors import ModelError, RunError, StudioError
 
 
@@ -71,3 +72,26 @@ def test_giving_up_ends_the_program_and_all_it_started(tmp_path: Path) -> None:
     while alive(pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "[" * 100_000,
+        "[1]",
+        "{}",
+        '{"step_time_s": "x"}',
+        '{"step_time_s": 1' + "0" * 400 + "}",
+        '{"step_time_s": Infinity}',
+        "[" + "[]," * 3_000_000 + "[]]",
+    ],
+    ids=["deep", "a list", "nothing", "words", "huge", "without end", "many"],
+)
+def test_what_is_no_timing_is_timed_anew(tmp_path: Path, odd: str) -> None:
+    watch = stopwatch(tmp_path, "print('{\"step_time_s\": 0.5}')")
+    watch.time(plan(), 1.0)
+    [file] = (tmp_path / "timings").iterdir()
+    file.write_text(odd)
+    assert watch.known(plan()) is None
+    file.write_text('{"step_time_s": 0.5, "params": 1' + "0" * 400 + "}")
+    assert Timing.from_json(watch.known(plan()) or {}).params == 0

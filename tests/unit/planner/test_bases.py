@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,13 @@ def test_a_run_that_goes_on_again_has_not_ended(home: Path) -> None:
     (folder / "claims").mkdir()
     (folder / "claims" / "a0002.json").write_text("{}")
     (folder / "events" / "a0002-w000.jsonl").write_text('{"t":20.0,"kind":"phase","phase":"training"}\n')
+    assert ids(planned()) == ["base-still-trains"]
+
+
+def test_a_run_whose_events_are_a_pipe_is_not_waited_for(home: Path) -> None:
+    events = run(home) / "events" / "a0001-w000.jsonl"
+    events.unlink()
+    os.mkfifo(events)
     assert ids(planned()) == ["base-still-trains"]
 
 

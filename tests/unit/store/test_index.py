@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -121,3 +122,32 @@ def test_a_curve_of_the_largest_numbers_is_drawn(index: Index, folder: Path, wri
     """Their sum is no number. `make fuzz`, seed 14."""
     write(*({"t": 100.0 + n, "kind": "metric", "step": [n], "loss": [1.7e308]} for n in range(1, 200)))
     assert set(index.summary(folder).losses) == {1.7e308}
+
+
+@pytest.mark.parametrize(
+    ("field", "odd"),
+    [
+        ("losses", '["x"]'),
+        ("losses", "[[0.5]]"),
+        ("key_metric", '["accuracy"]'),
+        ("key_metric", '[1, "x"]'),
+        ("ended", '"soon"'),
+        ("usd_limit", "[]"),
+        ("usd", "1" + "0" * 400),
+        ("seen", "null"),
+        ("unread", "0.5"),
+        ("learned", '"much"'),
+        ("run", '"another"'),
+        ("place", "7"),
+        ("step", "true"),
+    ],
+)
+def test_a_row_that_somebody_changed_is_made_anew(
+    index: Index, folder: Path, write: Write, field: str, odd: str
+) -> None:
+    write(metric(1, 0.5), {"t": time.time(), "kind": "end", "reason": "completed", "attempt": 1})
+    row = index.summary(folder)
+    [(stamp, text)] = [index._db.summary(index._key(folder))]
+    told = json.loads(text)
+    index._db.save_summary(index._key(folder), stamp, json.dumps({**told, field: "HERE"}).replace('"HERE"', odd))
+    assert index.summary(folder) == row

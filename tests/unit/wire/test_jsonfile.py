@@ -104,25 +104,12 @@ OWN = {
     # files that this program writes for itself, outside every run's folder, or that it brings along
     "app/planpdf.py": "a file made for that process",
     "app/selftest_parts.py": "of the package",
-    "cloud/signin/accounts.py": "private",
-    "cloud/signin/secrets.py": "private",
-    "local/consents.py": "private",
-    "local/engine/state.py": "of the engine",
-    "local/preflight.py": "kept answers",
-    "local/stopwatch.py": "kept answers",
-    "places/pricing.py": "kept prices",
-    "places/renewing.py": "kept offers",
     "practice/daemon.py": "of the practice cloud",
     "practice/machines/clockline.py": "of the practice cloud",
     "practice/machines/machine.py": "of the practice cloud",
     "trainer/check/program.py": "a question of this program",
     "trainer/guardian/vm/environment.py": "of the machine",
     "trainer/guardian/vm/main.py": "of the machine",
-    "workflow/account/remembering.py": "private",
-    "workflow/cloudruns/gating.py": "kept proofs",
-    "workflow/forgetting.py": "names of runs forgotten",
-    "workflow/livecheck/left.py": "kept",
-    "workflow/livecheck/observed.py": "kept",
 }
 
 

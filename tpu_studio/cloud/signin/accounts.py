@@ -26,6 +26,7 @@ from tpu_studio.cloud.signin.secrets import Secrets
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady, SignedOut, StudioError
 from tpu_studio.wire.homes import make_private
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -319,7 +320,7 @@ class Accounts:
 
     def _read(self) -> tuple[list[Account], str]:
         try:
-            tree = json.loads(self._file.read_bytes())
+            tree = read_json(self._file)
             names = set(Account.__dataclass_fields__)
             known = [Account(**{k: _plain(k, v) for k, v in one.items() if k in names}) for one in tree["accounts"]]
             return known, str(tree.get("active", ""))

@@ -20,6 +20,7 @@ from typing import Protocol
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady
 from tpu_studio.wire.homes import make_private
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.runfolder import write_atomically
 
 SERVICE = "TPU Studio"
@@ -133,11 +134,9 @@ class PrivateFile:
         """Raises OSError: it can't be read now; ValueError: it is damaged."""
         try:
             self._close_to_others()
-            held = json.loads(self.path.read_bytes())
+            held = read_json(self.path)
         except FileNotFoundError:
             return {}
-        except RecursionError as error:
-            raise ValueError("nested too deeply") from error
         if not isinstance(held, dict) or not all(isinstance(one, str) for one in held.values()):
             raise ValueError("not one object of texts")
         return dict(held)

@@ -22,6 +22,12 @@ ERRORS: dict[str, Entry] = {
         f"Its server ended or never answered. {_FREE}",
         "Try again; if it stays, the details show what it said.",
     ),
+    "practice-damaged": lambda f: Sentence(
+        "The practice cloud's memory is damaged",
+        f"What it had written in {f.text('folder', 'its folder')} cannot be read, so its machines and buckets are not there any "
+        f"more. {_FREE} Your runs on this computer and at Google are untouched.",
+        "Delete that folder, or move it away: the next start makes a new practice cloud. The details name the place.",
+    ),
     "practice-port-taken": lambda f: Sentence(
         f"Port {f.text('port', '--port')} cannot be used",
         f"Another program has it, or it needs more rights. {_FREE}",

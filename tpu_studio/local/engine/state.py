@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tpu_studio.local.engine.lock import Lock, canonical
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.runfolder import write_atomically
 
 Status = Literal["missing", "installing", "broken", "outdated", "ready"]
@@ -105,7 +106,7 @@ def read_state(paths: Paths, lock: Lock, minor: str = "") -> EngineState:
     if not paths.record.exists():
         return EngineState("broken", "unfinished", str(paths.main))
     try:
-        record = json.loads(paths.record.read_bytes())
+        record = read_json(paths.record)
         told = EngineState(
             "ready",
             versions=dict(record["versions"]),
@@ -114,7 +115,7 @@ def read_state(paths: Paths, lock: Lock, minor: str = "") -> EngineState:
             tested=dict(record["self_test"]),
         )
         lock_sha256, known = record["lock_sha256"], record["format"] == FORMAT
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         return EngineState("broken", "record-unreadable", str(error))
     if not paths.python.exists():
         gone = paths.python.readlink() if paths.python.is_symlink() else paths.python

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import os
 import sys
@@ -105,8 +106,10 @@ def _row(text: str) -> dict[str, object]:
 
 def _show(rows: Sequence[dict[str, Any]], asked: argparse.Namespace) -> None:
     if asked.json:
-        print(json.dumps({"answers": rows}, ensure_ascii=False))
+        print(json.dumps({"answers": rows}))
         return
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name need be no letters
     if rows and "text" in rows[0]:
         print("\n".join(str(row["text"]) for row in rows))
         return
@@ -131,7 +134,7 @@ def _show(rows: Sequence[dict[str, Any]], asked: argparse.Namespace) -> None:
 
 def _refuse(error: StudioError, as_json: bool) -> int:
     if as_json:
-        print(json.dumps({"error": error.to_json()}, ensure_ascii=False))
+        print(json.dumps({"error": error.to_json()}))
     print(str(error), file=sys.stderr)
     return error.exit_code
 

@@ -75,7 +75,9 @@ def card(
 
 
 def write_card(path: Path, tree: Mapping[str, object]) -> None:
-    path.write_text(json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    path.write_text(
+        json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8", errors="backslashreplace"
+    )
 
 
 def _by_label(names: Sequence[str], labels: Sequence[Sequence[int]]) -> list[dict[str, object]]:

@@ -243,12 +243,11 @@ def _inputs(card: Mapping[str, Any], run: Path) -> tuple[str, Iterator[Any]]:
     """Unseen examples of the run's data, one at a time as the model takes it; made-up ones where that is not here."""
     from tpu_studio.data import sources
     from tpu_studio.data.looked import look_of_plan
-    from tpu_studio.wire.plan import loads
-    from tpu_studio.wire.runfolder import PLAN
+    from tpu_studio.wire.plan import frozen, loads
 
     shape, dtype = _input_of(card)
     try:
-        plan = loads((run / PLAN).read_bytes())
+        plan = loads(frozen(run))
         look = look_of_plan(plan)
         unseen = sources.open_data(plan.job, look, memory_budget_bytes=_MEMORY).validation
         count = min(EXAMPLES, len(unseen))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tpu_studio.domain.standing import from_json
 from tpu_studio.wire import records
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.records import Json, inner
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.account.ports import Allowance, Choices
@@ -59,7 +60,7 @@ class KeptQuota:
 
     def _read(self) -> Json:
         try:
-            projects = json.loads(self._file.read_bytes())["projects"]
+            projects = read_json(self._file)["projects"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
         return projects if isinstance(projects, dict) else {}
@@ -93,7 +94,7 @@ class ChoicesFile:
 
     def _read(self) -> dict[str, dict[str, object]]:
         try:
-            accounts = json.loads(self._file.read_bytes())["accounts"]
+            accounts = read_json(self._file)["accounts"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
         return accounts if isinstance(accounts, dict) else {}

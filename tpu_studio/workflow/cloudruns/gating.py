@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.cloudruns import gate
@@ -210,23 +211,26 @@ class _Proofs:
         self._path = path
 
     def of(self, key: str, now: float, holds_s: float = gate.HOLDS_S) -> list[str]:
-        known = self._read().get(key)
-        if not isinstance(known, dict):
-            return []
-        return [who for who, at in known.items() if isinstance(at, (int, float)) and 0.0 <= now - at < holds_s]
+        known = self._read().get(key, {})
+        return [who for who, at in known.items() if now - holds_s < at <= now]
 
     def keep(self, key: str, accounts: list[str], now: float) -> None:
         """A disk that does not take it costs the next launch a proof of its own."""
         known = self._read()
-        known[key] = {**(known.get(key) or {}), **dict.fromkeys(accounts, now)}
+        known[key] = {**known.get(key, {}), **dict.fromkeys(accounts, now)}
         try:
             write_atomically(self._path, json.dumps(known).encode())
         except OSError as error:
             _log.info("proofs of the stops are not kept: %s", error)
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, dict[str, float]]:
         try:
-            found = json.loads(self._path.read_bytes())
-        except (OSError, ValueError, RecursionError):
+            found = read_json(self._path)
+        except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        keys = found.items() if isinstance(found, dict) else ()
+        return {key: _times(accounts) for key, accounts in keys if isinstance(accounts, dict)}
+
+
+def _times(accounts: Mapping[str, object]) -> dict[str, float]:
+    return {who: at for who, at in accounts.items() if isinstance(at, (int, float)) and not isinstance(at, bool)}

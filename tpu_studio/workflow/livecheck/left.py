@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.runfolder import write_atomically
 
 NAME = "live-check-left.json"
@@ -39,8 +40,8 @@ class Left:
 
     def _read(self) -> list[dict[str, str]]:
         try:
-            told = json.loads(self._path.read_text("utf-8"))
-            return [one for one in told["left"] if {"project", "kind", "name"} <= set(one)]
+            told = read_json(self._path)["left"]
+            return [{key: str(one[key]) for key in ("project", "kind", "name")} for one in told]
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return []
 

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tpu_studio.domain.doubts import doubts
+from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.records import read_many, record_of
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.livecheck.ports import Seen
 
@@ -64,9 +66,9 @@ class Observations:
 
     def _read(self) -> list[Observation]:
         try:
-            told = json.loads(self._path.read_text("utf-8"))
-            return [Observation(**one) for one in told["observations"]] if told.get("format") == FORMAT else []
-        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+            told = record_of(NAME, read_json(self._path))
+            return list(read_many(Observation, told["observations"], NAME)) if told.get("format") == FORMAT else []
+        except (FileNotFoundError, ValueError, KeyError):
             return []
 
 

@@ -302,9 +302,11 @@ def test_a_python_that_the_system_has_removed_is_seen_without_starting_it(engine
 
 def test_a_record_that_cannot_be_read_is_broken_not_a_crash(engine: Engine):
     install(engine)
-    (engine.root / "engine.json").write_text("{", encoding="utf-8")
-
-    assert engine.state().problem == "record-unreadable"
+    record = engine.root / "engine.json"
+    told = json.loads(record.read_text(encoding="utf-8"))
+    for odd in ("{", "[" * 100_000, json.dumps({**told, "size_bytes": "HERE"}).replace('"HERE"', "1e999")):
+        record.write_text(odd, encoding="utf-8")
+        assert engine.state().problem == "record-unreadable"
 
 
 def test_another_version_of_a_package_than_the_tested_one_is_seen_and_named(engine: Engine):

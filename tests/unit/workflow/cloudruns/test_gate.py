@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -413,3 +414,14 @@ def test_a_deletion_that_was_refused_when_tried_is_told_as_that_with_a_way_round
     assert "rent by the TPU API" in told
     absent = say_reason(Reason.STOPS_UNPROVED, {**facts, "why": "absent"}, place="cloud")
     assert "may not delete" in absent.title and "rent by the TPU API" not in absent.action
+
+
+@pytest.mark.parametrize(
+    "odd", ['["a"]', '"abc"', "5", f'{{"a": 1{"0" * 400}}}', '{"a": NaN}', '{"a": true}', "[" * 1000, "{"]
+)
+def test_what_is_no_proof_proves_nothing_and_holds_up_no_other(tmp_path: Path, odd: str) -> None:
+    proofs = gating._Proofs(tmp_path / gating.FILE)
+    (tmp_path / gating.FILE).write_text(f'{{"key": {odd}}}')
+    assert proofs.of("key", 1e9) == []
+    proofs.keep("key", [STOPPER], 1e9)
+    assert proofs.of("key", 1e9 + 1.0) == [STOPPER]
