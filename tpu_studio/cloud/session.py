@@ -111,7 +111,7 @@ class _Ending(requests.Session):
 def _read_up_to(reply: requests.Response, most: int) -> bool:
     """Whether *most* bytes are all of it. What is streamed, too: nobody reads on, and its connection is free again, or
     ends where there is too much."""
-    if reply._content is not False:  # type: ignore[attr-defined]
+    if getattr(reply, "_content", False) is not False:
         return len(reply.content) <= most
     body = bytearray()
     for block in reply.iter_content(MOST_REFUSAL):
