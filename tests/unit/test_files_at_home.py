@@ -318,3 +318,73 @@ def test_whatever_makes_folders_at_home_makes_those_above_them_as_closed():
         if path.name != "homes.py" and re.search(r"mkdir\([^)\n]*parents=True[^)\n]*mode=", path.read_text("utf-8"))
     ]
     assert others == []
+
+
+READ = {
+    # files that this program has made a moment before, that it brings along, or that the system keeps
+    "app/planpdf.py": "made for that process",
+    "app/selftest_cloud.py": "of the system",
+    "app/selftest_parts.py": "made by the test itself",
+    "app/studio.py": "private",
+    "cloud/bundle.py": "of the package",
+    "cloud/carried.py": "listed as plain files a moment before",
+    "cloud/hubclient.py": "fetched by this program",
+    "cloud/mailbox.py": "fetched by this program",
+    "data/converting.py": "looked at as pictures a moment before",
+    "domain/explaining/rules.py": "of the package",
+    "domain/learning/chapters.py": "of the package",
+    "domain/peers.py": "of the system",
+    "gui/settings/licences.py": "of the package",
+    "local/engine/engine.py": "of the engine",
+    "local/engine/integrity.py": "of the engine",
+    "local/engine/lock.py": "of the package",
+    "local/engine/state.py": "of the engine",
+    "local/engine/weights.py": "fetched by this program",
+    "local/engine/wheels.py": "chosen by the person for the engine",
+    "local/formats.py": "made by this program",
+    "local/modelfacts.py": "of the package",
+    "local/photos.py": "of the package",
+    "local/sources.py": "of the package",
+    "local/stopwatch.py": "made by this program",
+    "planner/computer.py": "of the system",
+    "store/index.py": "private",
+    "trainer/check/compiling_text.py": "a question of this program",
+    "trainer/check/program.py": "a question of this program",
+    "trainer/notebook.py": "of the notebook's own machine",
+    "trainer/notebookview.py": "of the notebook's own machine",
+    "trainer/profile/__main__.py": "made by this program",
+    "trainer/result/huggingface.py": "made by this program",
+    "trainer/result/writing.py": "made by this program",
+    "trainer/timing.py": "a question of this program",
+    "viewmodels/settings_file.py": "private",
+    "wire/claims.py": "of the system",
+    "wire/sizes.py": "opened plainly",
+    "wire/starters.py": "known by its hash",
+    "workflow/cloudruns/compiling.py": "private",
+    "workflow/cloudruns/pyz.py": "of the package",
+    "workflow/desk.py": "private",
+}
+
+
+def test_what_others_may_have_laid_there_is_opened_as_a_plain_file() -> None:
+    """Whoever opens a pipe waits for its other end: a run's folder of others may hold one in the place of any file."""
+    found = set()
+    for path in sorted(SOURCES.rglob("*.py")):
+        name = path.relative_to(SOURCES).as_posix()
+        if not name.startswith(("practice/", "trainer/guardian/", "trainer/script/")):
+            text = path.read_text("utf-8")
+            nodes = ast.walk(ast.parse(text)) if re.search(r"\bopen\(|\.read_(bytes|text)\(", text) else ()
+            found |= {name for node in nodes if _is_read_as_it_is(node)}
+    assert sorted(found - READ.keys()) == []
+    assert sorted(READ.keys() - found) == []
+
+
+def _is_read_as_it_is(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or "resource_path" in ast.unparse(node):
+        return False
+    given = [ast.unparse(one) for one in node.args]
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("read_bytes", "read_text") or (node.func.attr == "open" and given[:1] == ["'rb'"])
+    if ast.unparse(node.func) != "open" or any(one.arg == "opener" for one in node.keywords):
+        return False
+    return len(given) < 2 or not set("wax") & set(given[1])

@@ -28,7 +28,7 @@ from safetensors.numpy import load_file, save_file
 from tpu_studio.trainer.progress import Progress
 from tpu_studio.trainer.state import Arrays
 from tpu_studio.wire.jsonfile import read_json
-from tpu_studio.wire.plainfiles import check_folder, make_folder
+from tpu_studio.wire.plainfiles import check_folder, make_folder, plainly
 from tpu_studio.wire.runfolder import COMMITTED, checkpoint_folder, is_number
 
 STATE, DATA, MANIFEST = "state.safetensors", "data-w000.json", "manifest.json"
@@ -212,7 +212,7 @@ class Saver:
 
 
 def sha256(path: Path) -> str:
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=plainly) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

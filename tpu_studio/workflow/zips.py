@@ -305,7 +305,7 @@ def _begins(longer: Path | None, shorter: Path) -> bool:
     """Whether *longer* begins with all that *shorter* holds."""
     if longer is None or longer.stat().st_size < shorter.stat().st_size:
         return False
-    with open(longer, "rb") as one, open(shorter, "rb") as other:
+    with open(longer, "rb", opener=plainly) as one, open(shorter, "rb", opener=plainly) as other:
         while part := other.read(_CHUNK):
             if one.read(len(part)) != part:
                 return False

@@ -14,6 +14,7 @@ from tpu_studio.trainer.result import plainmodel
 from tpu_studio.wire import hdf5
 from tpu_studio.wire.archives import open_zip
 from tpu_studio.wire.jsonfile import parse_json
+from tpu_studio.wire.plainfiles import plainly
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 _ENTRIES = {CONFIG, WEIGHTS, "metadata.json"}  # Keras unpacks what else there is, onto the disk
@@ -67,7 +68,7 @@ def check(path: Path, *, own: bool = False) -> int:
 def _check_tables(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
     if entry.compress_type != zipfile.ZIP_STORED:
         return hdf5.check_bytes(archive.read(entry))
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=plainly) as file:
         file.seek(entry.header_offset + _NAMES_AT)
         name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
         return hdf5.check(file, entry.header_offset + _NAMES_AT + 4 + name + extra, entry.file_size)
