@@ -28,6 +28,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 4
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 PIP := --quiet --disable-pip-version-check --root-user-action=ignore
 
 .PHONY: env help engine demo app practice test thorough quick format lint pytest compiled bench golden chaos doubts fuzz pictures package clean
@@ -42,9 +43,13 @@ help:
 	@python=$$(sh tools/find_python.sh) && { [ -x $(BIN)/python ] || "$$python" -m venv .venv; }
 	@echo "2 of 4: what the window needs of the system (seconds; a minute where some of it is installed)"
 	@$(BIN)/python tools/system_libraries.py --install
-	@echo "3 of 4: $$(grep == constraints/dev.txt | wc -l) packages into .venv, each checked by its hash (about 2 minutes, in which pip says nothing)"
-	@$(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r constraints/dev.txt
-	@echo "4 of 4: TPU Studio itself into .venv (about half a minute)"
+	@echo "3 of 4: $$(grep -c == constraints/dev.txt) packages into .venv, each checked by its hash (a minute)"
+	@sed -n '/^uv==/,/[^\\]$$/p' constraints/dev.txt > .venv/uv.txt
+	@$(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r .venv/uv.txt
+	@$(UV) --require-hashes --only-binary :all: -r constraints/dev.txt || { \
+	    echo "uv, which is quicker, does not reach the package index as pip does here: pip goes on (about 2 minutes)"; \
+	    $(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r constraints/dev.txt; }
+	@echo "4 of 4: TPU Studio itself into .venv (seconds)"
 	@$(BIN)/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -63,9 +68,9 @@ app: env
 practice: env
 	$(BIN)/tpu-studio practice $(ARGS)
 
-# The checks run beside the making of the engine; either one's failure is seen at the end.
+# The checks run beside the making of the engine; each one's failure is seen at the end.
 test: env
-	@$(MAKE) --no-print-directory --jobs 2 --keep-going lint pytest
+	@$(MAKE) --no-print-directory --jobs 3 --keep-going lint pytest
 	@echo "Further variants of slow tests: make thorough"
 
 thorough: env engine
@@ -84,8 +89,10 @@ lint: env
 	$(BIN)/lint-imports
 
 # In a clean clone the tests are compiled once, and not by each worker (25 s of a processor each).
-pytest: env engine
-	@[ -d tests/unit/__pycache__ ] || PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q --collect-only tests >/dev/null
+tests/unit/__pycache__: | env
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q --collect-only tests >/dev/null
+
+pytest: env engine tests/unit/__pycache__
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n $(JOBS) --dist worksteal --durations 25 $(ARGS)
 
 # 1.4 GB beside the engine, once; elsewhere these tests are skipped by name.
