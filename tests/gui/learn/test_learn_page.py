@@ -420,3 +420,16 @@ def test_the_glossary_leads_to_the_chapters_that_teach_a_term(studio, qtbot):
     chapter.click()
     assert page.model.state.value.shown == "first-model" and page.choice.value == "chapters"
     assert page.header.title.text() == "First model"
+
+
+def test_sizes_that_are_kept_are_those_of_the_words_and_the_font_of_now(qtbot):
+    text = TermText("one [[loss]] two " * 20)
+    qtbot.addWidget(text)
+    tall = text.heightForWidth(300)
+    text.set_marked("short")
+    low = text.heightForWidth(300)
+    assert low == QLabel.heightForWidth(text, 300) < tall and text.sizeHint() == QLabel.sizeHint(text)
+    font = text.font()
+    font.setPointSize(40)
+    text.setFont(font)
+    assert text.heightForWidth(300) == QLabel.heightForWidth(text, 300) > low

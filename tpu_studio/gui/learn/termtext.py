@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -21,6 +21,8 @@ class TermText(Themed, QLabel):
     def __init__(self, text: str = "", role: str = "body", tone: str = "text", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._marked, self._role, self._tone = text, role, tone
+        self._heights: dict[int, int] = {}  # by width: Qt lays the text out anew for each of many questions
+        self._hints: tuple[QSize, QSize] | None = None
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setWordWrap(True)
         self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
@@ -36,6 +38,27 @@ class TermText(Themed, QLabel):
             self._marked = text
             self._theme_changed()
 
+    def heightForWidth(self, width: int) -> int:
+        if width not in self._heights:
+            self._heights[width] = super().heightForWidth(width)
+        return self._heights[width]
+
+    def sizeHint(self) -> QSize:
+        return self._sizes()[0]
+
+    def minimumSizeHint(self) -> QSize:
+        return self._sizes()[1]
+
+    def _sizes(self) -> tuple[QSize, QSize]:
+        if self._hints is None:
+            self._hints = super().sizeHint(), super().minimumSizeHint()
+        return self._hints
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Its font, for one."""
+        self._heights, self._hints = {}, None
+        super().changeEvent(event)
+
     def restyle(self) -> None:
         self.setFont(fonts.font(self._role))
         words, link = ink(self._tone).name(), ink("accent_text").name()
@@ -46,6 +69,7 @@ class TermText(Themed, QLabel):
             for piece in glossary.pieces(self._marked)
         ]
         self.setText(f'<span style="color:{words}">{"".join(parts)}</span>')
+        self._heights, self._hints = {}, None
         has_terms = any(piece.term for piece in glossary.pieces(self._marked))
         keys = Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         self.setTextInteractionFlags(keys if has_terms else Qt.TextInteractionFlag.NoTextInteraction)
