@@ -60,6 +60,7 @@ _JUDGED = 2_000  # rows that columns are judged by
 _JUDGED_LETTERS = 1_000  # of a cell
 _MOSTLY = 0.9  # of a column's cells are yes or no, where it is one of a label
 _HEAD = 4 * 2**20  # bytes that the delimiter is judged by
+_HERE = re.compile(r"(?:\./)+")
 _AWAY = re.compile(r"/|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*:/")
 _WIDEST = MOST_LABELS + 20  # columns
 _SHOWN = 200  # letters of a cell that is told
@@ -213,9 +214,8 @@ def leads_away(cell: str) -> bool:
 
 def _path(cell: str) -> str:
     name = cell.strip().replace("\\", "/")
-    while name.startswith("./"):
-        name = name[2:]
-    return name
+    here = _HERE.match(name)
+    return name[here.end() :] if here else name
 
 
 def _names_a_picture(cell: str) -> bool:

@@ -75,7 +75,7 @@ def _runs(one: Exchange, tokens: int) -> list[Run]:
         what = "first question and its answer are" if one.left_out == 1 else "first questions and their answers are"
         which = "" if one.left_out == 1 else f"{one.left_out:,} "
         found.append(("gap", f"From here on, the {which}{what} left out: {sees}."))
-    found += [("who", YOU), ("said", one.asked)]
+    found += [("who", YOU), ("said", _head(one.asked))]
     if one.answer or one.ended in ("", "whole"):
         found += [("who", MODEL), ("said", _head(one.answer) if one.answer or not one.ended else "…")]
     if one.ended and not one.goes_along:

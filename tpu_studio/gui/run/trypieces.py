@@ -25,6 +25,7 @@ from tpu_studio.domain import figures
 from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.fields import holds_files
+from tpu_studio.gui.kit.shorttext import ShortText
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
@@ -182,11 +183,14 @@ class Picture(Themed, QAbstractButton):
         paint.outlined(painter, box, Radius.inner, None, ink("accent" if strong else "border"))
 
 
-class Prompt(Themed, QPlainTextEdit):
+MOST_ASKED = 50_000  # letters; the longest context here is some 8,000 tokens
+
+
+class Prompt(Themed, ShortText):
     """Words may be dropped here; files are for what lies around."""
 
     def __init__(self, text: str = "") -> None:
-        super().__init__(text)
+        super().__init__(text, most=MOST_ASKED)
         self.follow_theme()
 
     def restyle(self) -> None:

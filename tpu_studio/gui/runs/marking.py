@@ -13,6 +13,7 @@ from tpu_studio.gui.kit.button import Button, IconButton
 from tpu_studio.gui.kit.fields import Field, LineEdit
 from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.pill import Pill
+from tpu_studio.gui.kit.shorttext import ShortText
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
@@ -61,7 +62,7 @@ def _tags(text: str) -> tuple[str, ...]:
 
 def ask_note(over: QWidget, row: RunRow, model: RunsViewModel) -> None:
     sheet = Sheet(over, f"A note on {row.name}", _STAYS, width=520)
-    edit = QPlainTextEdit(row.mark.note)
+    edit = ShortText(row.mark.note, most=5 * NOTE_LETTERS)
     edit.setTabChangesFocus(True)
     edit.setMinimumHeight(soft_px(150))
     field = Field("Note", edit, help=_room(row.mark.note))
