@@ -19,10 +19,10 @@ from tools.chaos_matrix import matrix, real_cells
 CELLS = (
     "killed four times around create",
     "create carried out and called failed, laptop off from there",
-    "connection-cut at saving",
     "laptop off, vm-hung at boot",
 )
 MORE = (
+    "connection-cut at saving",
     "extension killed after call stops.set l",
     "preempted, killed after call tpu.create#2",
     "killed after say intent/create",

@@ -249,8 +249,15 @@ def test_the_arrows_go_from_card_to_card_and_enter_uses_one(qtbot, studio, page)
     qtbot.waitUntil(lambda: holder.model.state.value.job.model.name == first)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1.5])
-@pytest.mark.parametrize("width", [1100, 1440])
+@pytest.mark.parametrize(
+    ("width", "scale"),
+    [
+        (1100, 1.5),
+        (1440, 1.0),
+        pytest.param(1100, 1.0, marks=pytest.mark.thorough),
+        pytest.param(1440, 1.5, marks=pytest.mark.thorough),
+    ],
+)
 def test_cards_stand_in_columns_of_one_width_and_no_button_is_lost(studio, page, width: int, scale: float):
     controller().set_text_scale(scale)
     try:

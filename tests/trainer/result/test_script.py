@@ -153,7 +153,7 @@ def test_it_is_there_once_its_examples_and_its_models_answers_were_the_runs(
     assert (written.checked, written.count) == ("script", CASES[name].examples) and written.difference <= 1e-5
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [NAMES[0], *(pytest.param(one, marks=pytest.mark.thorough) for one in NAMES[1:])])
 def test_it_trains_by_itself_to_about_the_same(trained: Callable[[str], Trained], name: str, tmp_path: Path) -> None:
     one, case = trained(name), CASES[name]
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "KERAS", "TPU_STUDIO"))}

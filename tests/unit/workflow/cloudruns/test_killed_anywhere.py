@@ -206,7 +206,9 @@ TestKilledAnywhere.settings = settings(
 )
 
 
-@pytest.mark.parametrize("every", [1, 2, 3, 5, 8, 13, 21])
+@pytest.mark.parametrize(
+    "every", [1, 3, 8, 21, *(pytest.param(every, marks=pytest.mark.thorough) for every in (2, 5, 13))]
+)
 def test_killed_again_and_again_it_still_finishes(every: int) -> None:
     """Each process lives for a few calls more than the one before: each act is reached, none is skipped."""
     run = Run(("us-west4-a",))

@@ -435,7 +435,7 @@ TYPES = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(EVENTS, max_size=10), st.booleans())
 def test_what_is_taken_in_is_of_known_kinds_and_no_later_than_now(events: list[Event], there: bool) -> None:
     for one in taken_from(events, (), RUN, PLACE, THERE if there else {}, NOW):
