@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire.visible import one_line
 
 if TYPE_CHECKING:
     from tpu_studio.domain.explaining import Explanation, LogText
@@ -159,7 +160,7 @@ class HelpViewModel:
             log = read_log(path)
             return log, explain(log.text)
 
-        self._ask(path.name, look)
+        self._ask(one_line(path.name), look)
 
     def clear(self) -> None:
         self.state.set(HelpView(self.state.value.number + 1))

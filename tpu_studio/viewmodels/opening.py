@@ -11,6 +11,7 @@ from tpu_studio.data import links, textlayout
 from tpu_studio.viewmodels import onepage
 from tpu_studio.wire import kinds, runfolder
 from tpu_studio.wire.owncode import in_a_share
+from tpu_studio.wire.visible import one_line
 
 Kind = Literal["job", "run", "page", "data", "missing", "unknown", "share"]
 
@@ -31,16 +32,17 @@ class Opened:
     @property
     def sentence(self) -> str:
         """Why nothing was opened; "" when something can be."""
+        name = one_line(self.path.name)
         if self.kind == "share":
             return (
-                f"{self.path.name} is on another computer and was not looked for: that would tell it that you "
+                f"{name} is on another computer and was not looked for: that would tell it that you "
                 "ask, and on Windows who you are. If you trust it, copy it to this computer, and open the copy."
             )
         if self.kind == "missing":
-            return f"{self.path.name or self.path} is not there any more. It may have been moved or renamed."
+            return f"{name or self.path} is not there any more. It may have been moved or renamed."
         if self.kind == "unknown":
             return (
-                f"{self.path.name} is nothing TPU Studio can open. It opens .tpujob files, run folders and their zips, "
+                f"{name} is nothing TPU Studio can open. It opens .tpujob files, run folders and their zips, "
                 "runs that were saved as one page (.html), "
                 "folders of pictures or texts, tables (.csv, .jsonl, .parquet) and texts (.txt)."
             )

@@ -117,15 +117,19 @@ class RunsView:
     ) -> tuple[RunRow, ...]:
         """The rows that have every word of *text* in them, sorted; unknown values last in either direction. *starred*:
         only those with a star."""
-        words = text.casefold().split()
+        words = dict.fromkeys(text.casefold().split())
         some = [row for row in self.rows or () if row.mark.star or not starred]
-        kept = [row for row in some if all(word in _searched(row) for word in words)]
+        kept = [row for row in some if not words or has_all(_searched(row), words)]
         kept.sort(key=lambda row: -row.created)
         keys = [(row.sort_key(column), row) for row in kept]
         known = [(key, row) for key, row in keys if column == "status" or key[0] == 0]
         unknown = [row for key, row in keys if column != "status" and key[0] != 0]
         known.sort(key=itemgetter(0), reverse=descending)
         return (*(row for _, row in known), *unknown)
+
+
+def has_all(text: str, words: Iterable[str]) -> bool:
+    return all(word in text for word in words)
 
 
 def _searched(row: RunRow) -> str:

@@ -38,11 +38,19 @@ def spread(pictures: Sequence[Mapping[str, object]], at_most: int = AT_MOST) -> 
     return chosen[:at_most]
 
 
-def may_be_picture(path: Path) -> bool:
-    """By its name: what is dragged over the window is not read before it is dropped."""
+def is_called_a_picture(path: Path) -> bool:
+    """On this computer, and by its name alone."""
     from tpu_studio.data.imaging import SUFFIXES
 
-    return path.suffix.lower() in SUFFIXES and not in_a_share(path) and path.is_file()
+    return path.suffix.lower() in SUFFIXES and not in_a_share(path)
+
+
+def may_be_picture(path: Path) -> bool:
+    """A file of such a name: what is dragged over the window is not read before it is dropped."""
+    try:
+        return is_called_a_picture(path) and path.is_file()
+    except OSError:
+        return False  # a name longer than any, or a folder that may not be looked into
 
 
 def read(path: str, side: int) -> Thumbnail | None:

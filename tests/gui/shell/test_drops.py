@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from tests.gui.studios import OpenStudio
+from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.fields import LineEdit
 from tpu_studio.gui.kit.numberedit import DecimalBox, SpinBox
 from tpu_studio.gui.run.trypieces import Prompt
+from tpu_studio.gui.shell import drops
 from tpu_studio.gui.shell.sheet import Sheet
 
 
@@ -100,3 +102,31 @@ def test_what_lies_on_another_computer_is_refused_in_a_sentence(studio: OpenStud
     (notice,) = studio.shell.state.value.notices
     assert "rows.csv is on another computer and was not looked for" in notice.text
     assert studio.shell.state.value.page == "home"
+
+
+def test_an_address_without_a_whole_path_is_nothing(studio: OpenStudio) -> None:
+    """It stood for the folder that the program was started in."""
+    data = QMimeData()
+    data.setUrls([QUrl("file:"), QUrl("file:here.csv")])
+    assert local_paths(data) == [] and not dropped(studio.window, data)
+    assert studio.shell.state.value.page == "home"
+
+
+def test_what_moves_over_the_window_is_known_since_it_came_in(
+    studio: OpenStudio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a hundred thousand files the paths were made at each move of the mouse."""
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b\n1,2\n")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(file))])
+    held = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    entering, moving = QDragEnterEvent(QPoint(5, 5), *held), QDragMoveEvent(QPoint(9, 9), *held)
+    QApplication.sendEvent(studio.window, entering)
+    with monkeypatch.context() as patch:
+        patch.setattr(drops, "local_paths", None)
+        moving.ignore()
+        QApplication.sendEvent(studio.window, moving)
+    assert moving.isAccepted()
+    QApplication.sendEvent(studio.window, QDropEvent(QPointF(9, 9), *held))
+    assert studio.shell.state.value.request.data == file

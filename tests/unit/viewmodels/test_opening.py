@@ -94,3 +94,11 @@ def test_what_has_gone_and_what_is_unknown_each_say_so_in_a_sentence(tmp_path):
     assert "nothing TPU Studio can open" in what_is(tmp_path / "song.mp3").sentence
     (tmp_path / "job.tpujob").write_text("")
     assert what_is(tmp_path / "job.tpujob").sentence == ""
+
+
+def test_a_name_of_two_lines_forges_none(tmp_path):
+    odd = tmp_path / "notes.xyz\nYour TPU is still running\u202e"
+    odd.write_text("")
+    for path in (odd, tmp_path / "gone\u202e\n.csv"):
+        said = what_is(path).sentence
+        assert said and not {"\n", "\u202e"} & set(said)

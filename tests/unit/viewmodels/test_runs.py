@@ -11,6 +11,7 @@ from tests.fakes.plans import plan
 from tests.fakes.tasks import LaterTasks
 from tpu_studio.domain import figures
 from tpu_studio.domain.mark import noted, tagged
+from tpu_studio.viewmodels import runs
 from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
 from tpu_studio.wire.errors import NotReady, RunError
@@ -215,6 +216,15 @@ def test_rows_are_found_by_any_words_in_any_order():
     assert [row.name for row in view.shown("jax finished")] == ["digits"]
     assert [row.name for row in view.shown("JAX small")] == ["plays", "hands", "digits"]
     assert view.shown("tensorflow") == ()
+
+
+def test_a_row_is_put_into_words_once_a_search(monkeypatch):
+    """Thirty thousand words that were pasted made the words of each row thirty thousand times."""
+    view, asked = RunsView(tuple(row_of(known) for known in (WAITING, LIVE, DONE))), []
+    words = runs._searched
+    monkeypatch.setattr(runs, "_searched", lambda row: asked.append(row.run) or words(row))
+    assert len(view.shown("a s " * 10_000)) == 3 and len(asked) == 3
+    assert len(view.shown("")) == 3 and len(asked) == 3
 
 
 def test_sorting_puts_unknown_values_last_whichever_way_it_goes():

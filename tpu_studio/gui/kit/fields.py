@@ -29,6 +29,9 @@ def holds_files(data: QMimeData) -> bool:
     return any(url.isLocalFile() for url in data.urls())
 
 
+SEARCHED = 500  # letters of a search: each word of it is looked for at each letter that is typed
+
+
 class LineEdit(RingFocus, Themed, QLineEdit):
     """One line of input. *suffix* is the word in grey at its right end ("batch size"); *placeholder* an example."""
 
@@ -48,6 +51,8 @@ class LineEdit(RingFocus, Themed, QLineEdit):
         self.setPlaceholderText(placeholder)
         self.setFrame(False)
         self.setAttribute(Qt.WidgetAttribute.WA_MacShowFocusRect, False)
+        if icon == "search":
+            self.setMaxLength(SEARCHED)
         self.setText(text)
         self.follow_theme()
 

@@ -35,7 +35,8 @@ from tpu_studio.gui.run.trywriting import ChatPanel, TextPanel
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.viewmodels.samples import Passage, Sample, passages_of, samples_of
-from tpu_studio.viewmodels.thumbnails import may_be_picture
+from tpu_studio.viewmodels.thumbnails import is_called_a_picture, may_be_picture
+from tpu_studio.viewmodels.trying import MOST_PICTURES
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.records import items, whole
 
@@ -134,7 +135,7 @@ class PicturePanel(TryPanel):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Anything but a picture is for the window around it: a run, data, or what it knows nothing of."""
-        self.shown.mark(bool(_pictures_in(event)))
+        self.shown.mark(any(map(may_be_picture, local_paths(event.mimeData()))))
         event.setAccepted(self.shown.marked)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
@@ -259,5 +260,7 @@ class PassagePanel(TryPanel):
 
 
 def _pictures_in(event: QDropEvent) -> list[str]:
-    """Paths of the pictures that are dragged."""
-    return [str(path) for path in local_paths(event.mimeData()) if may_be_picture(path)]
+    """Paths of the pictures that are dragged: more than are taken go by their names alone."""
+    paths = local_paths(event.mimeData())
+    first, rest = paths[: 10 * MOST_PICTURES], paths[10 * MOST_PICTURES :]
+    return [str(path) for path in (*filter(may_be_picture, first), *filter(is_called_a_picture, rest))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPaintEvent
 from PySide6.QtWidgets import QWidget
@@ -11,6 +13,7 @@ from tpu_studio.gui.kit.dragged import local_paths
 from tpu_studio.gui.kit.theme import ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels.shell import ShellViewModel
+from tpu_studio.wire.visible import one_line
 
 NOTHING = ("unknown", "missing", "share")
 
@@ -77,6 +80,9 @@ class DropArea(QObject):
             self._veil.setGeometry(parent.rect())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DragMove and self._veil.isVisible():  # known since it came in
+            cast(QDropEvent, event).acceptProposedAction()
+            return True
         if isinstance(event, QDropEvent):  # a drag that enters or moves is one too
             paths = local_paths(event.mimeData())
             if not paths:
@@ -90,7 +96,9 @@ class DropArea(QObject):
                 event.acceptProposedAction()
                 self._shell.open_path(path)
                 if len(paths) > 1:
-                    self._shell.notify("One at a time", f"Of {len(paths)} things only “{path.name}” was taken.")
+                    self._shell.notify(
+                        "One at a time", f"Of {len(paths)} things only “{one_line(path.name)}” was taken."
+                    )
             else:
                 if isinstance(event, QDragEnterEvent):
                     from tpu_studio.viewmodels.opening import what_is
