@@ -104,7 +104,7 @@ def learned(folder: Path) -> Path:
         input=str(folder / "text"),
         model_prefix=str(folder / "tokenizer"),
         model_type="bpe",
-        vocab_size=360,
+        vocab_size=320,  # as the networks of `make_decoder_samples`
         byte_fallback=True,
         split_digits=True,
         allow_whitespace_only_pieces=True,

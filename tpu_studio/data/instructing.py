@@ -332,13 +332,13 @@ class Question:
     Attributes:
         tokens: What stands before its answer; *ends*: those with which the answer ends.
         left_out: How many of the first questions of the conversation it does not see, with their answers.
-        blank_put: Whether its answer begins with a blank that stands for nothing.
+        blanks: How many its answer begins with that it does not say: the tokenizer's, and the template's.
     """
 
     tokens: list[int]
     ends: frozenset[int]
     left_out: int = 0
-    blank_put: bool = False
+    blanks: int = 0
 
 
 def question(description: Mapping[str, object], asked: str, before: Sequence[Turn] = ()) -> Question:
@@ -367,11 +367,13 @@ def question(description: Mapping[str, object], asked: str, before: Sequence[Tur
     if len(tokens) > most - 1:
         raise DataError("data-prompt-too-long", tokens=len(tokens), most=most - 1)
     behind: Behind = "token" if tokens[-1] in cutter.standing.values() else "text"
-    return Question(tokens, ends, left_out, cutter.blank_put(behind))
+    return Question(tokens, ends, left_out, cutter.blank_put(behind) + template.has_blank(writer.id))
 
 
-def without_blank(pieces: Iterator[str]) -> Iterator[str]:
-    """An answer that begins with a blank that stands for nothing, as it is said."""
-    for number, piece in enumerate(pieces):
-        if said := piece if number else piece.removeprefix(" "):
+def without_blanks(pieces: Iterator[str], count: int) -> Iterator[str]:
+    """An answer without as many blanks at its begin, if they are there."""
+    for piece in pieces:
+        mine = min(count, len(piece) - len(piece.lstrip(" ")))
+        count = count - mine if mine == len(piece) else 0
+        if said := piece[mine:]:
             yield said

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpu_studio.data import continuing
-from tpu_studio.data.instructing import Cuts, Writer, _Cut, question, without_blank
+from tpu_studio.data.instructing import Cuts, Writer, _Cut, question, without_blanks
 from tpu_studio.data.published import Behind, Published
 from tpu_studio.wire.errors import DataError, RunError
-from tpu_studio.wire.pretrained.template import Turn
+from tpu_studio.wire.pretrained.template import Turn, has_blank
 
 
 class Counting(Writer):
@@ -185,24 +185,39 @@ def test_bytes_of_answers_are_those_that_are_said(id: str) -> None:
     writer = Writer(Marked(), id)
     found = writer.tokens([Turn("user", "A?"), Turn("assistant", "Bé."), Turn("user", "C?"), Turn("assistant", "D")])
     tokens, learned = np.array(found[0], np.int32), np.array(found[1], np.bool_)
-    own = 2 * (id == "mistral")  # its template has a blank before each answer
+    own = 2 * has_blank(id)  # its template has a blank before each answer
     assert writer.said_bytes(tokens, learned) == len("Bé.D".encode()) + own
 
 
 @pytest.mark.parametrize(
-    ("cutter", "id", "put"),
-    [(Bytes(), "chatml", False), (Blanks(), "chatml", False), (Marked(), "mistral", True), (Marked(), "plain", False)],
+    ("cutter", "id", "blanks"),
+    [
+        (Bytes(), "chatml", 0),
+        (Blanks(), "chatml", 0),  # its answers stand behind "assistant\n"
+        (Marked(), "mistral", 2),
+        (Marked(), "mistral-nemo", 1),
+        (Marked(), "plain", 0),
+    ],
 )
-def test_an_answer_behind_a_mark_begins_with_a_blank_that_is_not_said(
-    cutter: Published, id: str, put: bool, monkeypatch: pytest.MonkeyPatch
+def test_blanks_that_an_answer_does_not_say_are_counted(
+    cutter: Published, id: str, blanks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(continuing, "of_result", lambda description: cutter)
-    assert question({"chat_template": id, "sequence_length": 160}, "Why?").blank_put is put
+    assert question({"chat_template": id, "sequence_length": 160}, "Why?").blanks == blanks
 
 
 @pytest.mark.parametrize(
-    ("pieces", "told"),
-    [([" a", " b"], ["a", " b"]), ([" ", " b"], [" b"]), (["  a"], [" a"]), (["a", " b"], ["a", " b"]), ([], [])],
+    ("pieces", "count", "told"),
+    [
+        ([" a", " b"], 1, ["a", " b"]),
+        ([" ", " b", " c"], 1, [" b", " c"]),
+        ([" ", " b", " c"], 2, ["b", " c"]),
+        (["   a"], 2, [" a"]),
+        (["a", " b"], 1, ["a", " b"]),
+        ([" a", " b"], 0, [" a", " b"]),
+        ([" "], 2, []),
+        (["\n", " a"], 1, ["\n", " a"]),
+    ],
 )
-def test_only_the_first_blank_of_an_answer_is_left_out(pieces: list[str], told: list[str]) -> None:
-    assert list(without_blank(iter(pieces))) == told
+def test_no_more_blanks_than_those_are_left_out(pieces: list[str], count: int, told: list[str]) -> None:
+    assert list(without_blanks(iter(pieces), count)) == told
