@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.fakes.presets import blank, blanks
 from tpu_studio.data.published import Published
@@ -18,6 +20,7 @@ SPACE: Tree = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "fir
 SPLIT: Tree = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 BEFORE: dict[str, Before] = {"legacy": "each", "first": "first", "never": "", "plain": "", "tekken": ""}
 BEFORE |= {"written-false": "first", "written-true": "each"}
+SCHEMES = ("first", "always", "never")
 
 
 def tree_of(name: str) -> Tree:
@@ -32,6 +35,9 @@ def written(tree: Tree) -> Tree:
 
 def sequence(*steps: Tree) -> Tree:
     return {"type": "Sequence", "normalizers": list(steps)}
+
+
+SMALL = tree_of("legacy")
 
 
 @pytest.mark.parametrize("name", blanks())
@@ -92,26 +98,65 @@ def test_a_file_that_says_it_twice_as_it_was_once_is_known() -> None:
         {"normalizer": sequence(PUT, BLANK), "pre_tokenizer": SPLIT},
         {"normalizer": sequence(PUT, BLANK), "pre_tokenizer": SPACE},
         {"normalizer": BLANK, "pre_tokenizer": SPACE},
-        *({"normalizer": None, "pre_tokenizer": SPACE | one} for one in (
-            {"replacement": "▁▁"},
-            {"replacement": "a"},
-            {"replacement": None},
-            {"split": True},
-            {"split": None},
-            {"prepend_scheme": "last"},
-            {"prepend_scheme": None},
-            {"prepend_scheme": ["first"]},
-            {"add_prefix_space": False},
-            {"prepend_scheme": "never", "add_prefix_space": True},
-        )),
+        *(
+            {"normalizer": None, "pre_tokenizer": SPACE | one}
+            for one in (
+                {"replacement": "▁▁"},
+                {"replacement": "a"},
+                {"replacement": None},
+                {"split": True},
+                {"split": None},
+                {"prepend_scheme": "last"},
+                {"prepend_scheme": None},
+                {"prepend_scheme": ["first"]},
+                {"add_prefix_space": False},
+                {"prepend_scheme": "never", "add_prefix_space": True},
+            )
+        ),
         {"normalizer": None, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [SPACE]}},
     ],
     ids=lambda change: str(change)[:70],
-)  # fmt: skip
+)
 def test_other_ways_are_refused_in_a_sentence(change: Tree) -> None:
     with pytest.raises(ValueError, match=r"^it ") as refused:
         tidied(json.dumps(tree_of("legacy") | change).encode())
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
+
+
+odd = st.sampled_from(
+    ["▁", "▁▁", " ", "", "a", None, True, False, 7, ["▁"], {"String": " "}, {"Regex": " "}, "first", "never"]
+)
+changed = st.builds(
+    lambda part, change: part | change,
+    st.sampled_from([BLANK, PUT, SPACE, SPLIT]),
+    st.dictionaries(
+        st.sampled_from(["prepend", "content", "pattern", "replacement", "split", "prepend_scheme"]), odd, max_size=1
+    ),
+)
+listed = st.builds(
+    lambda name, parts: {"type": "Sequence", name: parts},
+    st.sampled_from(["normalizers", "pretokenizers"]),
+    st.lists(changed, max_size=3),
+)
+KNOWN: list[Tree | None] = [
+    None,
+    BLANK,
+    sequence(PUT, BLANK),
+    SPLIT,
+    *(SPACE | {"prepend_scheme": one} for one in SCHEMES),
+]
+
+
+@settings(max_examples=300)
+@given(normaliser=st.none() | changed | listed, split=st.none() | changed | listed)
+def test_whatever_a_file_says_it_is_refused_or_made_of_known_parts(normaliser: Tree | None, split: Tree | None) -> None:
+    tree = SMALL | {"normalizer": normaliser, "pre_tokenizer": split}
+    try:
+        found = written(tree)
+    except ValueError as error:
+        assert "\n" not in str(error) and 0 < len(str(error)) < 300
+        return
+    assert found["normalizer"] in KNOWN and found["pre_tokenizer"] in KNOWN and written(found) == found
 
 
 # ------------------------------------------------------------------------------------------------------- Tekken
