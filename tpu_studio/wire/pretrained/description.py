@@ -85,7 +85,7 @@ def check_values(folder: Folder, values: Mapping[str, Any]) -> None:
         folder.refuse("preset-unreadable", CONFIG, f"It has more than {_REPEATS} layers.")
 
 
-def traits(values: Mapping[str, Any]) -> dict[str, Any]:
+def traits(values: Mapping[str, object]) -> dict[str, object]:
     """What of them says the network, its numbers and known words: others write names and paths into theirs."""
     return {
         name: value

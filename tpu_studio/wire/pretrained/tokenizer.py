@@ -187,7 +187,7 @@ def _bytes(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {"normalizer": {"type": "NFC"} if normaliser else None, "pre_tokenizer": whole}
 
 
-def _cuts(cut: Mapping[str, Any] | None) -> bool:
+def _cuts(cut: object) -> bool:
     """Whether it makes words of a text that end where a letter is followed by a sign."""
     steps = _steps({"pre_tokenizer": cut})
     return any(one.get("type") == "Split" and "Regex" in one["pattern"] for one in steps) or any(
@@ -211,7 +211,7 @@ def _words(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {"normalizer": normaliser, "pre_tokenizer": _at_blanks(split) if split else None}
 
 
-def _at_blanks(split: Mapping[str, Any]) -> dict[str, Any]:
+def _at_blanks(split: Mapping[str, object]) -> dict[str, object]:
     """As Gemma's file has it, where no blank is left to cut at."""
     behaviour = str(split.get("behavior", "MergedWithPrevious"))
     if split.get("type") != "Split" or split.get("pattern") != {"String": " "} or split.get("invert"):
@@ -221,7 +221,7 @@ def _at_blanks(split: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"String": " "}, "behavior": behaviour, "invert": False}
 
 
-def _metaspace(step: Mapping[str, Any]) -> dict[str, Any]:
+def _metaspace(step: Mapping[str, object]) -> dict[str, object]:
     """Which writes "▁" for blanks and puts one before a text that does not begin with one."""
     scheme = step.get("prepend_scheme")
     if scheme not in _SCHEMES or step.get("replacement") != BLANK or step.get("split") is not False:

@@ -36,8 +36,8 @@ def told(preset: Preset, used: str) -> dict[str, object]:
         used: The chat template that it has learned in; "" where it learned from no chats.
     """
     if not preset.is_decoder:
-        seen = {_SCALE: list(preset.scale), _OFFSET: list(preset.offset)}
-        return {_KIND: preset.kind, CONFIG: description.traits(preset.config)} | seen
+        network = {_KIND: preset.kind, CONFIG: description.traits(preset.config)}
+        return {**network, _SCALE: list(preset.scale), _OFFSET: list(preset.offset)}
     return {CONFIG: decoder.traits(preset.config), TEMPLATE: used or preset.template}
 
 
@@ -74,7 +74,7 @@ def described(folder: Folder, preset: Preset, card: Mapping[str, Any]) -> Preset
     )
 
 
-def _of_pictures(folder: Folder, preset: Preset, base: Base, card: Mapping[str, Any]) -> Preset:
+def _of_pictures(folder: Folder, preset: Preset, base: Base, card: Mapping[str, object]) -> Preset:
     """One with places for pictures of one size sees no others: those between them were made of the folder's."""
     kind, config = str(card.get(_KIND)), inner(card.get(CONFIG))
     if kind not in NETWORKS or NETWORKS[kind].reads != base.reads:
