@@ -8,11 +8,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.presets import decoder
+from tests.fakes.presets import decoder, unpacked
 from tpu_studio.wire import models
 from tpu_studio.wire.events import encode, event
 from tpu_studio.wire.pretrained import decoder as decoders
 from tpu_studio.wire.pretrained import reading, tokenizer
+from tpu_studio.wire.pretrained import tuned as networks
 
 RUN = "hands-ab12"
 PICTURES: dict[str, Any] = {
@@ -64,6 +65,16 @@ def tuned(name: str, to: Path, *, chats: str = "", **network: Any) -> tuple[dict
     told = {"config": decoders.traits(seen.config), "template": chats or seen.template} | network
     tree = card("pretrained-lm", data | ({"chat_template": chats} if chats else {}), network=told)
     return tree, {"tokenizer.json": file, "model.keras": bytes(4 * decoders.describe(seen.config).numbers)}
+
+
+def pictured(name: str, to: Path, side: int = 32, **network: Any) -> dict[str, Any]:
+    """Card of a result that began from that folder of KerasHub's (`fakes.presets.unpacked`), which is not kept;
+    *network*: what its card says of that."""
+    folder = unpacked(name, to)
+    told = networks.told(reading.read(folder), "") | network
+    shutil.rmtree(folder)
+    data = PICTURES | {"image_size": side, "input_shape": [side, side, 3]}
+    return card("kerashub-backbone", data, network=json.loads(json.dumps(told)))
 
 
 def run(

@@ -11,6 +11,7 @@ from typing import Any
 ZIP = Path(__file__).with_name("kerashub.zip")
 DECODERS = Path(__file__).with_name("decoders.zip")
 CHATS = Path(__file__).with_name("chats.zip")
+BLANKS = Path(__file__).with_name("blanks.zip")
 
 
 def unpacked(name: str, to: Path) -> Path:
@@ -43,3 +44,16 @@ def chats(id: str) -> tuple[bytes, list[dict[str, Any]]]:
     with zipfile.ZipFile(CHATS) as archive:
         found: list[dict[str, Any]] = json.loads(archive.read(f"{id}/chats.json"))["chats"]
         return archive.read(f"{id}/tokenizer.json"), found
+
+
+def blanks() -> list[str]:
+    """Names of tokenizers as those of Llama 2 and Mistral are written (`make_tokenizer_samples`)."""
+    with zipfile.ZipFile(BLANKS) as archive:
+        return sorted({one.partition("/")[0] for one in archive.namelist()})
+
+
+def blank(name: str) -> tuple[bytes, dict[str, Any]]:
+    """One of them, and what Transformers makes of `texts` and `chats` by it."""
+    with zipfile.ZipFile(BLANKS) as archive:
+        found: dict[str, Any] = json.loads(archive.read(f"{name}/seen.json"))
+        return archive.read(f"{name}/tokenizer.json"), found

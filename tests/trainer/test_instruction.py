@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.presets import decoder
+from tests.fakes.presets import blank, decoder
 from tests.trainer.in_engine import engine_python
 from tests.trainer.predict.test_predict import Server
 from tests.trainer.test_adapted_texts import train
@@ -124,6 +124,29 @@ def test_it_answers_in_its_template_until_the_end_of_its_turn(tmp_path: Path, pa
     formats.write(engine_python(), run, exports.by_id("huggingface"), to)
     assert json.loads((to / "tokenizer_config.json").read_text())["chat_template"] == CHATML
     assert not (to / "chat_template.jinja").exists() and "chat template “chatml”" in (to / "README.md").read_text()
+
+
+MISTRAL = (
+    "{{ bos_token }}{% for message in messages %}{% if message['role'] == 'user' %}"
+    "{{ \"[INST] \" + message['content'] + '[/INST]' }}{% else %}{{ ' ' + message['content'] }}"
+    "{% if not loop.last or not add_generation_prompt %}{{ eos_token }}{% endif %}{% endif %}{% endfor %}"
+)
+
+
+@pytest.mark.parametrize("kind", ["legacy", pytest.param("first", marks=pytest.mark.thorough)])
+def test_blanks_that_a_tokenizer_and_a_template_put_before_an_answer_are_not_said(
+    tmp_path: Path, pairs: Path, kind: str
+) -> None:
+    folder = with_template("mistral", tmp_path, MISTRAL)
+    (folder / "tokenizer.json").write_bytes(blank(kind)[0])
+    training = {"steps": 120, "learning_rate": 0.005, "evaluate_every": 60, "checkpoint_every": 60}
+    plan = planned(folder, pairs, rank=0, training=training)
+    assert plan.job.data.chat_template == "mistral"
+    run = train(put(tmp_path / "run", plan)).run
+    told = answers(run, "--temperature", "0", "--prompt", "Is 17 quick?")
+    assert told["answers"][0]["text"] in (ANSWER, f"{ANSWER} Or not.")
+    formats.write(engine_python(), run, exports.by_id("huggingface"), tmp_path / "out")
+    assert (tmp_path / "out" / "tokenizer.json").read_bytes() == blank(kind)[0]
 
 
 def test_a_conversation_goes_on_and_what_has_no_room_is_told(tmp_path: Path, pairs: Path) -> None:

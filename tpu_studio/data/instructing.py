@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -23,7 +23,7 @@ from tpu_studio.data.chats import Chats
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
 from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
 from tpu_studio.data.paths import data_path
-from tpu_studio.data.published import Published
+from tpu_studio.data.published import Behind, Published
 from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
 from tpu_studio.data.tables import file_findings
 from tpu_studio.data.watching import Watch
@@ -82,6 +82,10 @@ class _Cut:
     left_out: int = 0
 
 
+Cuts = dict[tuple[str, Behind], list[int]]
+"""Tokens of a text, by what it stands behind."""
+
+
 class Writer:
     """Writes chats down in tokens."""
 
@@ -90,17 +94,19 @@ class Writer:
         self.cutter, self.id = cutter, id
         self._tokens = cutter.standing.keys()
 
-    def tokens(self, turns: Sequence[Turn], known: dict[str, list[int]] | None = None) -> tuple[list[int], list[bool]]:
+    def tokens(self, turns: Sequence[Turn], known: Cuts | None = None) -> tuple[list[int], list[bool]]:
         """And which of them are to be learned. *known*: tokens of texts, to which those of these turns are added."""
         found: list[int] = []
         learned: list[bool] = []
         known = {} if known is None else known
+        behind: Behind = "nothing"
         for part in template.joined(template.rendered(self.id, turns, self._tokens)):
-            if not part.token and part.text not in known:
-                known[part.text] = self.cutter.of_text(part.text)
-            ids = [self.cutter.standing[part.text]] if part.token else known[part.text]
+            if not part.token and (part.text, behind) not in known:
+                known[part.text, behind] = self.cutter.of_text(part.text, behind)
+            ids = [self.cutter.standing[part.text]] if part.token else known[part.text, behind]
             found += ids
             learned += [part.learned] * len(ids)
+            behind = "token" if part.token else "text"
         return found, learned
 
     @property
@@ -111,6 +117,14 @@ class Writer:
     def sizes(self) -> Array:
         """Bytes that each token stands for."""
         return np.array([len(self.cutter.piece(token)) for token in range(self.cutter.vocabulary)], np.int64)
+
+    def said_bytes(self, tokens: Array, learned: Bools) -> int:
+        """Of the answers in chats that lie one behind the other, of each of which the first token is not learned."""
+        blanks = 0
+        if self.cutter.blank_put("token"):
+            begins = np.flatnonzero(learned & ~np.roll(learned, 1))
+            blanks = int(np.isin(tokens[begins - 1], list(self.cutter.standing.values())).sum())
+        return int(np.sum(self.sizes[tokens[learned]])) - blanks
 
     def fitting(self, turns: Sequence[Turn], length: int, cut: _Cut) -> tuple[list[int], list[bool]]:
         """No more than *length* + 1 tokens, of which the last ones are foretold only; none where no answer is left."""
@@ -127,7 +141,7 @@ class Writer:
     def later(self, turns: Sequence[Turn], most: int) -> tuple[list[int], list[bool], int]:
         """As `tokens`, without as many of the first questions with their answers as must go for no more than *most*
         tokens to be left; the last question stays in any case. And how many went."""
-        known: dict[str, list[int]] = {}  # a search asks for most of the turns ever again
+        known: Cuts = {}  # a search asks for most of the turns ever again
         tokens, learned = self.tokens(turns, known)
         if len(tokens) <= most:
             return tokens, learned, 0
@@ -251,7 +265,7 @@ def _source(writer: Writer, written: Sequence[_Written], side: Bools, length: in
     tokens = np.concatenate([np.zeros(0, np.int32), *(ids for ids, _ in mine)])
     learned = np.concatenate([np.zeros(0, np.bool_), *(marks for _, marks in mine)])
     starts = np.cumsum([0, *(len(ids) for ids, _ in mine)], dtype=np.int64)
-    return ChatSource(tokens, learned, starts, length, int(np.sum(writer.sizes[tokens[learned]])))
+    return ChatSource(tokens, learned, starts, length, writer.said_bytes(tokens, learned))
 
 
 def vocabulary_of(job: Job) -> int:
@@ -318,11 +332,13 @@ class Question:
     Attributes:
         tokens: What stands before its answer; *ends*: those with which the answer ends.
         left_out: How many of the first questions of the conversation it does not see, with their answers.
+        blanks: How many its answer begins with that it does not say: the tokenizer's, and the template's.
     """
 
     tokens: list[int]
     ends: frozenset[int]
     left_out: int = 0
+    blanks: int = 0
 
 
 def question(description: Mapping[str, object], asked: str, before: Sequence[Turn] = ()) -> Question:
@@ -350,4 +366,14 @@ def question(description: Mapping[str, object], asked: str, before: Sequence[Tur
         raise RunError("result-unreadable", path=str(description.get("folder")), raw=f"no template {error}") from error
     if len(tokens) > most - 1:
         raise DataError("data-prompt-too-long", tokens=len(tokens), most=most - 1)
-    return Question(tokens, ends, left_out)
+    behind: Behind = "token" if tokens[-1] in cutter.standing.values() else "text"
+    return Question(tokens, ends, left_out, cutter.blank_put(behind) + template.has_blank(writer.id))
+
+
+def without_blanks(pieces: Iterator[str], count: int) -> Iterator[str]:
+    """An answer without as many blanks at its begin, if they are there."""
+    for piece in pieces:
+        mine = min(count, len(piece) - len(piece.lstrip(" ")))
+        count = count - mine if mine == len(piece) else 0
+        if said := piece[mine:]:
+            yield said

@@ -267,6 +267,8 @@ def _image_size(r: Resolved, facts: DataFacts) -> int:
         why = f"{r.preset.title} sees pictures of {_sizes(r.preset, size)}, and no others."
     else:
         size = _native(r, facts)
+        if r.preset and r.preset.base and r.preset.side:  # which may be less than is usual
+            size = min(size, r.preset.side)
         if r.rule.looks_at_pixels:
             why = f"A simple network looks at each pixel by itself; {size} pixels keep it small."
         elif facts.side > size:

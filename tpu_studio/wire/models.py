@@ -67,10 +67,9 @@ def spec(name: str) -> ModelSpec:
 
 
 def begins_others(name: str | None) -> bool:
-    """Whether another training can begin from results of the model of that name; of those that began from a folder only
-    where they say their network themselves."""
-    model = BY_NAME.get(name or "")
-    return model is not None and (not model.from_folder or families.by_id(model.family).back_into_folder)
+    """Whether another training can begin from results of the model of that name: of any but a person's own; of those
+    that began from a folder, where their card says the network (`pretrained.tuned`)."""
+    return name in BY_NAME
 
 
 def preset(name: str, given: str) -> str:

@@ -89,8 +89,8 @@ class Preset:
     files_bytes: Of all files that are read, which is what travels.
     absent: Bytes of those that the Hub has and that were not downloaded yet.
     sha256: Of all that counts: the same base.
-    base: Of a result of ours, what its card says; *kind* is its model, then, but of a language model that began from a
-        folder: that is described as the folder was.
+    base: Of a result of ours, what its card says; *kind* is its model, then, but of a network that began from a folder:
+        that is described as the folder was.
     """
 
     folder: Path
@@ -118,7 +118,7 @@ class Preset:
 
     @property
     def network(self) -> Network:
-        if self.base and not self.is_decoder:
+        if self.base and self.kind not in NETWORKS:
             return Network(self.base.title, reads=self.base.reads)
         return NETWORKS[self.kind]
 

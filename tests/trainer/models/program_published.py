@@ -1,7 +1,8 @@
 """Run in the engine: published tokenizers, as Hugging Face's library cuts by what is left of them.
 
 `cut FOLDER` prints, of each sample, what it makes of texts and gives back of them; `odd FOLDER` what is said of files
-that the library would read otherwise than they stand there.
+that the library would read otherwise than they stand there; `blanks FOLDER`, of those that put a blank before a text,
+what they make of texts and chats beside what Transformers does.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.fakes.presets import decoder, decoders
+from tests.fakes.presets import blank, blanks, decoder, decoders
 from tools.make_decoder_samples import TEXT
+from tpu_studio.data.instructing import Writer
 from tpu_studio.data.published import Published
+from tpu_studio.wire.pretrained.template import Turn
 
 Tree = dict[str, Any]
 TYPED = "<|endoftext|> and <|im_end|>, <eos><bos><pad><unk>"
@@ -103,4 +106,27 @@ def _said(tree: Tree, text: str) -> Any:
     return [tokens, back(cutter, tokens).decode(), cutter.vocabulary, sorted(cutter.never)]
 
 
-print(json.dumps({"cut": cut, "odd": odd}[sys.argv[1]](Path(sys.argv[2]))))
+def before(_: Path) -> dict[str, Any]:
+    return {name: _before(*blank(name)) for name in blanks()}
+
+
+def _before(file: bytes, seen: Tree) -> Tree:
+    cutter, special = Published(file), {one["id"] for one in json.loads(file)["added_tokens"] if one["special"]}
+    texts, chats = [], []
+    for text, theirs, said in seen["texts"]:
+        tokens = tokens_of(cutter, text.encode())
+        shown = back(cutter, tokens).decode("utf-8", "replace")
+        texts.append([text, tokens, theirs, shown.removeprefix(" ") if cutter.blank_put("nothing") else shown, said])
+    for id, turns, theirs in seen["chats"]:
+        chats.append([id, turns, Writer(cutter, id).tokens([Turn(*one) for one in turns])[0], theirs])
+    long = tokens_of(cutter, LONG.encode())
+    return {
+        "texts": texts,
+        "chats": chats,
+        "special": sorted(special.intersection(token for _, tokens, *_ in texts for token in tokens)),
+        "again": Published(cutter.file).file == cutter.file,
+        "long": back(cutter, long).decode().removeprefix(" ") == LONG and back(cutter, long).count(b"\n ") == 0,
+    }
+
+
+print(json.dumps({"cut": cut, "odd": odd, "blanks": before}[sys.argv[1]](Path(sys.argv[2]))))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.presets import decoders
+from tests.fakes.presets import blanks, decoders
 from tests.trainer.in_engine import run_in_engine
 from tools.make_decoder_samples import TEXT
 
@@ -23,6 +23,37 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return run_in_engine(PROGRAM, "odd", str(tmp_path_factory.mktemp("odd")))
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return run_in_engine(PROGRAM, "blanks", str(tmp_path_factory.mktemp("blanks")))
+
+
+@pytest.mark.parametrize("name", blanks())
+def test_tokens_of_llama_2_s_and_mistral_s_are_those_of_transformers(before: Any, name: str) -> None:
+    assert len(before[name]["texts"]) > 250
+    for text, tokens, theirs, *_ in before[name]["texts"]:
+        assert tokens == theirs, text
+
+
+@pytest.mark.parametrize("name", blanks())
+def test_the_blank_that_they_put_before_a_text_is_not_said(before: Any, name: str) -> None:
+    for text, _, _, shown, theirs in before[name]["texts"]:
+        assert shown == theirs, text
+    assert before[name]["long"] and before[name]["again"]
+
+
+@pytest.mark.parametrize("name", blanks())
+def test_behind_a_mark_and_behind_text_it_stands_where_transformers_puts_it(before: Any, name: str) -> None:
+    assert len(before[name]["chats"]) >= 12
+    for id, turns, tokens, theirs in before[name]["chats"]:
+        assert tokens == theirs, (id, turns)
+
+
+@pytest.mark.parametrize("name", blanks())
+def test_what_somebody_writes_is_none_of_their_marks(before: Any, name: str) -> None:
+    assert before[name]["special"] == []
 
 
 def test_tokens_are_those_of_transformers(cut: Any) -> None:

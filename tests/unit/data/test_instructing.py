@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tpu_studio.data import continuing
-from tpu_studio.data.instructing import Writer, _Cut, question
-from tpu_studio.data.published import Published
+from tpu_studio.data.instructing import Cuts, Writer, _Cut, question, without_blanks
+from tpu_studio.data.published import Behind, Published
 from tpu_studio.wire.errors import DataError, RunError
-from tpu_studio.wire.pretrained.template import Turn
+from tpu_studio.wire.pretrained.template import Turn, has_blank
 
 
 class Counting(Writer):
@@ -23,7 +24,7 @@ class Counting(Writer):
 
     def __init__(self) -> None: ...
 
-    def tokens(self, turns: Sequence[Turn], known: dict[str, list[int]] | None = None) -> tuple[list[int], list[bool]]:
+    def tokens(self, turns: Sequence[Turn], known: Cuts | None = None) -> tuple[list[int], list[bool]]:
         self.asked += len(turns)
         found = [(ord(letter), turn.role == "assistant") for turn in turns for letter in turn.text]
         return [one for one, _ in found], [learned for _, learned in found]
@@ -78,8 +79,13 @@ class Bytes(Published):
     def __init__(self) -> None:
         self.standing = {"<|im_start|>": 256, "<|im_end|>": 257, "<|endoftext|>": 258}
 
-    def of_text(self, text: str) -> list[int]:
+    def of_text(self, text: str, behind: Behind = "nothing") -> list[int]:
         return list(text.encode())
+
+    blanks: tuple[Behind, ...] = ()
+
+    def blank_put(self, behind: Behind) -> bool:
+        return behind in self.blanks
 
 
 @pytest.fixture
@@ -99,9 +105,9 @@ def test_no_letter_of_a_long_chat_is_cut_into_tokens_twice() -> None:
     class Counted(Bytes):
         letters = 0
 
-        def of_text(self, text: str) -> list[int]:
+        def of_text(self, text: str, behind: Behind = "nothing") -> list[int]:
             self.letters += len(text)
-            return super().of_text(text)
+            return super().of_text(text, behind)
 
     cutter = Counted()
     turns = [*(Turn(role, f"{n}") for n in range(2000) for role in ("user", "assistant")), Turn("user", "q" * 100_000)]
@@ -141,3 +147,77 @@ def test_a_card_that_names_a_tokenizer_without_a_template_is_refused_in_a_senten
     """A run of somebody else's may say anything of itself."""
     with pytest.raises(RunError, match="result-unreadable"):
         question({"tokenizer": "bytes", "chat_template": "chatml", "sequence_length": 160}, "Why?")
+
+
+class Blanks(Bytes):
+    """Which puts a blank before each text but one that goes on a text, as Llama 2's."""
+
+    blanks = ("nothing", "token")
+    vocabulary = 259
+
+    def of_text(self, text: str, behind: Behind = "nothing") -> list[int]:
+        return list(f"{' ' * self.blank_put(behind)}{text}".encode())
+
+    def piece(self, token: int) -> bytes:
+        return bytes([token]) if token < 256 else b""
+
+
+def said(id: str) -> tuple[list[int], list[bool]]:
+    return Writer(Blanks(), id).tokens([Turn("user", "A?"), Turn("assistant", "B."), Turn("user", "C?")])
+
+
+def test_a_text_behind_a_mark_has_a_blank_put_before_it_and_one_behind_text_has_none() -> None:
+    tokens, learned = said("plain")
+    assert bytes(one for one in tokens if one < 256).startswith(b" ### Instruction:\nA?\n\n### Response:\nB. \n\n###")
+    assert bytes(token for token, mine in zip(tokens, learned, strict=True) if mine and token < 256) == b"B."
+
+
+class Marked(Blanks):
+    """With Mistral's marks."""
+
+    def __init__(self) -> None:
+        self.standing = {"<s>": 256, "[INST]": 257, "[/INST]": 258, "</s>": 259}
+        self.vocabulary = 260
+
+
+@pytest.mark.parametrize("id", ["plain", "mistral", "mistral-nemo"])
+def test_bytes_of_answers_are_those_that_are_said(id: str) -> None:
+    writer = Writer(Marked(), id)
+    found = writer.tokens([Turn("user", "A?"), Turn("assistant", "Bé."), Turn("user", "C?"), Turn("assistant", "D")])
+    tokens, learned = np.array(found[0], np.int32), np.array(found[1], np.bool_)
+    own = 2 * has_blank(id)  # its template has a blank before each answer
+    assert writer.said_bytes(tokens, learned) == len("Bé.D".encode()) + own
+
+
+@pytest.mark.parametrize(
+    ("cutter", "id", "blanks"),
+    [
+        (Bytes(), "chatml", 0),
+        (Blanks(), "chatml", 0),  # its answers stand behind "assistant\n"
+        (Marked(), "mistral", 2),
+        (Marked(), "mistral-nemo", 1),
+        (Marked(), "plain", 0),
+    ],
+)
+def test_blanks_that_an_answer_does_not_say_are_counted(
+    cutter: Published, id: str, blanks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(continuing, "of_result", lambda description: cutter)
+    assert question({"chat_template": id, "sequence_length": 160}, "Why?").blanks == blanks
+
+
+@pytest.mark.parametrize(
+    ("pieces", "count", "told"),
+    [
+        ([" a", " b"], 1, ["a", " b"]),
+        ([" ", " b", " c"], 1, [" b", " c"]),
+        ([" ", " b", " c"], 2, ["b", " c"]),
+        (["   a"], 2, [" a"]),
+        (["a", " b"], 1, ["a", " b"]),
+        ([" a", " b"], 0, [" a", " b"]),
+        ([" "], 2, []),
+        (["\n", " a"], 1, ["\n", " a"]),
+    ],
+)
+def test_no_more_blanks_than_those_are_left_out(pieces: list[str], count: int, told: list[str]) -> None:
+    assert list(without_blanks(iter(pieces), count)) == told

@@ -129,12 +129,12 @@ def test_a_rented_run_tells_the_limits_that_were_agreed_to_here_by_now(watched: 
 
 
 @pytest.mark.parametrize(
-    ("model", "may"), [("pretrained-lm", True), ("kerashub-backbone", False), ("small-cnn", True), ("gpt-nano", True)]
+    ("model", "may"), [("pretrained-lm", True), ("kerashub-backbone", True), ("small-cnn", True), ("gpt-nano", True)]
 )
 def test_another_training_is_offered_of_results_that_one_can_begin_from(
     page: RunViewModel, watched: Watched, tmp_path: Path, model: str, may: bool
 ):
-    """A network of a KerasHub folder is said by that alone; a fine-tuned language model says its own."""
+    """Also of those that began from a folder, whose card says the network."""
     (tmp_path / "result").mkdir()
     (tmp_path / "result" / "model.keras").write_bytes(b"weights")
     watched.tell(*training(), event("end", t=195, status="finished", reason="completed", steps=100))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import presets
 from tpu_studio.wire import hub
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.pretrained import decoder, known, template
@@ -41,3 +42,22 @@ def test_one_that_is_too_large_is_said_so(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(ModelError) as raised:
         read(hub.folder("hf:Qwen/Qwen3-8B"))
     assert raised.value.id == "preset-too-large" and raised.value.facts["size"] == 16_381_470_720
+
+
+def test_one_that_answers_in_a_template_that_is_not_known_says_so_before_it_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path))
+    chat = read(hub.folder("hf:TinyLlama/TinyLlama-1.1B-Chat-v1.0"))
+    assert (chat.template, chat.templates) == (template.UNKNOWN, (template.PLAIN,))
+    assert read(hub.folder("hf:meta-llama/Llama-3.2-1B")).template == ""
+
+
+@pytest.mark.parametrize("name", ["legacy", "first", "written-true"])
+def test_a_folder_of_mistral_s_or_llama_2_s_kind_has_a_tokenizer_that_is_read(tmp_path: Path, name: str) -> None:
+    """So a model that is named here is not refused once it is downloaded (TinyLlama was)."""
+    folder = presets.decoder("mistral", tmp_path)
+    (folder / "tokenizer.json").write_bytes(presets.blank(name)[0])
+    (folder / "tokenizer_config.json").write_text('{"chat_template": "<|user|>"}')
+    found = read(folder)
+    assert found.template == template.UNKNOWN and found.templates == ("mistral", "mistral-nemo", "plain")

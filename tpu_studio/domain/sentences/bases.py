@@ -25,18 +25,16 @@ def _why(f: Facts) -> str:
 
 
 def _not_begun_from(f: Facts) -> Sentence:
-    if "why" in f:
-        return Sentence(
-            f"The result of {_run(f)} does not say its network, so no training begins from it",
-            "It was written by an earlier version, and its network is described in the Hugging Face folder that it began "
-            f"from. The result itself is whole. {NOTHING_CHARGED}",
-            "Export the run as such a folder (tpu-studio export RUN --as huggingface), and name that folder as "
-            "model.preset; or extend the run, whose new result says it.",
-        )
+    exported = "why" in f
     return Sentence(
-        f"A result of “{f.text('file', 'this model')}” is begun from by its folder, not by its run",
-        f"Its network is described in the KerasHub folder that the run began from. {NOTHING_CHARGED}",
-        "Name that folder as model.preset again, or begin from a run of another model.",
+        f"The result of {_run(f)} does not say its network, so no training begins from it",
+        "It was written by an earlier version, and its network is described in the "
+        f"{'Hugging Face' if exported else 'KerasHub'} folder that it began from. The result itself is whole. "
+        f"{NOTHING_CHARGED}",
+        "Export the run as such a folder (tpu-studio export RUN --as huggingface), and name that folder as "
+        "model.preset; or extend the run, whose new result says it."
+        if exported
+        else "Extend the run, whose new result says it; or name that folder as model.preset again.",
     )
 
 

@@ -20,6 +20,7 @@ from tpu_studio.trainer.models.bounded import weights_at_most
 from tpu_studio.trainer.models.kerashub import tables
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.wire import models, presets
+from tpu_studio.wire.bases import CARD
 from tpu_studio.wire.errors import ModelError, words_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.presets import Preset
@@ -35,7 +36,7 @@ SPARE = 100_000_000
 def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
     """Raises ModelError: those of `reading.of` and `fill`, ``preset-changed``, ``preset-not-chosen``."""
     preset = preset_of(plan)
-    with initial.to_fill(), _blaming(preset, CONFIG):
+    with initial.to_fill(), _blaming(preset, CARD if preset.base else CONFIG):
         model = _built(preset, shapes, options, seed)
     initial.fill(model.get_layer("answer"), seed, lambda path, shape: initial.glorot(shape))
     return model

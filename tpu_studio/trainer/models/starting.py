@@ -76,10 +76,9 @@ def origin(plan: Plan) -> dict[str, str] | None:
 
 def network(plan: Plan, description: Mapping[str, object]) -> dict[str, object] | None:
     """What the result's card says of a network that no model's name says, so that others begin from it."""
-    if not (plan.job.model.folder and models.begins_others(plan.job.model.id)):
+    if not plan.job.model.folder or not models.spec(plan.job.model.id).from_folder:
         return None
-    preset = pretrained.preset_of(plan)
-    return tuned.told(preset, str(description.get("chat_template") or "")) if preset.is_decoder else None
+    return tuned.told(pretrained.preset_of(plan), str(description.get("chat_template") or ""))
 
 
 def _family(plan: Plan) -> families.Family:

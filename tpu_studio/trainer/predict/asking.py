@@ -110,7 +110,7 @@ class Asked:
             asked = instructing.question(self._data, prompt, turns)
             start = np.array(asked.tokens, np.int32)
             told = generate(self._run, length, start, tokens, temperature, seed, stopped, cutter, asked.ends)
-            return Writing(told, asked.left_out)
+            return Writing(instructing.without_blanks(told, asked.blanks), asked.left_out)
         if turns:
             raise BadInput("predict-bad-question", raw="turns: this model goes on with a text, it does not answer")
         encoded = predicting.encode_inputs(self._data, [prompt or "\n"])

@@ -26,6 +26,8 @@ _PACKAGES = ("keras", "keras_hub", "keras_nlp")
 PICKLES = (".bin", ".pth", ".pt", ".ckpt", ".pkl")
 _FLOATS = ("float32", "float16", "bfloat16", "mixed_float16", "mixed_bfloat16")
 _WORDS = ("activation", "projection_activation", "input_activation", "output_activation", "stackwise_activation")
+_SAID = (*_WORDS, "block_type", "stackwise_block_types")  # words that a network is built by
+_LONGEST_WORD = 60
 _LISTS = re.compile(r"stackwise_\w+|\w+_shape|patch_size|input_conv_\w+")
 """What KerasHub writes as a list; of "stackwise" also as lists of lists."""
 
@@ -81,6 +83,21 @@ def check_values(folder: Folder, values: Mapping[str, Any]) -> None:
         folder.refuse("preset-unreadable", CONFIG, "It has sizes that no network has.")
     if _layers(inside) > _REPEATS:
         folder.refuse("preset-unreadable", CONFIG, f"It has more than {_REPEATS} layers.")
+
+
+def traits(values: Mapping[str, object]) -> dict[str, object]:
+    """What of them says the network, its numbers and known words: others write names and paths into theirs."""
+    return {
+        name: value
+        for name, value in values.items()
+        if len(name) <= _LONGEST_WORD and name.isascii() and all(_says(name, one) for one in flat(value))
+    }
+
+
+def _says(name: str, value: object) -> bool:
+    if isinstance(value, str):
+        return name in _SAID and value.isascii() and len(value) <= _LONGEST_WORD
+    return value is None or isinstance(value, bool | int | float)
 
 
 def _check_dtype(folder: Folder, dtype: object) -> None:

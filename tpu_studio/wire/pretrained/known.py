@@ -31,7 +31,8 @@ class Known:
     licence: Its id on the Hub.
     gated: Its owner wants to be asked first; None: not known.
     instruct: It has learned to answer; else to continue a text.
-    template: Of its chats (`wire.pretrained.template`); "": none that is known.
+    template: Of its chats (`wire.pretrained.template`); "": none, and of one that has learned to answer none that is
+        known: plain headings are to be agreed to, as they are once its folder is here.
     config: What its `config.json` says of the network.
     sources: The artefacts that say so.
     """
@@ -106,7 +107,7 @@ def preset_of(name: str, folder: Path) -> Preset:
         hashlib.sha256(json.dumps([name, known.config], sort_keys=True).encode()).hexdigest(),
         vocabulary=network.vocabulary,
         longest=network.longest,
-        template=known.template,
+        template=known.template or (template.UNKNOWN if known.instruct else ""),
         templates=(known.template,) if known.template else (template.PLAIN,),
         files_bytes=known.size_bytes,
         absent=known.size_bytes,

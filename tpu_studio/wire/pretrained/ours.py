@@ -81,9 +81,10 @@ def _described(folder: Folder) -> tuple[Base, dict[str, str], Mapping[str, Any]]
     model = models.BY_NAME.get(str(card.get("model")))
     if model is None:
         folder.refuse("base-damaged", CARD, "Its model is none of this version.")
-    network = inner(card.get(tuned.KEY)) if model.from_folder and models.begins_others(model.name) else {}
+    network = inner(card.get(tuned.KEY)) if model.from_folder else {}
     if model.from_folder and not network:
-        folder.refuse("base-not-begun-from", model.title, "older" if models.begins_others(model.name) else "")
+        exported = families.by_id(model.family).back_into_folder
+        folder.refuse("base-not-begun-from", model.title, "exported" if exported else "")
     try:
         base = _base(card, model)
     except (JobError, KeyError, ValueError, TypeError) as error:

@@ -148,9 +148,14 @@ def rendered(id: str, turns: Sequence[Turn], tokens: Set[str]) -> list[Part]:
         case "gemma":
             return list(_as_gemma(turns))
         case "mistral" | "mistral-nemo":
-            return list(_as_mistral(turns, " " if id == "mistral" else ""))
+            return list(_as_mistral(turns, " " * has_blank(id)))
         case _:
             return list(_as_plain(turns, tokens))
+
+
+def has_blank(id: str) -> bool:
+    """Whether it writes a blank before each answer."""
+    return id == "mistral"
 
 
 def ends(id: str, tokens: Set[str]) -> tuple[str, ...]:

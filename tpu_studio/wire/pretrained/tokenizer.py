@@ -1,9 +1,10 @@
 """A `tokenizer.json` of a language model that somebody published, written anew from what is known of it. No code.
 
-Two kinds are known: byte-level BPE (GPT-2, Llama 3, SmolLM, Qwen) and BPE over words with "▁" for a blank, which falls
-back to bytes (Gemma). A file may be a stranger's, and the library that cuts by it (`data.published`) can search by
-patterns without end, grow a text or end the process: what is read of it is its pieces and merges, and which of the
-known ways of cutting it names. The window refuses others where it reads the folder.
+Two kinds are known: byte-level BPE (GPT-2, Llama 3, SmolLM, Qwen, Mistral's Tekken), and BPE over words with "▁" for a
+blank, which falls back to bytes (Gemma; Llama 2, TinyLlama and Mistral, which put one "▁" before a text). A file may be
+a stranger's, and the library that cuts by it (`data.published`) can search by patterns without end, grow a text or end
+the process: what is read of it is its pieces and merges, and which of the known ways of cutting it names. The window
+refuses others where it reads the folder.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tpu_studio.wire.jsonfile import parse_once
 
@@ -23,14 +24,23 @@ _LETTERS = 500_000  # of all of these
 _STEPS = 3  # of cutting
 _BEGIN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
 _END = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 PATTERNS = (
     _BEGIN + r"\p{N}" + _END,  # Qwen2, Qwen3
     _BEGIN + r"\p{N}{1,3}" + _END,  # Llama 3
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*|\p{{N}}"
+    + _END.replace(r"[\r\n]*", r"[\r\n/]*", 1),  # Tekken: Mistral Nemo, Ministral
 )
 BLANK = "▁"
+Before = Literal["", "first", "each"]
+"""Before what "▁" is put: nothing; a text at its begin; and behind each token that stands for no text, too."""
 _HALF = re.compile("[\ud800-\udfff]")
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 _DIGITS = {"type": "Digits"}
+_CUT_WITHIN = re.compile(r"[A-Za-z][!-/:-@\[-`{-~]")  # none of the known ways makes one word of these two
+_REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
+_PREPEND = {"type": "Prepend", "prepend": BLANK}
+_SCHEMES: dict[str, Before] = {"first": "first", "always": "each", "never": ""}
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,7 @@ class Tidied:
         text: Its file.
         numbers: Of each token, and *added*: of those beside the model's, by what they say; *special*: those that stand
             for no text.
+        before: Before what it puts "▁", which stands for nothing in the text.
     """
 
     words: bool
@@ -49,6 +60,7 @@ class Tidied:
     numbers: frozenset[int]
     added: Mapping[str, int]
     special: frozenset[int]
+    before: Before = ""
 
     @property
     def vocabulary(self) -> int:
@@ -70,7 +82,23 @@ def tidied(file: bytes) -> Tidied:
     added = {str(one["content"]): int(one["id"]) for one in tree["added_tokens"]}
     special = frozenset(int(one["id"]) for one in tree["added_tokens"] if one["special"])
     numbers = frozenset((*tree["model"]["vocab"].values(), *added.values()))
-    return Tidied(words, json.dumps(tree, ensure_ascii=False), numbers, added, special)
+    return Tidied(words, json.dumps(tree, ensure_ascii=False), numbers, added, special, _before(tree))
+
+
+def within(text: str) -> str:
+    """The file that a `Tidied` has as its *text*, for what goes on a text: nothing is put before that."""
+    tree = json.loads(text)
+    if (tree["pre_tokenizer"] or {}).get("type") == "Metaspace":
+        tree["pre_tokenizer"]["prepend_scheme"] = "never"
+    elif (tree["normalizer"] or {}).get("type") == "Sequence":
+        tree["normalizer"] = _REPLACE
+    return json.dumps(tree, ensure_ascii=False)
+
+
+def _before(tree: Mapping[str, Any]) -> Before:
+    if (tree["normalizer"] or {}).get("type") == "Sequence":
+        return "each"
+    return _SCHEMES[(tree["pre_tokenizer"] or {}).get("prepend_scheme", "never")]
 
 
 def _rewritten(file: bytes) -> tuple[bool, dict[str, Any]]:
@@ -101,7 +129,11 @@ def _rewritten(file: bytes) -> tuple[bool, dict[str, Any]]:
         raise ValueError("it has no tokens of bytes")
     whole = model.get("ignore_merges") is True
     special = {one["content"] for one in added if one["special"]} & vocabulary.keys()
-    if any(len(one) == 1 or (words and BYTE.fullmatch(one)) for one in special) or (whole and special):
+    if whole and _cuts(cut["pre_tokenizer"]):
+        whole_words = any(not _CUT_WITHIN.search(one) for one in special)
+    else:
+        whole_words = whole and bool(special)
+    if whole_words or any(len(one) == 1 or (words and BYTE.fullmatch(one)) for one in special):
         raise ValueError("one of its tokens that stand for no text is one of a text")
     bpe = {
         "type": "BPE",
@@ -155,19 +187,48 @@ def _bytes(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {"normalizer": {"type": "NFC"} if normaliser else None, "pre_tokenizer": whole}
 
 
+def _cuts(cut: object) -> bool:
+    """Whether it makes words of a text that end where a letter is followed by a sign."""
+    steps = _steps({"pre_tokenizer": cut})
+    return any(one.get("type") == "Split" and "Regex" in one["pattern"] for one in steps) or any(
+        one.get("type") == "ByteLevel" and one["use_regex"] for one in steps
+    )
+
+
 def _words(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """How Gemma's cuts: a blank is a letter like others."""
-    normaliser, split = tree.get("normalizer") or {}, tree.get("pre_tokenizer") or {}
-    blank = normaliser.get("type") == "Replace" and normaliser.get("pattern") == {"String": " "}
-    if not blank or normaliser.get("content") != BLANK:
+    """How those cut for which a blank is a letter like others."""
+    changes, split = tree.get("normalizer") or {}, tree.get("pre_tokenizer") or {}
+    if not changes and split.get("type") == "Metaspace":
+        return {"normalizer": None, "pre_tokenizer": _metaspace(split)}
+    changes = list(changes["normalizers"]) if changes.get("type") == "Sequence" else [changes]
+    puts = [one.get("type") for one in changes] == ["Prepend", "Replace"]
+    blank = changes[-1] if changes else {}
+    if len(changes) != 1 + puts or blank.get("type") != "Replace" or blank.get("pattern") != {"String": " "}:
         raise ValueError("it changes texts in a way that is not known")
-    if split and (split.get("type") != "Split" or split.get("pattern") != {"String": " "} or split.get("invert")):
-        raise ValueError("it cuts texts in a way that is not known")
+    if blank.get("content") != BLANK or (puts and (changes[0].get("prepend") != BLANK or split)):
+        raise ValueError("it changes texts in a way that is not known")
+    normaliser = {"type": "Sequence", "normalizers": [_PREPEND, _REPLACE]} if puts else _REPLACE
+    return {"normalizer": normaliser, "pre_tokenizer": _at_blanks(split) if split else None}
+
+
+def _at_blanks(split: Mapping[str, object]) -> dict[str, object]:
+    """As Gemma's file has it, where no blank is left to cut at."""
     behaviour = str(split.get("behavior", "MergedWithPrevious"))
+    if split.get("type") != "Split" or split.get("pattern") != {"String": " "} or split.get("invert"):
+        raise ValueError("it cuts texts in a way that is not known")
     if behaviour != "MergedWithPrevious":
         raise ValueError("it cuts texts in a way that is not known")
-    found = {"type": "Split", "pattern": {"String": " "}, "behavior": behaviour, "invert": False} if split else None
-    return {"normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}, "pre_tokenizer": found}
+    return {"type": "Split", "pattern": {"String": " "}, "behavior": behaviour, "invert": False}
+
+
+def _metaspace(step: Mapping[str, object]) -> dict[str, object]:
+    """Which writes "▁" for blanks and puts one before a text that does not begin with one."""
+    scheme = step.get("prepend_scheme")
+    if scheme not in _SCHEMES or step.get("replacement") != BLANK or step.get("split") is not False:
+        raise ValueError("it cuts texts in a way that is not known")
+    if step.get("add_prefix_space", scheme != "never") is not (scheme != "never"):  # said twice, as it was once
+        raise ValueError("it cuts texts in a way that is not known")
+    return {"type": "Metaspace", "replacement": BLANK, "prepend_scheme": scheme, "split": False}
 
 
 def _steps(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
