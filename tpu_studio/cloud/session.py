@@ -261,10 +261,10 @@ class Api:
 
     def pages(
         self, path: str, field: str, query: Mapping[str, object] | None = None, *, most: int = 200, **about: object
-    ) -> list[dict[str, Any]]:
+    ) -> list[Any]:
         """All items of a list in pages (``nextPageToken``). Raises CloudUnclear after *most* pages or `MOST_ITEMS`, and
         where they are no objects."""
-        items: list[dict[str, Any]] = []
+        items: list[object] = []
         asked = dict(query or {})
         for _ in range(most):
             page = self.get(path, asked, **about)

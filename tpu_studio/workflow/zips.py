@@ -14,7 +14,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,6 +34,7 @@ from tpu_studio.workflow.ports import Progress
 
 LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
 ENTRIES_AT_MOST = 50_000
+FOLDERS_AT_MOST = 20_000  # a run has one for each copy, and a dozen besides
 RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 64_000_000
 RESULT = "result"
 _MOST_PARTS = 50  # of a name; ours have seven
@@ -134,6 +135,8 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
         seen.add(name.lower())
         entries.append(entry)
         ways.append(("\0".join(parts).lower(), name))
+    if _folders(way for way, _ in ways) > FOLDERS_AT_MOST:
+        raise refuse("", f"it has more than {FOLDERS_AT_MOST:,} folders")
     for (way, name), (after, _) in pairwise(sorted(ways)):  # what lies below a name comes right behind it
         if f"{after}\0".startswith(f"{way}\0"):
             raise refuse(name, "it is a file and a folder" if after != way else "it is there twice")
@@ -153,6 +156,15 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
     if outside is not None:
         raise refuse(outside, "it lies beside the run's folder")
     return entries, root
+
+
+def _folders(ways: Iterable[str]) -> int:
+    """How many there are on these *ways*, whose parts a NUL stands between."""
+    found: set[str] = set()
+    for way in ways:
+        while (way := way.rpartition("\0")[0]) and way not in found:
+            found.add(way)
+    return len(found)
 
 
 def _plan(archive: zipfile.ZipFile, root: str, path: Path) -> bytes:

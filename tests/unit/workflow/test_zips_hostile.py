@@ -30,6 +30,12 @@ def _entry(name: str, data: bytes = b"x", mode: int = 0o100644, **about: int) ->
     return write
 
 
+def _folders(archive: zipfile.ZipFile) -> None:
+    """A megabyte of names that would become ninety thousand folders."""
+    for number in range(2_000):
+        archive.writestr(f"R/result/{number}/" + "a/" * 45 + "f", b"")
+
+
 @pytest.mark.parametrize(
     ("hostile", "id"),
     [
@@ -46,6 +52,7 @@ def _entry(name: str, data: bytes = b"x", mode: int = 0o100644, **about: int) ->
         (_entry("R/./events/a0001-w000.jsonl"), "zip-unsafe"),
         (_entry("R//events/a0001-w000.jsonl"), "zip-unsafe"),
         (_entry("R/" + "a/" * 60 + "x"), "zip-unsafe"),
+        (_folders, "zip-unsafe"),
         (_entry("R/odd", pack=zipfile.ZIP_LZMA), "zip-unsafe"),
         (_entry("R/bomb", bytes(65_000_000)), "zip-unsafe"),
         (_entry("x/plan.json"), "zip-not-a-run"),
