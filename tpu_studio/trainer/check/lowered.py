@@ -7,7 +7,6 @@ are not in it.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Any
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.check import lowering, tf_operations, tracing
 from tpu_studio.trainer.check.compiling import DOUBT, Compiled, Damaged, Target
+from tpu_studio.trainer.frameworks import on_tensorflow
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.plan import Plan
 
@@ -129,7 +129,7 @@ class LoweredCompiler:
 
     def __init__(self, traced: TfTraced, python: Path, target: Target, folder: Path) -> None:
         self._traced, self._folder, self._count = traced, folder, target.devices
-        library = libtpu()
+        library = on_tensorflow.libtpu()  # what TensorFlow's own VM has; None: the compiler's own
         self._process = subprocess.Popen(
             ownpython.module(python, "tpu_studio.trainer.check.compiling_text"),
             stdin=subprocess.PIPE,
@@ -206,15 +206,6 @@ class LoweredCompiler:
             raise CompilerEnded(self._process.wait())
         told: dict[str, object] = json.loads(line)
         return told
-
-
-def libtpu() -> Path | None:
-    """The library that TensorFlow's own VM has, installed beside this TensorFlow; None: the compiler's own."""
-    found = importlib.util.find_spec("libtpu")
-    for folder in (found.submodule_search_locations or ()) if found else ():
-        if (file := Path(folder) / "libtpu.so").exists():
-            return file
-    return None
 
 
 def _bytes(spec: Spec) -> int:
