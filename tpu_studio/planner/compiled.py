@@ -123,6 +123,7 @@ def larger_slice(plan: Plan, needs: int, known: Catalogue) -> str | None:
             one.control_plane != "cloud-tpu"
             or not one.compiles
             or not known.possible(one.id, plan.framework, loans.usual().word).possible
+            or not known.drives(one.id, plan.framework)
         ):
             continue
         for part in one.slices:

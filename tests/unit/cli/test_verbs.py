@@ -107,12 +107,15 @@ def test_bad_input_is_exit_2_with_its_id_and_words(
     assert "Traceback" not in done.stderr
 
 
-def test_tensorflow_at_google_is_exit_2_and_names_the_option_that_helps(terminal: Terminal) -> None:
+def test_tensorflow_on_a_tpu_it_does_not_drive_is_exit_2_and_names_the_option_that_helps(terminal: Terminal) -> None:
     job = ("--set", "training.framework=tensorflow", JOB)
-    done = terminal.run("plan", "--on", "cloud", *job)
+    v6e = ("--set", "where.accelerator=v6e-1")
+    done = terminal.run("plan", "--on", "cloud", *v6e, *job)
     assert done.returncode == 2 and "--set training.framework=jax" in done.stdout
     assert terminal.json("plan", "--on", "practice", "--no-measure", *job)[0] == 0
-    code, told = terminal.json("check", "--set", "where.accelerator=v5litepod-1", *job)  # asks about the model only
+    done = terminal.run("plan", "--on", "cloud", *job)
+    assert done.returncode == 0 and "by Google's recipe, not yet seen on a TPU" in done.stdout
+    code, told = terminal.json("check", *v6e, *job)  # asks about the model only
     found = next(check for check in told["checks"] if check["id"] == "place-needs-jax")
     assert (code, found["level"], found["fix"]) == (0, "warning", {"training.framework": "jax"})
 
