@@ -141,6 +141,8 @@ def larger_slice(plan: Plan, needs: int, known: Catalogue) -> str | None:
 def of_compiler(plan: Plan, answer: Mapping[str, object]) -> Iterator[Check]:
     """Why the memory is only an estimate, where it is."""
     compiled, ended = inner(answer.get("compiled")), inner(answer.get("ended"))
+    if compiled.get("replica") and plan.devices > 1:
+        yield _check("compiled-replica", "info", {"devices": plan.devices})
     if "fits" in compiled or places.by_id(plan.place).local:
         return
     level = "warning" if answer.get("compiler") == "broken" else "info"
