@@ -259,6 +259,15 @@ def test_where_tensorflow_is_refused_it_says_why_and_one_press_makes_it_jax(
     assert pressed.framework == "jax" and pressed.blocking == ()
 
 
+def test_the_memory_of_a_language_model_is_counted_without_the_kernel_that_tensorflow_has_not():
+    where = {"place": "cloud", "accelerator": "v5litepod-8"}
+    jax, tensorflow = (
+        planned(job("gpt-124m", "text", where=where, training={"framework": name, "global_batch": 64}), PLAYS)
+        for name in ("jax", "tensorflow")
+    )
+    assert tensorflow.memory.device_bytes > 2 * jax.memory.device_bytes
+
+
 @pytest.mark.parametrize("place", ["practice", "computer"])
 def test_elsewhere_tensorflow_trains_and_a_tpu_is_compared_with_as_jax_would_train_on_it(place: str):
     plan = planned(tensorflow(place=place), DIGITS)
