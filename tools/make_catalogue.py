@@ -143,6 +143,7 @@ QUOTAS = {
 }
 # Frameworks by generation: what may be said of the pair, and the sentence for it.
 UNPROVEN_TF = "TensorFlow has official images for this chip up to version 2.18; newer ones are unproven on it."
+REPORTED_TF = "Google's pages differ on TensorFlow for v6e, and it was reported not to start there."
 OLD_JAX = "Current JAX still lists it; its days are numbered."
 SUPPORT: dict[str, dict[str, tuple[str, str]]] = {
     "v2": {"tensorflow": ("documented", UNPROVEN_TF), "jax": ("unproven", OLD_JAX)},
@@ -151,7 +152,7 @@ SUPPORT: dict[str, dict[str, tuple[str, str]]] = {
     "v5e": {"tensorflow": ("documented", UNPROVEN_TF), "jax": ("documented", "")},
     "v5p": {"tensorflow": ("documented", UNPROVEN_TF), "jax": ("documented", "")},
     "v6e": {
-        "tensorflow": ("unproven", "Google documents JAX and PyTorch on v6e, not TensorFlow: it may or may not start."),
+        "tensorflow": ("unproven", REPORTED_TF),
         "jax": ("documented", ""),
     },
     "tpu7x": {

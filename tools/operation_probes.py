@@ -451,8 +451,8 @@ def check_all() -> dict[str, list[list[str]]]:
 
 def lower_all(folder: Path) -> dict[str, Any]:
     """With tensorflow-tpu: every operation it has for a TPU, and for each probe whether it is lowered."""
-    from tpu_studio.trainer.check.lowered import libtpu
     from tpu_studio.trainer.check.lowering import first_words
+    from tpu_studio.trainer.frameworks.on_tensorflow import libtpu
 
     answers: dict[str, dict[str, Any]] = {}
     for number, name in enumerate(PROBES):

@@ -303,7 +303,7 @@ def test_the_lowering_for_a_tpu_names_what_it_refuses(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiler
-def test_a_tensorflow_step_is_lowered_and_compiled_for_a_slice(tmp_path: Path) -> None:
+def test_a_tensorflow_step_is_compiled_for_a_slice_as_one_replica_and_so_is_its_check(tmp_path: Path) -> None:
     from tests.conftest import ENGINE_ROOT
 
     compiles = compiler(ENGINE_ROOT)
@@ -317,6 +317,10 @@ def test_a_tensorflow_step_is_lowered_and_compiled_for_a_slice(tmp_path: Path) -
     assert compiled["limit_bytes"] == int(15.75 * 2**30)
     assert compiled["parts"]["weights"] >= 650 * 4
     assert 0 < compiled["device_bytes"] < 64 << 20
+    assert compiled["replica"]  # what sums over the four is not in it
+    train, evaluate = compiled["programs"]["train"], compiled["programs"]["evaluate"]
+    assert train["fits"] and evaluate["fits"] and train["flops"] > 0
+    assert evaluate["batch"] % 4 == 0
 
 
 def lowering_python() -> Path:

@@ -19,18 +19,21 @@ CNN = {
 
 
 @pytest.mark.parametrize(
-    ("framework", "model", "every", "steps"),
+    ("framework", "model", "every", "steps", "devices"),
     [
-        ("jax", DIGITS, 64, 2000),
-        pytest.param("tensorflow", CNN, 20, 400, marks=pytest.mark.thorough),
-        pytest.param("tensorflow", DIGITS, 64, 2000, marks=pytest.mark.thorough),
-        pytest.param("jax", CNN, 20, 130, marks=pytest.mark.thorough),
+        ("jax", DIGITS, 64, 2000, 1),
+        pytest.param("tensorflow", CNN, 20, 400, 1, marks=pytest.mark.thorough),
+        pytest.param("tensorflow", DIGITS, 64, 2000, 1, marks=pytest.mark.thorough),
+        pytest.param("tensorflow", DIGITS, 64, 600, 2, marks=pytest.mark.thorough),
+        pytest.param("jax", CNN, 20, 130, 1, marks=pytest.mark.thorough),
     ],
 )
 def test_killed_at_any_moment_and_resumed_gives_the_same_losses_bit_for_bit(
-    tmp_path: Path, framework: str, model: dict[str, Any], every: int, steps: int
+    tmp_path: Path, framework: str, model: dict[str, Any], every: int, steps: int, devices: int
 ) -> None:
-    plan = planned(model, framework=framework, steps=steps, checkpoint_every=every, evaluate_every=every * 2)
+    plan = planned(
+        model, devices=devices, framework=framework, steps=steps, checkpoint_every=every, evaluate_every=every * 2
+    )
     anew = {"JAX_ENABLE_COMPILATION_CACHE": "0" if model is DIGITS else "1"}  # compiled again is the same, too
     whole = train(put(tmp_path / "whole", plan), cold=True, **anew)
 

@@ -374,17 +374,18 @@ def test_a_plan_for_other_devices_than_there_are_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("place", "platforms", "said"),
+    ("framework", "place", "platforms", "said"),
     [
-        ("cloud", frameworks.for_chips().chip_environment["JAX_PLATFORMS"], "initialize backend 'tpu'"),
-        ("cloud", "", "only cpu"),
-        ("colab", "cpu", "only cpu"),
+        ("jax", "cloud", frameworks.for_chips().chip_environment["JAX_PLATFORMS"], "initialize backend 'tpu'"),
+        ("jax", "cloud", "", "only cpu"),
+        ("jax", "colab", "cpu", "only cpu"),
+        ("tensorflow", "cloud", "", "libtpu is not installed"),
     ],
 )
 def test_a_tpu_that_does_not_open_ends_the_run_before_data_is_read(
-    tmp_path: Path, place: str, platforms: str, said: str
+    tmp_path: Path, framework: str, place: str, platforms: str, said: str
 ) -> None:
-    plan = replace(planned(framework="jax", steps=10), place=place)
+    plan = replace(planned(framework=framework, steps=10), place=place)
     done = train(put(tmp_path, plan), **({"JAX_PLATFORMS": platforms} if platforms else {}))
     assert done.events[-1]["reason"] == "tpu-not-opened", done.errors()[-2000:]
     assert said in done.events[-1]["facts"]["raw"]

@@ -73,7 +73,9 @@ def check(arguments: Arguments, output: Output) -> int:
 
 def _not_rented(found: Check) -> Check:
     """What keeps a TPU from being rented is a warning where only the model is asked about."""
-    return replace(found, level="warning") if found.id == "place-needs-jax" else found
+    from tpu_studio.planner.driving import NEEDS_JAX
+
+    return replace(found, level="warning") if found.id == NEEDS_JAX else found
 
 
 def to_json(made: Plan, answer: Mapping[str, object]) -> dict[str, object]:

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from tpu_studio.domain.generations import Generation, Price, QuotaId, Slice, generation_of, region_of
-from tpu_studio.wire import loans
+from tpu_studio.wire import frameworks, loans
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.resources import resource_path
 
@@ -253,6 +253,12 @@ class Catalogue:
         ]
         order = {"impossible": 0, "unproven": 1, "documented": 2}
         return min(verdicts, key=lambda verdict: order[verdict.state])
+
+    def drives(self, generation: str, framework: str) -> bool:
+        """Whether *framework* may train on it: the one that leads wherever it is possible, another where Google
+        documents it. Raises BadInput ``generation-unknown``."""
+        state = self._framework(self.generation(generation), framework).state
+        return state == "documented" or (state == "unproven" and framework == frameworks.for_chips().id)
 
     def _size(self, found: Generation, chips: int | None) -> Verdict:
         if chips is None or found.slice_of(chips):

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tpu_studio.domain.catalogue import FLEX_START_MOST_S, title_of
+from tpu_studio.domain.catalogue import FLEX_START_MOST_S
 from tpu_studio.domain.generations import region_of
 from tpu_studio.domain.sentences import say_finding
+from tpu_studio.planner import driving
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
@@ -35,17 +36,8 @@ LONGEST_BOOT_H = 1200.0 / 3600.0  # from a machine that is there to its guardian
 LONG_HOURS = 12.0
 UNUSUAL_RATE = 20.0  # times the recommended rate
 UNUSUAL_LIMIT, LARGE_USD = 20.0, 50.0  # times what is expected; below that much nobody need look twice
-NEEDS_JAX = "place-needs-jax"
 FLEX_MOST_HOURS = math.floor(FLEX_START_MOST_S / 3600.0 - LONGEST_BOOT_H)
 """Google counts the start, too, which is asked for besides."""
-
-
-def refused_at(place: str, framework: str) -> bool:
-    """TensorFlow at Google: the trainer neither starts the TPU with TPUClusterResolver nor trains under TPUStrategy, so
-    it would train on the processor of a machine whose chips are charged, or, in Colab, end as the chip is not listed.
-    Practice machines are processors."""
-    known = frameworks.find(framework)
-    return places.by_id(place).has_chips and known is not None and not known.leads_on_chip
 
 
 def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
@@ -230,12 +222,10 @@ def _shares(devices: int, accumulate: int) -> str:
 
 def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check]:
     place = resolved.job.where.place
-    if refused_at(str(place), resolved.job.training.framework):
-        facts = {"accelerator": title_of(resolved.job.where.accelerator), "place": str(place)}
-        title = say_finding(NEEDS_JAX, facts).title
-        yield Check(NEEDS_JAX, "error", title, {"training.framework": frameworks.for_chips().id}, facts)
     if rented is not None:
-        if rented.problem:
+        found = list(driving.of_framework(resolved.job, rented))
+        yield from found
+        if rented.problem and not any(check.level == "error" for check in found):
             yield Check(
                 rented.problem,
                 "error",

@@ -16,7 +16,7 @@ from tpu_studio.domain.gpus import gpus_of
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
-from tpu_studio.planner.checks import refused_at
+from tpu_studio.planner.driving import refused
 from tpu_studio.planner.estimate import Estimate, plus
 from tpu_studio.planner.installing import environment_s
 from tpu_studio.planner.own import NOTHING, Mine
@@ -141,7 +141,7 @@ def compare(here: Drawn, cloud: Drawn, known: Catalogue, own: Way | None = None)
 def loan(known: Catalogue, framework: str, accelerator: str, tier: str) -> rented.Rented | None:
     """Zones and price of a slice where it costs least; None where it cannot be had like that."""
     part = known.slice(accelerator)
-    if refused_at(places.charging().id, framework):
+    if refused(places.charging().id, framework, known, accelerator):
         return None
     if known.possible(part.generation, framework, tier, "", part.chips).state != "documented":
         return None

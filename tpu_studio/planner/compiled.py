@@ -123,6 +123,7 @@ def larger_slice(plan: Plan, needs: int, known: Catalogue) -> str | None:
             one.control_plane != "cloud-tpu"
             or not one.compiles
             or not known.possible(one.id, plan.framework, loans.usual().word).possible
+            or not known.drives(one.id, plan.framework)
         ):
             continue
         for part in one.slices:
@@ -140,6 +141,8 @@ def larger_slice(plan: Plan, needs: int, known: Catalogue) -> str | None:
 def of_compiler(plan: Plan, answer: Mapping[str, object]) -> Iterator[Check]:
     """Why the memory is only an estimate, where it is."""
     compiled, ended = inner(answer.get("compiled")), inner(answer.get("ended"))
+    if compiled.get("replica") and plan.devices > 1:
+        yield _check("compiled-replica", "info", {"devices": plan.devices})
     if "fits" in compiled or places.by_id(plan.place).local:
         return
     level = "warning" if answer.get("compiler") == "broken" else "info"

@@ -11,11 +11,11 @@ from dataclasses import replace
 from tpu_studio.planner.advice.choose import advise
 from tpu_studio.planner.advice.situation import Situation
 from tpu_studio.planner.broken import without_money
-from tpu_studio.planner.checks import refused_at
 from tpu_studio.planner.compare import Comparison, Drawn, Way, compare
+from tpu_studio.planner.driving import refused
 from tpu_studio.planner.parts import Parts
 from tpu_studio.planner.verdict import judge
-from tpu_studio.wire import places
+from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Plan
 
@@ -63,12 +63,14 @@ def _compared(plan: Plan, parts: Parts, at: At) -> Comparison:
     rented = plan.place if places.by_id(plan.place).charges else places.charging().id
     if rented != plan.place:
         changes: dict[str, object] = {"where.place": rented, "where.zones": None, "where.usd_per_hour": None}
-        if refused_at(rented, parts.question.job.training.framework):
-            changes["training.framework"] = AUTO
+        chosen = frameworks.find(parts.question.job.training.framework)
+        if chosen is not None and not chosen.leads_on_chip:
+            changes["training.framework"] = AUTO  # as a TPU is meant
         rehearsed = {"where.accelerator": plan.accelerator} if places.by_id(plan.place).rehearses else HERE
         cloud = at({**rehearsed, **changes}, False)
     own = None
-    if refused_at(plan.place, plan.framework):  # no way at all
+    offers = parts.question.catalogue
+    if refused(plan.place, plan.framework, offers, plan.accelerator, plan.job.where.backend):  # no way at all
         pass
     elif places.by_id(plan.place).rents and plan.fits and plan.time_s:  # its slice may have several machines
         tier, time, cost = plan.job.where.tier, plan.time_s, plan.cost_usd

@@ -98,7 +98,7 @@ class Question:
             precision=training.precision,
             data_bytes=self._data_bytes(resolved),
             framework=training.framework,
-            chip=not self.place.local,
+            chip=not self.place.local and frameworks.by_id(training.framework).leads_on_chip,  # whose program is known
             unseen=resolved.validation,
             scored_at_once=scored_at_once,
         )

@@ -187,7 +187,7 @@ def _lent(
     """Those of least doubt first."""
     found = []
     for one in known.offered():
-        if not known.possible(one.id, framework, tier).possible:
+        if not known.possible(one.id, framework, tier).possible or not known.drives(one.id, framework):
             continue
         for part in one.slices:
             places = [zone for zone in zones if known.possible(one.id, "", tier, zone, part.chips).possible]

@@ -17,6 +17,8 @@ from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.varying import before, own_share
 
 Tensor = Any
+OF_EACH_EXAMPLE = ("predicted", "wanted")
+"""What `evaluation` tells of each example, and not as a sum over them."""
 
 
 def loss_terms(

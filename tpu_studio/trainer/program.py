@@ -141,12 +141,12 @@ class Attempt:
             self._team.join(on_processors=places.by_id(plan.place).on_this_computer)
             if self._team.leads:
                 self._team.hear(self._another_ends)
+        with within(backend.OPENING_S, self._not_opened) if backend.needs_a_tpu(plan) else nullcontext():
+            backend.check_devices(plan, self._workers)  # with the framework's import: TensorFlow's loads libtpu
         from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
         from tpu_studio.trainer.parts import Parts
         from tpu_studio.trainer.profile.profiling import Profiling
 
-        with within(backend.OPENING_S, self._not_opened) if backend.needs_a_tpu(plan) else nullcontext():
-            backend.check_devices(plan, self._workers)
         if not places.by_id(plan.place).local:
             self._compiled_before = module_of(plan.framework).watch_compiling()
         self.events.send("phase", phase="setting-up", detail="data")

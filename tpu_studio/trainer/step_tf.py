@@ -1,9 +1,8 @@
 """The training step in TensorFlow, with the state in variables of our own; same interface as `step_jax`.
 
-Three ways to run the same formulas: `compiled`, XLA and many steps a call (its loop takes the number of steps as a
-value, so calls of any length share one compilation); `plain`, a graph of one step without XLA, for convolutions on
-processors, which oneDNN runs three times faster; `replicated`, one step on several devices, gradients summed by
-tf.distribute.
+Two ways to run the same formulas on one processor: `compiled`, XLA and many steps a call (its loop takes the number of
+steps as a value, so calls of any length share one compilation); `plain`, a graph of one step without XLA, for
+convolutions, which oneDNN runs three times faster. On a TPU and on several devices: ``step_tf_replicas``.
 """
 
 from __future__ import annotations
@@ -96,28 +95,17 @@ class TfFormulas:
         return (loss, total, right, [tf.convert_to_tensor(gradient) for gradient in gradients]), list(others)
 
 
-class TfSteps(TfFormulas):
-    """State in variables and the graphs that move it; all methods are for one thread."""
+class TfState(TfFormulas):
+    """State in variables, and what is asked of it; all methods are for one thread. Who derives from it gives `_train`
+    and `_evaluate`, which are ``tf.function`` of tensors."""
 
-    def __init__(
-        self, model: Any, recipe: Recipe, shape: Layout, *, devices: int, compiled: bool, per_call: int
-    ) -> None:
+    _train: Any
+    _evaluate: Any
+
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout) -> None:
         super().__init__(model, recipe, shape)
-        self._devices, self._per_call = devices, per_call
         self._like = initial(model, shape)
-        kind = "CPU" if not tf.config.list_logical_devices("GPU") else "GPU"
-        self._strategy = (
-            tf.distribute.MirroredStrategy([f"{kind}:{n}" for n in range(devices)]) if devices > 1 else None
-        )
         self._variables = self._make_variables()
-        if self._strategy is not None:
-            self._train = tf.function(self._run_replicated, autograph=False)
-        elif compiled:
-            self._train = tf.function(self._run_many, jit_compile=True, autograph=False)
-        else:
-            self._train = tf.function(self._run_stack_of_one, autograph=False)
-            self._vary = tf.function(self._vary, autograph=False, jit_compile=True)  # without: nine times as long
-        self._evaluate = tf.function(self._run_evaluate, autograph=False, jit_compile=compiled and devices == 1)
 
     def train(self, stack: Batch, rates: npt.NDArray[np.generic], first: int, count: int) -> Any:
         """Run *count* steps, numbered from *first* + 1, on a stack [k, B, …]; returns what `fetch` takes."""
@@ -144,7 +132,7 @@ class TfSteps(TfFormulas):
     def snapshot(self) -> Arrays:
         """A copy of the whole state as numpy arrays."""
         return {
-            name: np.array(variable.numpy(), copy=True)
+            name: np.array(self._copies(variable)[0].numpy(), copy=True)
             for name, variable, saved in zip(self._shape.names, self._variables, self._shape.saved, strict=True)
             if saved
         }
@@ -152,26 +140,33 @@ class TfSteps(TfFormulas):
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         for variable, value in zip(self._variables, ordered(self._shape, arrays, self._like), strict=True):
             if value is not None:
-                variable.assign(value)
+                for copy in self._copies(variable):
+                    with tf.device(copy.device):
+                        copy.assign(value)
 
     @property
     def compiles(self) -> int:
         return int(self._train.experimental_get_tracing_count() + self._evaluate.experimental_get_tracing_count())
 
+    def _copies(self, variable: Any) -> tuple[Any, ...]:
+        """Those of each device."""
+        return (variable,)
+
     def _make_variables(self) -> list[Any]:
-        values = ordered(self._shape, self._like, self._like)
-        if self._strategy is None:
-            return [tf.Variable(value, trainable=False) for value in values]
-        with self._strategy.scope():  # each replica has its own copy; all make the same update, so that they stay equal
-            return [
-                tf.Variable(
-                    value,
-                    trainable=False,
-                    synchronization=tf.VariableSynchronization.ON_READ,
-                    aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
-                )
-                for value in values
-            ]
+        return [tf.Variable(value, trainable=False) for value in ordered(self._shape, self._like, self._like)]
+
+
+class TfSteps(TfState):
+    """On one processor."""
+
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, compiled: bool) -> None:
+        super().__init__(model, recipe, shape)
+        if compiled:
+            self._train = tf.function(self._run_many, jit_compile=True, autograph=False)
+        else:
+            self._train = tf.function(self._run_stack_of_one, autograph=False)
+            self._vary = tf.function(self._vary, autograph=False, jit_compile=True)  # without: nine times as long
+        self._evaluate = tf.function(self._run_evaluate, autograph=False, jit_compile=compiled)
 
     def _run_many(self, stack: Batch, rates: object, first: object, count: object) -> dict[str, object]:
         state = [variable.read_value() for variable in self._variables]
@@ -187,31 +182,6 @@ class TfSteps(TfFormulas):
         state, told = self._one(state, batch, rates[0], tf.cast(first + 1, tf.float32))
         for variable, value in zip(self._variables, state, strict=True):
             variable.assign(value, read_value=False)
-        return told
-
-    def _run_replicated(self, stack: Batch, rates: Any, first: Any, count: Any) -> dict[str, Any]:
-        del count  # always 1
-        assert self._strategy is not None
-        share = next(iter(tf.nest.flatten(stack))).shape[1] // self._devices
-
-        def mine(context: Any) -> Any:
-            start = context.replica_id_in_sync_group * share
-            return tf.nest.map_structure(lambda a: a[0, start : start + share], stack)
-
-        batches = self._strategy.experimental_distribute_values_from_function(mine)
-        told = self._strategy.run(self._one_replica, args=(batches, rates[0], tf.cast(first + 1, tf.float32)))
-        return {name: self._strategy.experimental_local_results(value)[0] for name, value in told.items()}
-
-    def _one_replica(self, batch: Batch, rate: object, step: object) -> dict[str, object]:
-        context = tf.distribute.get_replica_context()
-        state = [variable.read_value() for variable in self._variables]
-
-        def summed(values: object) -> object:
-            return context.all_reduce("SUM", values)
-
-        state, told = self._one(state, batch, rate, step, summed, self._devices)
-        for variable, value in zip(self._variables, state, strict=True):
-            variable.assign(value)
         return told
 
     def _run_evaluate(self, batch: Batch) -> dict[str, Any]:

@@ -62,12 +62,22 @@ def test_what_cannot_be_rented_is_disabled_with_its_reason(page: PlanPage, world
     assert not item.isEnabled() and "TensorFlow" in item.toolTip() and item.text() == "tpu7x · not possible"
 
 
-def test_tensorflow_on_a_rented_tpu_is_one_press_from_jax(qtbot: QtBot, page: PlanPage, world: World):
+@pytest.mark.parametrize(
+    ("slice", "said", "stands"),
+    [
+        ("v5litepod-1", "TensorFlow on a TPU: by Google's recipe, not yet seen on a TPU", False),
+        ("v6e-8", "TensorFlow does not train on v6e · 8 chips", True),
+    ],
+)
+def test_tensorflow_on_a_rented_tpu_is_one_press_from_jax(
+    qtbot: QtBot, page: PlanPage, world: World, slice: str, said: str, stands: bool
+):
     as_wide_as(page, 1400)
     rented(page, world, "cloud")
+    world.model.set_slice(slice)
     page.where_section.framework.segment("tensorflow").click()
-    assert world.view.missing == ("where", "On a rented TPU, TPU Studio trains with JAX")
-    assert shown_notes(page.card)[0] == "On a rented TPU, TPU Studio trains with JAX"
+    assert world.view.missing[1] == (said if stands else "")
+    assert shown_notes(page.card)[0] == said
     note = next(note for note in page.card.findChildren(TallNote) if note.isVisible())
     assert note.button is not None and note.button.text() == "Use JAX"
     qtbot.mouseClick(note.button, Qt.MouseButton.LeftButton)
@@ -233,9 +243,10 @@ def test_a_plan_that_cannot_start_any_more_leads_from_its_review_to_what_is_amis
     rented(page, world, "cloud")
     world.model.start()
     QApplication.processEvents()
+    world.model.set_slice("v6e-8")
     world.model.set("training.framework", "tensorflow")
     QApplication.processEvents()
-    assert "On a rented TPU, TPU Studio trains with JAX. Nothing was rented." in words_in(sheet_of(page))
+    assert "TensorFlow does not train on v6e · 8 chips. Nothing was rented." in words_in(sheet_of(page))
     press(qtbot, sheet_of(page), "Back to the plan")
     assert page.review is None and world.launched == [] and world.view.attention[0] == "where"
 

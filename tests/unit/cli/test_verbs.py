@@ -20,6 +20,7 @@ CANCELLED = (130, -signal.SIGINT)
 """A module that Python runs by ``-m`` ends itself by the signal, after all is said, where Ctrl-C came while a library
 was running code from a text (as dataclasses do). A shell gives 130 for both; the installed command gives it alone."""
 RESULT_KEYS = {"run", "status", "reason", "steps", "final", "examples_per_s", "cost_usd", "folder"}
+TENSORFLOW_ON_V6E = ("--set", "training.framework=tensorflow", "--set", "where.accelerator=v6e-1")
 PLAN_KEYS = {"place", "framework", "accelerator", "fits", "memory", "examples_per_s", "time_s", "cost_usd", "price"}
 PLAN_KEYS |= {"checks", "alternatives", "verdict"}
 
@@ -89,7 +90,7 @@ def test_plan_answers_with_the_promised_keys_and_starts_nothing(terminal: Termin
         (("run", JOB, "--without-outside-stop"), "waiver-not-rented"),
         (("run", JOB, "--on", "cloud", "--without-outside-stop"), "needs-yes"),
         (("run", JOB, "--on", "cloud"), "needs-yes"),
-        (("run", JOB, "--on", "cloud", "--yes", "--set", "training.framework=tensorflow"), "plan-has-errors"),
+        (("run", JOB, "--on", "cloud", "--yes", *TENSORFLOW_ON_V6E), "plan-has-errors"),
         (("plan", JOB, "--on", "mars"), "command-line"),
         (("convert", "nowhere", "out"), "data-missing"),
         (("frobnicate",), "command-line"),
@@ -107,12 +108,14 @@ def test_bad_input_is_exit_2_with_its_id_and_words(
     assert "Traceback" not in done.stderr
 
 
-def test_tensorflow_at_google_is_exit_2_and_names_the_option_that_helps(terminal: Terminal) -> None:
+def test_tensorflow_on_a_tpu_it_does_not_drive_is_exit_2_and_names_the_option_that_helps(terminal: Terminal) -> None:
     job = ("--set", "training.framework=tensorflow", JOB)
-    done = terminal.run("plan", "--on", "cloud", *job)
+    done = terminal.run("plan", "--on", "cloud", *TENSORFLOW_ON_V6E, JOB)
     assert done.returncode == 2 and "--set training.framework=jax" in done.stdout
     assert terminal.json("plan", "--on", "practice", "--no-measure", *job)[0] == 0
-    code, told = terminal.json("check", "--set", "where.accelerator=v5litepod-1", *job)  # asks about the model only
+    done = terminal.run("plan", "--on", "cloud", *job)
+    assert done.returncode == 0 and "by Google's recipe, not yet seen on a TPU" in done.stdout
+    code, told = terminal.json("check", *TENSORFLOW_ON_V6E, JOB)  # asks about the model only
     found = next(check for check in told["checks"] if check["id"] == "place-needs-jax")
     assert (code, found["level"], found["fix"]) == (0, "warning", {"training.framework": "jax"})
 

@@ -108,7 +108,7 @@ def test_prices_come_cheapest_first(known: Catalogue):
     [
         ({"generation": "v6e", "framework": "jax", "zone": "us-east5-a", "tier": "spot", "chips": 8}, "documented", ""),
         ({"generation": "tpu7x", "framework": "tensorflow"}, "impossible", "not supported"),
-        ({"generation": "v6e", "framework": "tensorflow"}, "unproven", "JAX"),
+        ({"generation": "v6e", "framework": "tensorflow"}, "unproven", "reported"),
         ({"generation": "v4", "zone": "us-west4-a"}, "impossible", "us-central2-b"),
         ({"generation": "v3", "zone": "us-central1-a", "chips": 16}, "impossible", "lends 4 to 4"),
         ({"generation": "v6e", "chips": 3}, "impossible", "1, 4, 8"),

@@ -221,20 +221,60 @@ def test_flex_start_beyond_seven_days_is_refused_with_the_longest_that_google_ta
     assert limit_hours(Range(1e6, 1e6, 1e6), 4.0, FLEX_MOST_HOURS) == 167.0
 
 
-def test_tensorflow_is_refused_at_google_and_one_press_makes_it_jax_while_practice_trains_it():
-    chosen = job("mlp", "digits", where={"place": "cloud"}, training={"framework": "tensorflow"})
+def tensorflow(**where: object) -> Job:
+    return job("mlp", "digits", where={"place": "cloud", **where}, training={"framework": "tensorflow"})
+
+
+def test_tensorflow_takes_the_cheapest_tpu_of_one_machine_and_says_that_nobody_has_seen_it_there():
+    plan = planned(tensorflow(), DIGITS)
+    assert (plan.framework, plan.blocking, plan.sharded) == ("tensorflow", (), False)
+    assert catalogue().drives(catalogue().slice(plan.accelerator).generation, "tensorflow")
+    check = next(one for one in plan.checks if one.id == "tensorflow-by-recipe")
+    assert (check.level, check.fix) == ("warning", {"training.framework": "jax"})
+    assert "by Google's recipe, not yet seen on a TPU" in check.title
+    assert "charged" in say_check(check.id, check.title, check.facts).meaning
+    assert planned(job("mlp", "digits", where={"place": "cloud"}), DIGITS).framework == "jax"  # which leads there
+
+
+@pytest.mark.parametrize(
+    ("where", "why", "said"),
+    [
+        ({"accelerator": "v6e-1"}, "generation", "reported not to start"),
+        ({"accelerator": "tpu7x-2x2x1", "usd_per_hour": 48.0}, "generation", "not supported on TPU7x"),
+        ({"accelerator": "v5litepod-16"}, "machines", "several machines"),
+        ({"accelerator": "v5p-8", "backend": "compute-engine"}, "lender", "Cloud TPU API"),
+    ],
+)
+def test_where_tensorflow_is_refused_it_says_why_and_one_press_makes_it_jax(
+    where: dict[str, object], why: str, said: str
+):
+    chosen = tensorflow(**where)
     refused = planned(chosen, DIGITS)
-    check = next(one for one in refused.blocking if one.id == "place-needs-jax")
-    assert check.fix == {"training.framework": "jax"}
-    said = say_check(check.id, check.title, check.facts)
-    assert "processor" in said.meaning and said.meaning.endswith(NOTHING_CHARGED) and said.action.startswith("Use JAX")
-    assert [way.place for way in refused.alternatives] == ["computer"]
+    (check,) = (one for one in refused.blocking if one.id in ("place-needs-jax", "accelerator-impossible"))
+    assert (check.id, check.fix, check.facts["why"]) == ("place-needs-jax", {"training.framework": "jax"}, why)
+    words = say_check(check.id, check.title, check.facts)
+    assert said in words.meaning and words.meaning.endswith(NOTHING_CHARGED) and words.action.startswith("Use JAX")
+    assert why != "generation" or refused.accelerator not in [way.accelerator for way in refused.alternatives]
     pressed = planned(set_values(chosen, check.fix), DIGITS)
     assert pressed.framework == "jax" and pressed.blocking == ()
-    for place in ("practice", "computer"):
-        elsewhere = planned(set_values(chosen, {"where.place": place}), DIGITS)
-        assert elsewhere.framework == "tensorflow" and elsewhere.blocking == ()
-        assert any(way.place == "cloud" for way in elsewhere.alternatives)  # planned with JAX
+
+
+def test_the_memory_of_a_language_model_is_counted_without_the_kernel_that_tensorflow_has_not():
+    where = {"place": "cloud", "accelerator": "v5litepod-8"}
+    jax, tensorflow = (
+        planned(job("gpt-124m", "text", where=where, training={"framework": name, "global_batch": 64}), PLAYS)
+        for name in ("jax", "tensorflow")
+    )
+    assert tensorflow.memory.device_bytes > 2 * jax.memory.device_bytes
+
+
+@pytest.mark.parametrize("place", ["practice", "computer"])
+def test_elsewhere_tensorflow_trains_and_a_tpu_is_compared_with_as_jax_would_train_on_it(place: str):
+    plan = planned(tensorflow(place=place), DIGITS)
+    assert plan.framework == "tensorflow" and plan.blocking == ()
+    assert "tensorflow-by-recipe" not in [check.id for check in plan.checks]
+    assert any(way.place == "cloud" for way in plan.alternatives)
+    assert any(way.accelerator.startswith("v6e") for way in plan.alternatives)
 
 
 def test_practice_is_planned_for_the_same_tpu_and_takes_as_long_as_here():

@@ -311,7 +311,7 @@ def test_the_plan_s_own_settings_count_and_those_of_another_model_do_not():
 
 
 def test_what_cannot_be_there_says_why():
-    wrong = job_of(None, "images", training={"framework": "tensorflow"})
+    wrong = job_of(None, "images", training={"framework": "tensorflow"}, where={"accelerator": "v6e-1"})
     here, _, tpu = outlook("small-cnn", HANDS, wrong).ways
     assert here.time and not tpu.time and tpu.why
 

@@ -238,6 +238,12 @@ CHECKS: dict[str, Entry] = {
         "Each chip holds the weights and its share of the batch. This is an estimate.",
         "Choose it and check again.",
     ),
+    "compiled-replica": lambda f: Sentence(
+        "Compiled is the program of one chip, without the sums over all of them",
+        f"TensorFlow gives each of the {f.text('devices', 'chips')} chips this program with its share of the batch, and adds up the"
+        " gradients between them: what that takes is not counted here. That the strategy takes the step is tested, without chips.",
+        "",
+    ),
     "estimate-no-compiler": lambda f: Sentence(
         f"The memory is an estimate: the TPU compiler {_state(f)}",
         f"{_damage(f)}It is rough: without recomputing it may be twice what is needed. {NOTHING_CHARGED}",

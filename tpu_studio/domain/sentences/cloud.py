@@ -7,7 +7,7 @@ are told of calls that made nothing (CloudRefused) or of which nobody knows yet 
 from __future__ import annotations
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences import allowance, stops
+from tpu_studio.domain.sentences import allowance, driving, stops
 from tpu_studio.domain.sentences.lasting import copy_in_bucket
 from tpu_studio.domain.sentences.renting import lender as _lender
 from tpu_studio.domain.sentences.renting import spent, unseen_cost
@@ -366,20 +366,7 @@ def of_a_copy(said: Sentence) -> Sentence:
 
 CHECKS: dict[str, Entry] = {
     **allowance.CHECKS,
-    "place-needs-jax": lambda f: (
-        Sentence(
-            "On a TPU of Colab, TPU Studio trains with JAX",
-            f"Its TensorFlow program does not reach the chip yet: the run would end before its first step. {NOTHING_CHARGED}",
-            "Use JAX: model, data and saved copies stay the same. On this computer TensorFlow trains.",
-        )
-        if places.by_id(f.raw("place")).notebook
-        else Sentence(
-            "On a rented TPU, TPU Studio trains with JAX",
-            "Its TensorFlow program does not reach the chips of a rented TPU yet: it would train on the processor beside them, "
-            f"at the TPU's price. {NOTHING_CHARGED}",
-            "Use JAX: model, data and saved copies stay the same. On this computer and on the practice cloud TensorFlow trains.",
-        )
-    ),
+    **driving.CHECKS,
     "accelerator-impossible": lambda f: Sentence(
         f"{f.text('accelerator', 'This TPU')} cannot be had like that",
         f"{f.text('why', 'Something does not go together')} {NOTHING_CHARGED}".replace("..", "."),

@@ -1,22 +1,23 @@
 """The TensorFlow step of one model: traced, lowered for a TPU, and compiled by libtpu in another environment's process.
 
 `TfTraced` is to TensorFlow what `program._Traced` is to JAX. `LoweredCompiler` answers as `compiling.StepCompiler`
-does; the program is that of one device with its share of the batch, as tf.distribute runs it: the sums over devices
-are not in it.
+does; the programs are those of one replica with its share of the batch, a step and a check on unseen data, as
+`step_tf_replicas` has them run: the sums over replicas are not in them, and the loop over steps is the computer's.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.trainer import backend
 from tpu_studio.trainer.check import lowering, tf_operations, tracing
+from tpu_studio.trainer.check import programs as programs_of
 from tpu_studio.trainer.check.compiling import DOUBT, Compiled, Damaged, Target
+from tpu_studio.trainer.frameworks import on_tensorflow
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.plan import Plan
 
@@ -34,15 +35,24 @@ class CompilerEnded(Exception):
 class TfTraced:
     """Args:
     example: Shape and dtype of one example by name ("x", "y", "weight").
+    evaluation: Examples of one call of the evaluation over all devices, and likewise one of them.
     """
 
-    def __init__(self, plan: Plan, model: Any, example: Mapping[str, Spec], file: Path | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        model: Any,
+        example: Mapping[str, Spec],
+        evaluation: tuple[int, Mapping[str, Spec]],
+        file: Path | None,
+    ) -> None:
         import numpy as np
 
         from tpu_studio.trainer import recipe, state
         from tpu_studio.trainer.step_tf import TfFormulas
 
         self.plan, self.model, self.example, self._file = plan, model, example, file
+        self.evaluation = evaluation
         constants = recipe.from_plan(plan)
         shape = state.layout(model, constants)
         self._formulas = TfFormulas(model, constants, shape)
@@ -51,7 +61,6 @@ class TfTraced:
         slots = [(size, np.dtype(np.float32)) for _ in shape.slots for size, _ in weights]
         self.state: list[Spec] = [*weights, *others, *slots]
         self.slots_from = len(weights) + len(others)
-        self.per_call = backend.way(plan, convolutions=backend.has_convolutions(model)).per_call
         self._layers = lowering.layer_names(model)
 
     def answer(self, batch: int, *, lower: bool) -> dict[str, Any]:
@@ -88,14 +97,21 @@ class TfTraced:
         return [one for one in found if one["facts"]["operation"] not in known]
 
     def lower(self, batch: int) -> str:
-        """The whole call of one device, many steps, as the trainer makes it. Raises lowering.Refused."""
+        """A step of one replica with *batch* examples; its state comes back first. Raises lowering.Refused."""
         import tensorflow as tf
 
-        state = [tf.TensorSpec(size, kind) for size, kind in self.state]
-        steps, whole = self.per_call, tf.TensorSpec((), tf.int32)
-        stack = {name: tf.TensorSpec((steps, batch, *size), kind) for name, (size, kind) in self.example.items()}
-        arguments = (state, stack, tf.TensorSpec((steps,), tf.float32), whole, whole)
-        return lowering.Graph(self._formulas.run_many, arguments).lower()
+        number = tf.TensorSpec((), tf.float32)
+        return lowering.Graph(self._formulas._one, (*self._arguments(batch, self.state), number, number)).lower()
+
+    def lower_evaluation(self, batch: int) -> str:
+        """A check of one replica with *batch* unseen examples. Raises lowering.Refused."""
+        return self._evaluation(batch).lower()
+
+    def programs(self, train: Compiled, evaluate: Compiled, limit: int, devices: int) -> dict[str, Any]:
+        return {
+            "train": programs_of.told(train, limit, devices=devices),
+            "evaluate": programs_of.told(evaluate, limit, devices=devices),
+        }
 
     def _one_step(self, batch: int) -> lowering.Graph:
         import tensorflow as tf
@@ -109,14 +125,17 @@ class TfTraced:
         import numpy as np
         import tensorflow as tf
 
-        state, examples = self._arguments(batch, self.state[: self.slots_from])
+        state, examples = self._arguments(batch, self.state[: self.slots_from], self.evaluation[1])
         examples.setdefault("weight", tf.TensorSpec((batch,), np.float32))
         return lowering.Graph(self._formulas.run_evaluate, (state, examples))
 
-    def _arguments(self, batch: int, state: list[Spec]) -> tuple[list[object], dict[str, object]]:
+    def _arguments(
+        self, batch: int, state: list[Spec], example: Mapping[str, Spec] | None = None
+    ) -> tuple[list[object], dict[str, object]]:
         import tensorflow as tf
 
-        examples = {name: tf.TensorSpec((batch, *size), kind) for name, (size, kind) in self.example.items()}
+        each = (example or self.example).items()
+        examples = {name: tf.TensorSpec((batch, *size), kind) for name, (size, kind) in each}
         return [tf.TensorSpec(size, kind) for size, kind in state], examples
 
 
@@ -129,7 +148,7 @@ class LoweredCompiler:
 
     def __init__(self, traced: TfTraced, python: Path, target: Target, folder: Path) -> None:
         self._traced, self._folder, self._count = traced, folder, target.devices
-        library = libtpu()
+        library = on_tensorflow.libtpu()  # what TensorFlow's own VM has; None: the compiler's own
         self._process = subprocess.Popen(
             ownpython.module(python, "tpu_studio.trainer.check.compiling_text"),
             stdin=subprocess.PIPE,
@@ -160,30 +179,40 @@ class LoweredCompiler:
 
     def compile(self, batch: int, *, full: bool = False) -> Compiled:
         """*batch*: global; a multiple of the devices."""
+        return self._compiled(self._traced.lower, batch, kept=len(self._traced.state), full=full)
+
+    def evaluation(self, batch: int, example: Mapping[str, Spec], limit: int, *, full: bool = False) -> Compiled:
+        """Likewise; the optimizer waits beside it in memory."""
+        found = self._compiled(self._traced.lower_evaluation, batch, kept=0, full=full)
+        return replace(found, fits=found.fits and found.device_bytes <= limit)
+
+    def _compiled(self, lower: Callable[[int], str], batch: int, *, kept: int, full: bool) -> Compiled:
+        """*kept*: so many of its inputs come back changed, in the same memory; of what holds no optimizer, none."""
         file = self._folder / "program.mlir"
         try:
-            file.write_text(self._traced.lower(batch // self._count), encoding="utf-8")
+            file.write_text(lower(batch // self._count), encoding="utf-8")
         except lowering.Refused as refused:
             whole = f"{lowering.first_words(refused.words)}\n\n{refused.words}"  # a sentence takes the first words
             raise RuntimeError(whole) from refused
-        self._send({"file": str(file), "full": full, "kept": len(self._traced.state)})
+        self._send({"file": str(file), "full": full, "kept": kept})
         told = self._receive()
         if "problem" in told:
             raise RuntimeError(told["problem"])
         effort = "full" if full else "least"
+        weights = sum(_bytes(spec) for spec in self._traced.state[: self._traced.slots_from])
+        optimizer = sum(_bytes(spec) for spec in self._traced.state[self._traced.slots_from :])
+        beside = 0 if kept else optimizer
         if not told["fits"]:
-            return Compiled(False, batch, told["needs"], told["seconds"], {}, words=told["words"], effort=effort)
-        state = self._traced.state
-        weights = sum(_bytes(spec) for spec in state[: self._traced.slots_from])
-        optimizer = sum(_bytes(spec) for spec in state[self._traced.slots_from :])
+            needs = told["needs"] + beside
+            return Compiled(False, batch, needs, told["seconds"], {}, words=told["words"], effort=effort)
         parts = {
             "weights": weights,
             "optimizer": optimizer,
-            "data": max(0, told["arguments"] - weights - optimizer),
+            "data": max(0, told["arguments"] + beside - weights - optimizer),
             "activations": 0,
             "temporaries": told["temporary"],
         }
-        needs = told["peak"] or told["arguments"] + told["temporary"] + told["code"]
+        needs = (told["peak"] or told["arguments"] + told["temporary"] + told["code"]) + beside
         work = (told["flops"], told["bytes_accessed"])
         return Compiled(True, batch, needs, told["seconds"], parts, *work, effort=effort)
 
@@ -206,15 +235,6 @@ class LoweredCompiler:
             raise CompilerEnded(self._process.wait())
         told: dict[str, object] = json.loads(line)
         return told
-
-
-def libtpu() -> Path | None:
-    """The library that TensorFlow's own VM has, installed beside this TensorFlow; None: the compiler's own."""
-    found = importlib.util.find_spec("libtpu")
-    for folder in (found.submodule_search_locations or ()) if found else ():
-        if (file := Path(folder) / "libtpu.so").exists():
-            return file
-    return None
 
 
 def _bytes(spec: Spec) -> int:

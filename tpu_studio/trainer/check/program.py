@@ -8,7 +8,8 @@ of the environment that compiles what this one lowers. Lines:
     {"answer": "traced", …}                 problems and operations; always before the compiler is begun
     {"answer": "compiled", …}               fits, device_bytes, limit_bytes, parts … of the program that needs most,
                                             and ``programs``: each by name; or {"problem": …}. First with the least
-                                            effort; of what fits again, in JAX, as it is compiled for training
+                                            effort; of what fits again, in JAX, as it is compiled for training.
+                                            ``replica``: of one, without what sums over all of them (TensorFlow)
     {"answer": "compiled-also", …}          one for each of ``batches``, when the question has that key
     {"answer": "largest-batch", …}          first a guess in proportion, then what was compiled
 
@@ -122,7 +123,7 @@ class _Check:
 
     def _tensorflow(self, model: Any, spec: Mapping[str, Any], begun: float) -> None:
         """By the TPU lowering where this TensorFlow has it, else by the table of what it has."""
-        traced = lowered.TfTraced(self.plan, model, spec, self.file)
+        traced = lowered.TfTraced(self.plan, model, spec, self.evaluation(model), self.file)
         lowers = lowering.can_lower() and not places.by_id(self.plan.place).local
         if not lowers or self.target is None or self.compiler_python is None:
             self._trace(traced, lowers, begun)
@@ -137,7 +138,7 @@ class _Check:
                 except ValueError as error:
                     self._cannot(error)
                     return
-                self._judge(compiler, limit)
+                self._judge(compiler, limit, traced)
         finally:
             compiler.close()
 
@@ -175,13 +176,19 @@ class _Check:
             told |= {"problem": "compiler-damaged", "missing": [what], "status": "broken"}
         self._say(told)
 
-    def _judge(self, compiler: Any, limit: int, traced: _Traced | None = None) -> None:
-        """Whether the plan's batch fits, in training and evaluation, and the largest that does.
+    def evaluation(self, model: object) -> tuple[int, dict[str, tuple[tuple[int, ...], Any]]]:
+        """Examples of one call of the evaluation, and shape and type of one."""
+        import numpy as np
 
-        Args:
-            compiler: As `compiling.StepCompiler`.
-            traced: Of JAX. TensorFlow's evaluation is lowered, and not compiled.
-        """
+        count, spec = self.unseen
+        example = {name: (tuple(size), np.dtype(kind)) for name, (size, kind) in spec.items()}
+        weight = {"weight": (example["weight"][0] if "weight" in example else (), np.dtype(np.float32))}
+        devices = self.target.devices if self.target else self.plan.devices
+        return backend.evaluation_batch(replace(self.plan, devices=devices), model, count), example | weight
+
+    def _judge(self, compiler: Any, limit: int, traced: _Traced | lowered.TfTraced) -> None:
+        """Whether the plan's batch fits, in training and evaluation, and the largest that does. *compiler*: as
+        `compiling.StepCompiler`."""
         assert self.target is not None
         try:
             for batch in self.also:
@@ -191,7 +198,7 @@ class _Check:
                 return
             first = compiler.verdict(self.batch, limit)
             hardest = self._tell(compiler, first, limit, traced)
-            if traced is not None and hardest.fits:  # what was told stands until this is through
+            if self.framework.is_traced and hardest.fits:  # what was told stands until this is through
                 first = first if first.effort == "full" else compiler.compile(self.batch, full=True)
                 hardest = self._tell(compiler, first, limit, traced, full=True)
         except (ValueError, RuntimeError) as error:
@@ -227,18 +234,16 @@ class _Check:
         compiler: Any,
         train: compiling.Compiled,
         limit: int,
-        traced: _Traced | None,
+        traced: _Traced | lowered.TfTraced,
         *,
         full: bool = False,
     ) -> compiling.Compiled:
         """Evaluate, too, and tell of both programs; the one that needs most memory."""
-        devices = self.target.devices if self.target else 1
-        programs, hardest = {"train": programs_of.told(train, limit, devices=devices)}, train
-        if traced is not None:
-            evaluated = compiler.evaluation(*traced.evaluation, limit, full=full)
-            programs = traced.programs(train, evaluated, limit)
-            hardest = max(train, evaluated, key=lambda one: (not one.fits, one.device_bytes))
-        self._say(hardest.to_json() | {"answer": "compiled", "limit_bytes": limit, "programs": programs})
+        evaluated: compiling.Compiled = compiler.evaluation(*traced.evaluation, limit, full=full)
+        programs = traced.programs(train, evaluated, limit, self.target.devices if self.target else 1)
+        hardest = max(train, evaluated, key=lambda one: (not one.fits, one.device_bytes))
+        told = {"answer": "compiled", "limit_bytes": limit, "programs": programs}
+        self._say(hardest.to_json() | told | ({} if self.framework.is_traced else {"replica": True}))
         return hardest
 
     def _first_batch(self) -> tuple[dict[str, Any], dict[str, tuple[tuple[int, ...], Any]]]:
@@ -349,20 +354,13 @@ class _Traced:
     @property
     def evaluation(self) -> tuple[int, dict[str, tuple[tuple[int, ...], Any]]]:
         """Examples of one call of the evaluation, and shape and type of one."""
-        import numpy as np
+        return self.check.evaluation(self.model)
 
-        count, spec = self.check.unseen
-        example = {name: (tuple(size), np.dtype(kind)) for name, (size, kind) in spec.items()}
-        weight = {"weight": (example["weight"][0] if "weight" in example else (), np.dtype(np.float32))}
-        plan, target = self.check.plan, self.check.target
-        devices = target.devices if target else plan.devices
-        return backend.evaluation_batch(replace(plan, devices=devices), self.model, count), example | weight
-
-    def programs(self, train: compiling.Compiled, evaluate: compiling.Compiled, limit: int) -> dict[str, Any]:
+    def programs(
+        self, train: compiling.Compiled, evaluate: compiling.Compiled, limit: int, devices: int
+    ) -> dict[str, Any]:
         weights = sum(math.prod(one.shape) for one in self.model.trainable_variables)
         update = programs_of.update_bytes(weights, len(self.formulas._shape.slots))
-        assert self.check.target is not None
-        devices = self.check.target.devices
         return {
             "train": programs_of.told(train, limit, devices=devices, loops=self.loops["train"], update_bytes=update),
             "evaluate": programs_of.told(evaluate, limit, devices=devices, loops=self.loops["evaluate"]),

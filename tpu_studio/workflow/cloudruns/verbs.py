@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from tpu_studio.planner.checks import NEEDS_JAX, refused_at
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.planner.driving import NEEDS_JAX, refused
 from tpu_studio.planner.rented import start_s
 from tpu_studio.wire import controls, loans, places
 from tpu_studio.wire import plan as plans
@@ -49,8 +50,10 @@ class CloudVerbs:
     def check_ready(self, plan: Plan) -> float:
         """Connect; the cloud's time. Raises NotReady, SignedOut, BadInput ``place-needs-jax``; CloudUnclear with the
         fact ``launching``: no run is there yet that could go on by itself."""
-        if refused_at(plan.place, plan.framework):  # also of a plan that was frozen by an earlier version
-            raise BadInput(NEEDS_JAX)
+        known, backend = catalogue(), plan.job.where.backend
+        if why := refused(plan.place, plan.framework, known, plan.accelerator, backend):  # also of an older version's
+            accelerator = known.title_of(plan.accelerator)
+            raise BadInput(NEEDS_JAX, place=plan.place, why=why, accelerator=accelerator)
         try:
             return self.driver.side(plan).clock.now()
         except CloudUnclear as error:

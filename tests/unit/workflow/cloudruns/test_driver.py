@@ -420,8 +420,8 @@ def test_a_run_that_ended_goes_on_as_a_new_attempt(desk: CloudDesk, sky: Sky) ->
     nothing_left(desk)
 
 
-def test_a_tensorflow_plan_of_an_earlier_version_is_not_rented_for_at_google(desk: CloudDesk) -> None:
-    plan = replace(desk.plan, framework="tensorflow", place="cloud")
+def test_a_tensorflow_plan_of_another_version_for_a_tpu_it_does_not_drive_is_not_rented_for(desk: CloudDesk) -> None:
+    plan = replace(desk.plan, framework="tensorflow", place="cloud", accelerator="v6e-1")
     with pytest.raises(BadInput) as refused:
         verbs(desk).check_ready(plan)
     assert refused.value.id == "place-needs-jax" and say(refused.value).action.startswith("Use JAX")
