@@ -112,12 +112,23 @@ def model_in(packed: bytes) -> bytes | None:
     """The person's own file in an archive that `bundle` may have made, or anybody; None: it is not to be had."""
     try:
         raw = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(packed, _BUNDLE_BYTES)
-        with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
-            entry = archive.getmember("model/model.py")
-            file = archive.extractfile(entry) if entry.isreg() and entry.size <= MODEL_CODE_BYTES else None
-            return None if file is None else file.read()
-    except (zlib.error, tarfile.TarError, KeyError, ValueError, OSError):
+        return next((data for name, data in _plain_files(raw) if name == "model/model.py"), None)
+    except (zlib.error, ValueError):
         return None
+
+
+def _plain_files(raw: bytes) -> Iterator[tuple[str, bytes]]:
+    """The files in an archive as `bundle` makes one: short names, and no headers with more of them, which the standard
+    library searches for minutes (CVE-2024-6232). Up to the first entry of another kind. Raises ValueError."""
+    at = 0
+    while at + tarfile.BLOCKSIZE <= len(raw):
+        head, at = raw[at : at + tarfile.BLOCKSIZE], at + tarfile.BLOCKSIZE
+        size = int(head[124:136].rstrip(b"\0 ") or b"0", 8)
+        if head[156:157] not in (tarfile.REGTYPE, tarfile.AREGTYPE) or not 0 <= size <= len(raw) - at:
+            return
+        if size <= MODEL_CODE_BYTES:
+            yield head[:100].rstrip(b"\0").decode("utf-8", "replace"), raw[at : at + size]
+        at += -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
 
 
 def sources() -> Path:

@@ -202,8 +202,13 @@ def _composed(name: str) -> str:
     in order by comparing each with each."""
     if name.isascii() or len(name) > _LONGEST_NAME:
         return name
-    marks = bytes(map(unicodedata.combining, name)).split(b"\0")
+    apart = "".join(map(_apart, name))  # a letter of class 0 may stand for two marks
+    marks = bytes(map(unicodedata.combining, apart)).split(b"\0")
     return unicodedata.normalize("NFC", name) if max(map(len, marks)) <= _MOST_ON_A_LETTER else name
+
+
+def _apart(letter: str) -> str:
+    return unicodedata.normalize("NFD", letter)
 
 
 def leads_away(cell: str) -> bool:

@@ -44,7 +44,7 @@ def broken_finding(count: int, broken: Sequence[Broken]) -> Finding:
     return Finding("broken-items", "warning", {"count": count, "items": [[item.item, item.why] for item in broken[:3]]})
 
 
-_COMPARED = 1_000  # letters of a name: marks without end on one letter would take minutes
+_COMPARED = 250  # letters of a name: marks without end on one letter would take minutes
 
 
 def alike_findings(names: Sequence[str]) -> list[Finding]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import re
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,29 @@ def test_a_model_file_that_lies_on_another_computer_comes_from_the_bundle_by_its
             Preparation(tmp_path).with_our_code(side(box), made, "digits-k3f7", theirs, quiet)
         assert refused.value.id == id
     assert model_in(gzip.compress(bytes(80_000_000))) is None
+
+
+def test_an_archive_of_others_is_read_by_its_short_names_alone() -> None:
+    """A header of digits kept the standard library for a quarter of a minute, and every thread with it."""
+    for kind in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.LNKTYPE):
+        raw = io.BytesIO()
+        with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as archive:
+            head = tarfile.TarInfo("././@PaxHeader")
+            head.type, head.size = kind, 4_000_000
+            archive.addfile(head, io.BytesIO(b"1" * 4_000_000))
+            own = tarfile.TarInfo("model/model.py")
+            own.size = 3
+            archive.addfile(own, io.BytesIO(b"own"))
+        assert model_in(gzip.compress(raw.getvalue(), 1)) is None
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        for name in ("a.py", "model/model.py"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 700
+            archive.addfile(entry, io.BytesIO(name.encode() * 700))
+    whole = raw.getvalue()
+    assert model_in(gzip.compress(whole)) == (b"model/model.py" * 700)[:700]
+    assert model_in(gzip.compress(whole[:1900])) is None  # cut short
 
 
 def test_what_progress_raises_cancels(tmp_path: Path) -> None:

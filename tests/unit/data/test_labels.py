@@ -237,6 +237,7 @@ def test_marks_without_end_on_one_letter_are_not_put_in_order(photos: Path, job_
     job = job_of("images", photos, max_broken_share=0.5)
     assert look(job).broken_count == 2
     assert not unicodedata.is_normalized("NFC", labelfile._composed("a" + "\u0301\u0327" * 16))  # many are minutes
+    assert labelfile._composed("\u0f73" * 33) == "\u0f73" * 33  # no mark by its class, and two by what it stands for
     assert labelfile._composed("vie\u0323\u0302t/ha\u0300 no\u0323\u0302i.jpg") == "vi\u1ec7t/h\u00e0 n\u1ed9i.jpg"
     assert alike_findings([many, many + "x"]) and not alike_findings(["a" * 900, "b" * 900])
 

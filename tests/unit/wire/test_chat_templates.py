@@ -80,3 +80,9 @@ def test_templates_by_name_are_read_whatever_else_stands_there() -> None:
     odd: list[object] = [{"name": ["x"], "template": "a"}, {"name": {}, "template": "b"}, 7, None]
     assert template.of_config([*odd, {"name": "default", "template": "c"}]) == "c"
     assert template.of_config(odd) == template.of_config([{"name": "default", "template": 7}]) == ""
+
+
+def test_without_a_token_that_ends_a_text_no_answer_ends() -> None:
+    """It was no word that whoever asks a result listens for."""
+    with pytest.raises(KeyError):
+        template.ends(PLAIN, frozenset({"<|im_start|>"}))

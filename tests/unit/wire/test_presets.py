@@ -275,6 +275,26 @@ def test_another_order_of_the_same_shards_is_another_base(tmp_path: Path) -> Non
     assert reading.read(folder).sha256 != before
 
 
+def test_an_index_of_lists_in_lists_names_no_files(tmp_path: Path) -> None:
+    """They were gone through level by level: 18 s for four megabytes."""
+    folder = unpacked("sharded", tmp_path)
+    index = folder / "model.weights.json"
+    for value in ([["model_00000.weights.h5"]], [7], {"a": 1}, None):
+        edit(index, lambda tree, value=value: tree["weight_map"].update({"/x": value}))
+        error = refused(folder)
+        assert (error.id, error.facts["file"]) == ("preset-unreadable", index.name)
+        assert "names no files" in str(error.facts["why"])
+    edit(index, lambda tree: tree["weight_map"].update({"/x": ["model_00000.weights.h5", "model_00001.weights.h5"]}))
+    assert reading.read(folder)
+
+
+def test_values_in_lists_without_end_are_gone_through_once() -> None:
+    deep: object = 7
+    for _ in range(50_000):
+        deep = [deep]
+    assert list(folders.flat([1, [2, [], [3]], deep, "x"])) == [1, 2, 3, 7, "x"]
+
+
 def test_weights_larger_than_any_network_s_are_not_read(vit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "sha256_of", lambda path: pytest.fail(f"{path} was read"))
     os.truncate(vit / WEIGHTS, folders.MOST_READ + 1)  # nothing of it takes room on the disk

@@ -104,10 +104,16 @@ def shards_of(folder: Folder, whole: str, index: str) -> tuple[str, ...]:
     if tree is None:
         folder.refuse("preset-in-part", whole, f"There is no {whole}.")
     places = tree.get("weight_map")
-    names = sorted({str(one) for one in flat(list(places.values()))}) if isinstance(places, dict) else []
+    names = sorted(set(_named(places.values()))) if isinstance(places, dict) else []
     if not names or len(names) > _SHARDS or not all(_is_name(one, PurePath(whole).suffix) for one in names):
         folder.refuse("preset-unreadable", index, "It names no files.")
     return (index, *names)
+
+
+def _named(places: Iterable[object]) -> Iterator[str]:
+    """Each tensor lies in a file, or in several; "" for anything else, which is no name."""
+    for one in places:
+        yield from (each if isinstance(each, str) else "" for each in (one if isinstance(one, list) else (one,)))
 
 
 def _is_name(name: str, suffix: str) -> bool:
@@ -193,11 +199,16 @@ def sha256_of(folder: Folder, name: str) -> str:
 
 
 def flat(value: object) -> Iterator[object]:
-    if isinstance(value, list):
-        for one in value:
-            yield from flat(one)
-    else:
-        yield value
+    """Each value within lists in lists, in its order."""
+    left = [iter([value])]
+    while left:
+        for one in left[-1]:
+            if isinstance(one, list):
+                left.append(iter(one))
+                break
+            yield one
+        else:
+            left.pop()
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

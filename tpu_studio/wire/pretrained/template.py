@@ -166,7 +166,11 @@ def ends(id: str, tokens: Set[str]) -> tuple[str, ...]:
 
 
 def _end(tokens: Set[str]) -> str:
-    return next(one for one in _ENDS if one in tokens)
+    """Raises KeyError: there is none."""
+    end = next((one for one in _ENDS if one in tokens), None)
+    if end is None:
+        raise KeyError("a token that ends a text")
+    return end
 
 
 def _begin(tokens: Set[str]) -> str:
