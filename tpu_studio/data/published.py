@@ -90,7 +90,9 @@ def _loaded(file: bytes) -> Any:
 
     try:
         found = Tokenizer.from_buffer(file)
-    except Exception as error:  # the library raises its base class alone
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # the library raises its base class alone, and its panics not even that
         raise ValueError(f"no tokenizer: {error}") from error
     found.encode_special_tokens = True
     return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 import zipfile
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.presets import DECODERS, decoders
-from tpu_studio.data import tokens
+from tpu_studio.data import published, tokens
 from tpu_studio.data.published import _bytes_of, _bytes_of_word
 from tpu_studio.data.tokens import read_beside
 from tpu_studio.wire.pretrained.tokenizer import PATTERNS, _rewritten
@@ -250,6 +252,29 @@ def test_a_token_that_is_no_text_or_longer_than_any(piece: str) -> None:
     tree = tree_of(BYTES)
     tree["model"]["vocab"][piece] = 300
     refused(tree)
+
+
+@pytest.mark.parametrize("pair", [["a", "zz"], ["zz", "a"], ["a", "b"], ["abcdefghijklmnop", "qrstuvwxyz"]], ids=str)
+def test_a_merge_of_tokens_that_are_not_there(pair: list[str]) -> None:
+    """Of one that makes a longer piece than any the library panics, which is no error that others catch."""
+    tree = tree_of(BYTES)
+    tree["model"]["vocab"] |= {piece: 1000 + number for number, piece in enumerate(("abcdefghijklmnop", "qrstuvwxyz"))}
+    tree["model"]["merges"].append(pair)
+    assert refused(tree) == "one of its merges is of tokens that it has not"
+
+
+def test_what_the_library_does_not_get_over_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Panic(BaseException):
+        """As pyo3 raises it."""
+
+    class Tokenizer:
+        @staticmethod
+        def from_buffer(file: bytes) -> None:
+            raise Panic("range end index 20 out of range")
+
+    monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Tokenizer))
+    with pytest.raises(ValueError, match="range end index 20"):
+        published._loaded(b"{}")
 
 
 def test_more_added_tokens_than_any_has() -> None:

@@ -21,6 +21,7 @@ _MOST = 1_000_000  # number of a token
 _LONGEST = 1000  # letters of a token; of those that are known the longest has 256
 _ADDED = 20_000  # tokens beside the model's; Gemma 3 has 6,415
 _LETTERS = 500_000  # of all of these
+_OBJECTS = 200_000  # and pieces with a "{"
 _STEPS = 3  # of cutting
 _BEGIN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
 _END = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -104,6 +105,8 @@ def _before(tree: Mapping[str, Any]) -> Before:
 def _rewritten(file: bytes) -> tuple[bool, dict[str, Any]]:
     """Whether it is of words, and the same made of what is known. Raises ValueError."""
     try:
+        if file.count(b"{") > _OBJECTS:
+            raise ValueError(f"it has more than {_OBJECTS:,} objects")
         tree = parse_once(file)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no tokenizer that is known: {error}") from error
@@ -117,6 +120,8 @@ def _rewritten(file: bytes) -> tuple[bool, dict[str, Any]]:
         if len(model["merges"]) > _MOST:
             raise ValueError(f"it has more than {_MOST:,} merges")
         merges = list(dict.fromkeys(map(_merge, model["merges"])))
+        if not all(one in vocabulary and two in vocabulary and one + two in vocabulary for one, two in merges):
+            raise ValueError("one of its merges is of tokens that it has not")
         if len(tree.get("added_tokens") or ()) > _ADDED:
             raise ValueError(f"it has more than {_ADDED:,} added tokens")
         added = [_added(one) for one in tree.get("added_tokens") or ()]
