@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tpu_studio.data.arrays import Array, Bytes
-from tpu_studio.data.tokens import BYTE_OF_LETTER
+from tpu_studio.data.tokens import BYTE_OF_LETTER, loaded
 from tpu_studio.wire.pretrained import tokenizer
 
 Behind = Literal["nothing", "token", "text"]
@@ -86,14 +86,7 @@ class Published:
 
 def _loaded(file: bytes) -> Any:
     """Raises ValueError."""
-    from tokenizers import Tokenizer
-
-    try:
-        found = Tokenizer.from_buffer(file)
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # the library raises its base class alone, and its panics not even that
-        raise ValueError(f"no tokenizer: {error}") from error
+    found = loaded(file)
     found.encode_special_tokens = True
     return found
 

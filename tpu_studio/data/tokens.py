@@ -77,6 +77,18 @@ class ByteTokens:
         return x
 
 
+def loaded(file: bytes) -> Any:
+    """The library's tokenizer of a *file* that was looked at. Raises ValueError: it gets over it in no other way."""
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_buffer(file)
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # the library raises its base class alone, and its panics not even that
+        raise ValueError(f"no tokenizer: {error}") from error
+
+
 class PieceTokens:
     """Of a `tokenizer.json`.
 
@@ -85,13 +97,7 @@ class PieceTokens:
     """
 
     def __init__(self, file: bytes) -> None:
-        from tokenizers import Tokenizer
-
-        looked_at = check_parts(file)
-        try:
-            self._tokenizer = Tokenizer.from_buffer(looked_at)
-        except Exception as error:  # the library raises its base class alone
-            raise ValueError(f"no tokenizer: {error}") from error
+        self._tokenizer = loaded(check_parts(file))
         self._tokenizer.no_padding()
         if self._tokenizer.id_to_token(0) != PADDING:
             raise ValueError("its token 0 is not [PAD]")
