@@ -28,7 +28,6 @@ SHELL := /bin/sh
 BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 4
-UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 PIP := --quiet --disable-pip-version-check --root-user-action=ignore
 
 .PHONY: env help engine demo app practice test thorough quick format lint pytest compiled bench golden chaos doubts fuzz pictures package clean
@@ -43,12 +42,8 @@ help:
 	@python=$$(sh tools/find_python.sh) && { [ -x $(BIN)/python ] || "$$python" -m venv .venv; }
 	@echo "2 of 4: what the window needs of the system (seconds; a minute where some of it is installed)"
 	@$(BIN)/python tools/system_libraries.py --install
-	@echo "3 of 4: $$(grep -c == constraints/dev.txt) packages into .venv, each checked by its hash (a minute)"
-	@sed -n '/^uv==/,/[^\\]$$/p' constraints/dev.txt > .venv/uv.txt
-	@$(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r .venv/uv.txt
-	@$(UV) --require-hashes --only-binary :all: -r constraints/dev.txt || { \
-	    echo "uv, which is quicker, does not reach the package index as pip does here: pip goes on (about 2 minutes)"; \
-	    $(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r constraints/dev.txt; }
+	@echo "3 of 4: $$(grep == constraints/dev.txt | wc -l) packages into .venv, each checked by its hash (a minute)"
+	@sh tools/install_packages.sh
 	@echo "4 of 4: TPU Studio itself into .venv (seconds)"
 	@$(BIN)/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -398,4 +398,4 @@ def test_a_file_of_data_is_opened_in_a_way_that_waits_for_no_pipe(tmp_path: Path
             modes = [one.value for one in call.args[1:] if isinstance(one, ast.Constant)]
             if "opener" not in {one.arg for one in call.keywords} and not any(str(mode)[0] in "wx" for mode in modes):
                 others.append(f"{file.name}: {ast.unparse(call)}")
-    assert others == ["columnar.py: open(plan, 'rb')"]  # of this home
+    assert others == []

@@ -108,12 +108,11 @@ def _show(rows: Sequence[dict[str, Any]], asked: argparse.Namespace) -> None:
     if asked.json:
         print(json.dumps({"answers": rows}))
         return
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name need be no letters
     if rows and "text" in rows[0]:
-        print("\n".join(str(row["text"]) for row in rows))
+        print(_letters("\n".join(str(row["text"]) for row in rows)))
         return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["item", "answer", "probability", "problem"])
     for row in rows:
         if "error" in row:
@@ -130,6 +129,12 @@ def _show(rows: Sequence[dict[str, Any]], asked: argparse.Namespace) -> None:
         else:
             best = row["classes"][0]
             writer.writerow([cell(row["item"]), cell(best["name"]), f"{best['probability']:.4f}", ""])
+    print(_letters(table.getvalue()), end="")
+
+
+def _letters(text: str) -> str:
+    """What is none, as in a file's name of other bytes, as a code."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _refuse(error: StudioError, as_json: bool) -> int:
