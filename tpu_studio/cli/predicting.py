@@ -12,6 +12,7 @@ from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import studio
 from tpu_studio.cli.trusting import of_run
+from tpu_studio.local.answering import answer_of
 from tpu_studio.viewmodels.samples import samples_of
 from tpu_studio.wire import kinds, ownpython, places, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
@@ -54,9 +55,8 @@ def predict(arguments: Arguments, output: Output) -> int:
         if consent and services.consents.agreed(consent):
             argv += ["--consent", consent]
     output.progress(None, "Waking the model…", now=True)
-    done = subprocess.run(
-        [*argv, "--", *items], env=trainer_environment(), stdin=subprocess.DEVNULL, capture_output=True
-    )  # in the person's own working folder, which the files may be named from; no module comes from there (-P)
+    # in the person's own working folder, which the files may be named from; no module comes from there (-P)
+    done = answer_of([*argv, "--", *items], trainer_environment())
     answers = _answers(done)
     for answer in answers:
         if "item" in answer:

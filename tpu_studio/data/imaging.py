@@ -8,13 +8,15 @@ common formats are let near a file; none of them starts another program.
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import stat
 import struct
+import warnings
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +71,21 @@ _WRONG = (
     Image.DecompressionBombWarning,
 )
 
+
+def _without_words_of_libraries() -> None:
+    """What is wrong with a picture is told as a `BrokenImage`: libtiff writes a line for each row to standard error,
+    from C, and Pillow warns with a line of its own source. Where libtiff is no file of Pillow's, its lines stay."""
+    warnings.filterwarnings("ignore", module=r"PIL\.")
+    home = Path(Image.__file__).parent
+    for path in (*home.parent.glob("pillow.libs/libtiff*"), *home.glob(".dylibs/libtiff*")):
+        with suppress(OSError, AttributeError):
+            library = ctypes.CDLL(str(path))  # the one that is loaded
+            for handler in (library.TIFFSetErrorHandler, library.TIFFSetWarningHandler):
+                handler.argtypes, handler.restype = [ctypes.c_void_p], ctypes.c_void_p
+                handler(None)
+
+
+_without_words_of_libraries()
 
 DECODED = b"raw"
 """The ``image/format`` of a record that holds pixels as they are trained with."""

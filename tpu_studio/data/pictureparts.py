@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import io
 import struct
-from typing import BinaryIO
+from collections.abc import Sequence
+from typing import BinaryIO, Literal
 
 from tpu_studio.wire.plainfiles import plainly
 
@@ -18,6 +19,8 @@ JPEG_SCANS = 200  # of a progressive one, which has ten
 PNG_CHUNKS = 2_000  # besides those of pixels
 PNG_PIXEL_CHUNKS = 500_000  # 4 GB, as they are usually written
 GIF_BLOCKS = 5_000  # before the first picture
+NETPBM_NOTES = 1_000  # each is looked for from the begin of what was read so far
+TIFF_FAX_ROWS = 20_000  # of a fax, four pages long: each that is damaged is told by itself
 TIFF_NUMBERS = 200_000  # where the stripes are, and the like
 SLOW_BYTES = 4_000_000  # of a file whose pixels are decoded in Python
 
@@ -28,6 +31,9 @@ _STANDALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 _PLAIN_NETPBM = (b"P1", b"P2", b"P3")
 _NETPBM_IN_C = (255, 65_535)  # largest values
 _BYTE_TYPES = (1, 2, 6, 7)  # of TIFF: bytes, letters
+_TIFF_SIZES = {3: 2, 4: 4, 16: 8}  # bytes of whole numbers, by their type
+_TIFF_ROWS, _TIFF_PACKED = 257, 259
+_TIFF_FAX = (2, 3, 4, 32_771)
 
 
 def has_too_many(data: str | bytes) -> bool:
@@ -58,7 +64,9 @@ def _has_too_many(file: BinaryIO) -> bool:
         is_packed = size >= 40 and file.read(4) in (b"\1\0\0\0", b"\2\0\0\0")
         return is_packed and _is_large(file)
     if begin.startswith(b"P") and begin[1:2].isdigit():
-        return _is_large(file) and (begin[:2] in _PLAIN_NETPBM or not _is_in_c(file))
+        if begin[:2] in _PLAIN_NETPBM:
+            return _is_large(file) or _notes(file) > NETPBM_NOTES
+        return _is_large(file) and not _is_in_c(file)
     return False
 
 
@@ -135,17 +143,31 @@ def _in_tiff(file: BinaryIO, order: str) -> bool:
         (at,) = struct.unpack(order + "Q", file.read(8))
         file.seek(min(at, 2**62))
         (entries,) = struct.unpack(order + "Q", file.read(8))
-        entry = struct.Struct(order + "HHQ8x")
+        entry = struct.Struct(order + "HHQ8s")
     else:
         (at,) = struct.unpack(order + "I", file.read(4))
         file.seek(at)
         (entries,) = struct.unpack(order + "H", file.read(2))
-        entry = struct.Struct(order + "HHI4x")
+        entry = struct.Struct(order + "HHI4s")
     if entries > 65_535:
         return True
     told = [entry.unpack(file.read(entry.size)) for _ in range(entries)]
-    numbers: int = sum(count for _, kind, count in told if kind not in _BYTE_TYPES)
-    return numbers > TIFF_NUMBERS
+    numbers: int = sum(count for _, kind, count, _ in told if kind not in _BYTE_TYPES)
+    rows, packed = (_values(told, tag, order) for tag in (_TIFF_ROWS, _TIFF_PACKED))
+    is_fax = any(one in _TIFF_FAX for one in packed)
+    return numbers > TIFF_NUMBERS or (is_fax and max(rows, default=0) > TIFF_FAX_ROWS)
+
+
+def _values(told: Sequence[tuple[int, int, int, bytes]], tag: int, order: str) -> list[int]:
+    """Of each entry of that *tag* that holds one whole number."""
+    ends: Literal["little", "big"] = "little" if order == "<" else "big"
+    found = ((raw, _TIFF_SIZES.get(kind)) for name, kind, _, raw in told if name == tag)
+    return [int.from_bytes(raw[:size], ends) for raw, size in found if size]
+
+
+def _notes(file: BinaryIO) -> int:
+    file.seek(0)
+    return file.read(SLOW_BYTES).count(b"#")
 
 
 def _is_in_c(file: BinaryIO) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from tpu_studio.local.answering import answer_of
 from tpu_studio.local.computer import trainer_environment
 from tpu_studio.wire import exports, ownpython
 from tpu_studio.wire.errors import RunError, StudioError
@@ -123,14 +124,11 @@ def _made(
 ) -> Mapping[str, object]:
     argv = ownpython.module(python, "tpu_studio.trainer.result.exporting", "--run", run, "--as", form.id, "--to", to)
     try:
-        done = subprocess.run(
+        done = answer_of(
             [*argv, *(["--consent", consent] if consent else []), *(["--packages", str(packages)] if packages else [])],
-            env=trainer_environment(),
+            trainer_environment(),
             cwd=ownpython.NEUTRAL_FOLDER,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LIMIT_S,
-            check=False,
+            timeout_s=LIMIT_S,
         )
     except subprocess.TimeoutExpired as error:
         raise RunError("export-failed", raw=f"no answer within {LIMIT_S:.0f} seconds") from error

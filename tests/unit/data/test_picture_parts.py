@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -59,6 +62,19 @@ def tiff(order: str, big: bool) -> bytes:
     return begin + struct.pack(order + ("Q" if big else "H"), len(told)) + b"".join(told) + bytes(8 + 8 * count)
 
 
+def fax(order: str, big: bool, rows: int) -> bytes:
+    """Rows of eight pixels, all damaged: a line was written to the terminal for each."""
+    data = b"\x5a" * 50_000
+    tags = [(256, 8), (257, rows), (258, 1), (259, 3), (262, 0), (273, 0), (277, 1), (278, rows), (279, len(data))]
+    entry = struct.Struct(order + ("HHQQ" if big else "HHII"))
+    head = struct.pack(order + "2sHHHQ", b"", 43, 8, 0, 16) if big else struct.pack(order + "2sHI", b"", 42, 8)
+    data_at = len(head) + (8 if big else 2) + len(tags) * entry.size + 8
+    told = [entry.pack(tag, 16 if big else 4, 1, value or data_at) for tag, value in tags if tag != 262]
+    told.insert(4, entry.pack(262, 16 if big else 4, 1, 0))
+    begin = (b"II" if order == "<" else b"MM") + head[2:]
+    return begin + struct.pack(order + ("Q" if big else "H"), len(told)) + b"".join(told) + bytes(8) + data
+
+
 def bmp() -> bytes:
     whole = bytearray(saved("BMP", "P"))
     whole[30:34] = struct.pack("<I", 1)  # in runs
@@ -80,6 +96,9 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "a BigTIFF": lambda: tiff("<", True),
     "a BMP in runs": bmp,
     "a netpbm in words": lambda: b"P2\n1000 2000\n255\n" + b"7 " * 2_000_001,
+    "a netpbm of notes": lambda: b"P2\n" + b"#\n" * 200_000 + b"4 4\n255\n" + b"7 " * 16,
+    "a TIFF of a fax without end": lambda: fax("<", False, 4_000_000),
+    "a BigTIFF of one, in the other order": lambda: fax(">", True, 4_000_000),
     "a netpbm to be scaled": lambda: b"P5\n# 255\n2000 2001\n100\n" + b"a" * 4_002_000,
 }
 
@@ -91,6 +110,27 @@ def test_it_is_refused_before_a_decoder_opens_it(what: str) -> None:
     with pytest.raises(BrokenImage) as caught:
         decode(data, 8, 3)
     assert caught.value.why == "too-many-parts" and caught.value.why in WHY_BROKEN
+
+
+def test_of_a_damaged_picture_no_library_speaks(tmp_path: Path) -> None:
+    """libtiff wrote a line for each row, from C: 250 MB of one file. Pillow warned with a line of its own source."""
+    scan, photo = fax("<", False, 3_000), bytearray(saved("JPEG"))
+    assert not has_too_many(scan)
+    photo[2:2] = b"\xff\xe2\x00\x20MPF\0II*\0\x08\0\0\0" + bytes(18)
+    (tmp_path / "scan.tif").write_bytes(scan)
+    (tmp_path / "photo.jpg").write_bytes(photo)
+    program = """
+import sys
+from tpu_studio.data.imaging import BrokenImage, decode
+for path in sys.argv[1:]:
+    try:
+        decode(path, 8, 3)
+    except BrokenImage:
+        pass
+"""
+    argv = [sys.executable, "-c", program, str(tmp_path / "scan.tif"), str(tmp_path / "photo.jpg")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_file_is_looked_at_as_its_bytes_are(tmp_path: object) -> None:
