@@ -16,7 +16,9 @@ from tpu_studio.wire.plainfiles import plainly
 
 JPEG_SEGMENTS = 500  # before the pixels: 32 MB of notes of a camera
 JPEG_SCANS = 200  # of a progressive one, which has ten
+JPEG_SCANNED = 1_000_000_000  # pixels, each as often as a scan goes through it: a second and a half
 PNG_CHUNKS = 2_000  # besides those of pixels
+PNG_PROFILES = 10  # one may be there, and each is unpacked: a megabyte at most
 PNG_PIXEL_CHUNKS = 500_000  # 4 GB, as they are usually written
 GIF_BLOCKS = 5_000  # before the first picture
 NETPBM_NOTES = 1_000  # each is looked for from the begin of what was read so far
@@ -27,6 +29,7 @@ SLOW_BYTES = 4_000_000  # of a file whose pixels are decoded in Python
 _BLOCK = 2**20
 _PNG = b"\x89PNG\r\n\x1a\n"
 _SEQUENTIAL = (0xC0, 0xC1)
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # what says how large it is
 _STANDALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 _PLAIN_NETPBM = (b"P1", b"P2", b"P3")
 _NETPBM_IN_C = (255, 65_535)  # largest values
@@ -75,15 +78,17 @@ def _is_large(file: BinaryIO) -> bool:
 
 
 def _in_jpeg(file: BinaryIO) -> bool:
-    layers = -1  # of a picture that one scan may be all of
+    layers, pixels = -1, 0  # *layers*: of a picture that one scan may be all of
     for _ in range(JPEG_SEGMENTS):
         mark = file.read(2)
         if len(mark) < 2 or mark[0] != 0xFF:
             return False
         if mark[1] == 0xDA:
-            return file.read(3)[2] != layers and _scans(file) > JPEG_SCANS
-        if mark[1] in _SEQUENTIAL:
-            layers = file.read(8)[7]
+            scans = 1 if file.read(3)[2] == layers else _scans(file)
+            return scans > JPEG_SCANS or (scans > 1 and scans * pixels > JPEG_SCANNED)
+        if mark[1] in _FRAMES:
+            _, _, height, width, parts = struct.unpack(">HBHHB", file.read(8))
+            pixels, layers = height * width, parts if mark[1] in _SEQUENTIAL else -1
             file.seek(-8, io.SEEK_CUR)
         if mark[1] == 0xFF:  # one that fills
             file.seek(-1, io.SEEK_CUR)
@@ -104,7 +109,7 @@ def _scans(file: BinaryIO) -> int:
 
 def _in_png(file: BinaryIO) -> bool:
     file.seek(len(_PNG))
-    pixels = others = 0
+    pixels = others = profiles = 0
     while len(head := file.read(8)) == 8:
         if head[4:] == b"IDAT":
             pixels += 1
@@ -112,7 +117,8 @@ def _in_png(file: BinaryIO) -> bool:
             return False
         else:
             others += 1
-        if pixels > PNG_PIXEL_CHUNKS or others > PNG_CHUNKS:
+            profiles += head[4:] == b"iCCP"
+        if pixels > PNG_PIXEL_CHUNKS or others > PNG_CHUNKS or profiles > PNG_PROFILES:
             return True
         file.seek(int.from_bytes(head[:4], "big") + 4, io.SEEK_CUR)
     return False

@@ -81,11 +81,21 @@ def bmp() -> bytes:
     return bytes(whole) + b"\x01\x00" * 2_000_000
 
 
+def many_scans(width: int, height: int, scans: int) -> bytes:
+    """The size it says is not that of its pixels, which nobody comes to."""
+    whole = saved("JPEG", progressive=True)
+    at = whole.index(b"\xff\xc2") + 5
+    assert whole[at : at + 4] == struct.pack(">HH", 30, 40)
+    return whole[:at] + struct.pack(">HH", height, width) + whole[at + 4 : -2] + SCAN * scans + whole[-2:]
+
+
 SCAN = b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x00\x7f"
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "a JPEG of empty segments": lambda: jpeg(b"\xff\xe3\x00\x02"),
     "a JPEG of bytes that fill": lambda: jpeg(b"\xff"),
     "a JPEG of scans that say nothing": lambda: saved("JPEG", progressive=True)[:-2] + SCAN * 300 + b"\xff\xd9",
+    "a large JPEG of some scans": lambda: many_scans(65_000, 1_200, 14),
+    "a PNG of profiles": lambda: png(chunk(b"iCCP", b"k\0\0" + zlib.compress(bytes(1_000_000))), 11),
     "a PNG of empty chunks": lambda: png(chunk(b"prVt"), 2_001),
     "a PNG of them behind its pixels": lambda: png(chunk(b"prVt"), 2_001, b"IEND"),
     "a PNG of empty pixels": lambda: png(chunk(b"IDAT"), 500_001),
