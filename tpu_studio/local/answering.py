@@ -5,11 +5,14 @@ A decoder in C may say a line for each row of a picture that somebody else has m
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
+
+from tpu_studio.wire.plainfiles import plainly
 
 WORDS_BYTES = 64_000
 
@@ -38,6 +41,13 @@ def answer_of(
             raise
         reader.join()
     return subprocess.CompletedProcess(argv, process.returncode, answer, bytes(words))
+
+
+def end_of(file: Path, most: int = WORDS_BYTES) -> bytes:
+    """The last *most* bytes of what a program has said there. Raises OSError: it is no plain file, or cannot be read."""
+    with open(file, "rb", opener=plainly) as said:
+        said.seek(max(0, said.seek(0, os.SEEK_END) - most))
+        return said.read(most)
 
 
 def _keep_end(pipe: IO[bytes], words: bytearray) -> None:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Protocol
 
 import tpu_studio
+from tpu_studio.local.answering import end_of
 from tpu_studio.local.sources import installed_copy, kept_copy
 from tpu_studio.wire import ownpython, places
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.homes import home_folder
-from tpu_studio.wire.plainfiles import open_to_append, plainly
+from tpu_studio.wire.plainfiles import open_to_append
 from tpu_studio.wire.runfolder import claim_file
 
 START_WITHIN_S = 20.0  # a claim takes 0.2 s; a computer that is busy starting frameworks takes its time
@@ -156,8 +157,6 @@ _LEFT_OUT = frozenset(
 
 def _tail(log: Path) -> str:
     try:
-        with open(log, "rb", opener=plainly) as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_TAIL))
-            return file.read(_LOG_TAIL).decode("utf-8", "replace").strip()
+        return end_of(log, _LOG_TAIL).decode("utf-8", "replace").strip()
     except OSError as error:
         return str(error)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tpu_studio.local.answering import end_of
 from tpu_studio.local.computer import NICE, EngineLike, trainer_environment
 from tpu_studio.local.modelfacts import ModelFacts
 from tpu_studio.planner.timing import Timing
@@ -111,7 +112,7 @@ class Stopwatch:
                     _wait(process, cancelled)
                 finally:
                     _end(process)
-            return _answer(process.returncode, said.read_bytes(), words.read_bytes())
+            return _answer(process.returncode, said.read_bytes(), end_of(words))
 
 
 def _wait(process: subprocess.Popen[bytes], cancelled: Callable[[], bool]) -> None:
