@@ -69,6 +69,7 @@ def _check(tree: Mapping[str, Any]) -> list[str]:
     names = [_shard(shard) for split in SPLITS for shard in _splits(tree, split)]
     pictures = tree["look"]["preview"].get("pictures", ())
     _demand(len(names) <= _SHARDS and len(pictures) <= _PREVIEWS, "more files than any data set of ours has")
+    _demand(len(set(names)) == len(names), "one file twice")
     names += [item["path"] for item in pictures]
     _demand(all(map(_inside, names)), "a file outside the data set's folder")
     _demand(all(fits(item.get("class"), str | None) for item in pictures), "a picture of no class")

@@ -19,6 +19,7 @@ from tpu_studio.data.arrays import Floats, Ints
 
 Value: TypeAlias = "bytes | list[bytes] | Floats | Ints"
 T = TypeVar("T")
+MOST_FEATURES = 1_000  # of an example: ours have a dozen at most
 MOST = 1_000_000  # whole numbers, or strings of bytes, of a feature: a record of ours has some
 _BYTES, _FLOATS, _INTS = b"\x0a", b"\x12", b"\x1a"
 
@@ -77,10 +78,7 @@ def decode(data: bytes) -> dict[str, list[bytes] | Floats | Ints]:
         for number, features in _fields(memoryview(data)):
             if number != 1 or not isinstance(features, memoryview):
                 continue
-            for inner, entry in _fields(features):
-                if inner == 1 and isinstance(entry, memoryview):
-                    name, value = _entry(entry)
-                    found[name] = value
+            _fill(found, features)
     except (IndexError, UnicodeDecodeError, ValueError) as error:
         raise BrokenExample(str(error)) from error
     return found
@@ -91,13 +89,20 @@ def decode_start(data: bytes) -> dict[str, list[bytes] | Floats | Ints]:
     found: dict[str, list[bytes] | Floats | Ints] = {}
     try:
         _, place = _read_varint(memoryview(data), 1)
-        for inner, entry in _fields(memoryview(data)[place:]):
-            if inner == 1 and isinstance(entry, memoryview):
-                name, value = _entry(entry)
-                found[name] = value
+        _fill(found, memoryview(data)[place:])
     except (IndexError, UnicodeDecodeError, ValueError):
         return found  # here it was cut; what is wrong with it shows when all of it is read
     return found
+
+
+def _fill(found: dict[str, list[bytes] | Floats | Ints], features: memoryview) -> None:
+    """Raises ValueError: they are more than any example of ours has."""
+    for number, (inner, entry) in enumerate(_fields(features)):
+        if number >= MOST_FEATURES:
+            raise ValueError(f"an example of more than {MOST_FEATURES:,} features")
+        if inner == 1 and isinstance(entry, memoryview):
+            name, value = _entry(entry)
+            found[name] = value
 
 
 def _entry(entry: memoryview) -> tuple[str, list[bytes] | Floats | Ints]:

@@ -15,7 +15,7 @@ another picture size or sequence length. Records are tf.train.Examples:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -48,9 +48,7 @@ def look(job: Job, watch: Watch) -> Look:
     folder = path if path.is_dir() else path.parent
     check_job(job, tree)
     shards = [shard for split in SPLITS for shard in tree["splits"][split]["shards"]]
-    for shard in shards:
-        watch.check()
-        _check_size(folder, shard)
+    _check_files(folder, shards, watch)
     was = Look.from_json(tree["look"])
     size = was.image_size if job.data.image_size == AUTO else job.data.image_size
     shape, train, kept = was.input_shape, was.train, was.validation
@@ -98,9 +96,7 @@ def open_shards(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
     folder = path if path.is_dir() else path.parent
     check_job(job, tree)
     files = {split: [folder / shard["name"] for shard in tree["splits"][split]["shards"]] for split in SPLITS}
-    for split in SPLITS:
-        for shard in tree["splits"][split]["shards"]:
-            _check_size(folder, shard)
+    _check_files(folder, [shard for split in SPLITS for shard in tree["splits"][split]["shards"]], watch)
     description = dict(tree["description"])
     kind = kinds.by_id(tree["kind"])
     if kind.has_text:
@@ -332,14 +328,27 @@ def _number(features: Mapping[str, object], name: str, file: Path) -> int:
     return int(value[0])
 
 
-def _check_size(folder: Path, shard: Mapping[str, Any]) -> None:
+def _check_files(folder: Path, shards: Sequence[Mapping[str, Any]], watch: Watch) -> None:
+    """Raises DataError: one is not as it was written, or is another one by a link, and would be read as often."""
+    seen = []
+    for shard in shards:
+        watch.check()
+        seen.append(_check_size(folder, shard))
+    numbered = [one for one in seen if one[1]]  # not all file systems number theirs
+    if len(set(numbered)) < len(numbered):
+        raise DataError("data-shard-damaged", path=str(folder), offset=0, why="twice")
+
+
+def _check_size(folder: Path, shard: Mapping[str, Any]) -> tuple[int, int]:
+    """Which file it is."""
     file = folder / shard["name"]
     try:
-        size = file.stat().st_size
+        told = file.stat()
     except OSError as error:
         raise path_error(file, error) from error
-    if size != shard["bytes"]:
-        raise DataError("data-shard-damaged", path=str(file), offset=min(size, int(shard["bytes"])), why="size")
+    if told.st_size != shard["bytes"]:
+        raise DataError("data-shard-damaged", path=str(file), offset=min(told.st_size, int(shard["bytes"])), why="size")
+    return told.st_dev, told.st_ino
 
 
 _AT_ONCE = 10_000  # rows

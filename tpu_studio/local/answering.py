@@ -44,7 +44,7 @@ def answer_of(
 
 
 def end_of(file: Path, most: int = WORDS_BYTES) -> bytes:
-    """The last *most* bytes of what a program has said there. Raises OSError: it is no plain file, or cannot be read."""
+    """The last *most* bytes of what a program has said there. Raises OSError: it cannot be read, or is none."""
     with open(file, "rb", opener=plainly) as said:
         said.seek(max(0, said.seek(0, os.SEEK_END) - most))
         return said.read(most)

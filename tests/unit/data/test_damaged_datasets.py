@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,10 @@ EDITS: dict[str, tuple[int, Edit]] = {
             tree["description"].update(task="multi-label", outputs=1001, classes=[f"l{n}" for n in range(1001)]),
         ),
     ),
+    "one file named again": (
+        TEXT,
+        lambda tree: tree["splits"]["train"]["shards"].append(tree["splits"]["train"]["shards"][0]),
+    ),
     "previews without end": (PICTURES, lambda tree: tree["look"]["preview"].update(pictures=[{"path": "a"}] * 1001)),
     "findings that are no findings": (TEXT, lambda tree: tree["look"].update(findings=[{"id": 1}])),
 }
@@ -83,6 +88,22 @@ def test_an_edit_that_makes_no_data_set_is_told_as_that(
         look(job)
         open_data(job)
     assert caught.value.id in ("data-not-a-dataset", "data-shard-damaged")
+
+
+def test_a_file_that_is_another_one_by_a_link_is_not_read_again(whole: list[dict[str, bytes]], tmp_path: Path) -> None:
+    """A megabyte that was named three thousand times took six gigabytes."""
+    tree = json.loads(whole[TEXT][NAME])
+    shard = tree["splits"]["train"]["shards"][0]
+    for number, link in enumerate((os.link, os.symlink)):
+        name = f"again-{number}{Path(shard['name']).suffix}"
+        changed = json.loads(json.dumps(tree))
+        changed["splits"]["train"]["shards"].append({**shard, "name": name})
+        job = put(tmp_path / str(number), whole[TEXT], changed)
+        link(tmp_path / str(number) / shard["name"], tmp_path / str(number) / name)
+        for open_it in (look, open_data):
+            with pytest.raises(DataError) as caught:
+                open_it(job)
+            assert (caught.value.id, caught.value.facts["why"]) == ("data-shard-damaged", "twice")
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"format":1,"splits":' * 50_000, "{}", "[]", "null", '"x"', "1e999"])

@@ -62,6 +62,15 @@ def test_a_cut_off_example_is_refused():
         example.decode(whole[:-3])
 
 
+def test_more_features_than_any_example_has_are_refused():
+    """48 MB of six million names became 1.3 gigabytes."""
+    many = example.encode({f"f{number}": b"x" for number in range(1_001)})
+    with pytest.raises(example.BrokenExample, match="more than 1,000 features"):
+        example.decode(many)
+    assert len(example.decode_start(many)) == 1_000
+    assert len(example.decode(example.encode({f"f{number}": b"x" for number in range(1_000)}))) == 1_000
+
+
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_feature_of_numbers_without_end_is_refused(packed, monkeypatch):
     """58 kB, packed, became two gigabytes."""

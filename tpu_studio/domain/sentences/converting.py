@@ -14,6 +14,7 @@ _DAMAGE = {
     "cut-off": "it is cut off",
     "length": "a length in it cannot be right",
     "size": "it has another size than it was written with",
+    "twice": "one of its files is another one by a link",
     "features": "it holds something else than the description says",
 }
 
