@@ -4,8 +4,8 @@
 
 FOLDER holds accelerators.json, prices.json and throughput-calibration.json as they were collected. The files made here
 are what the program reads (`tpu_studio.domain.catalogue`). What is known from elsewhere than FOLDER (dates of its
-sources, where flex-start is sold) stands in the tables below. A generation that FOLDER lacks is kept as it stands in
-generations.json: it was added there by hand.
+sources, where flex-start is sold, how images with TensorFlow are named) stands in the tables below. A generation that
+FOLDER lacks is kept as it stands in generations.json: it was added there by hand.
 """
 
 from __future__ import annotations
@@ -47,10 +47,15 @@ DATES = {
     "gcs_doc": "2024 to 2025",
     "flex_doc": "2025-08",
     "field_2026_08": "2026-08",
+    "tf_release_tests": "2026-08-21",
+    "tf_v5e_note": "undated, of TensorFlow 2.16 to 2.19",
 }
 MORE_SOURCES = {
     "flex_doc": 'Google Cloud docs "Request Cloud TPU using flex-start", stored copy',
     "field_2026_08": "the live price list as one developer read and published it in a public repository",
+    "tf_release_tests": "GoogleCloudPlatform/ml-auto-solutions @7eda193b, dags/solutions_team/"
+    "solutionsteam_tf_release_supported.py and configs/tensorflow/common.py: Google's release tests of TensorFlow 2.18",
+    "tf_v5e_note": "a user's note in a public repository: which images and versions of TensorFlow ran on v5e and v6e",
 }
 
 # field of accelerators.json → (name here, unit, key of its confidence there, source when not the generation's own page)
@@ -92,19 +97,30 @@ COMPUTE_IMAGES = {
 PODS_ONLY = ("v4",)  # no price of its own for a single machine
 PRICED_CHIPS = {"v2": 4, "v3": 4, "v4": 4}  # of one unit of the price list, where that is no chip but 8 cores
 HYPERDISK_ONLY = ("v6e", "tpu7x")  # of Compute Engine's disks to start from
-# The runtime image of the TPU API that we start.
-_TF = "tpu-vm-tf-2.18.0-pjrt-v5p-and-below"
+# The runtime image of the TPU API that we start, whatever the framework: Python and wheels are ours. Google's table has
+# them for JAX and PyTorch (runtimes). Its release tests of TensorFlow put a wheel on such an image too, on
+# v2-alpha-tpuv5-lite for v5e and on v2-alpha-tpuv5 for v2 to v4 and v5p (tf_release_tests).
 RUNTIMES = {
-    "jax": {
-        "v2": "tpu-ubuntu2204-base",
-        "v3": "tpu-ubuntu2204-base",
-        "v4": "tpu-ubuntu2204-base",
-        "v5e": "v2-alpha-tpuv5-lite",
-        "v5p": "v2-alpha-tpuv5",
-        "v6e": "v2-alpha-tpuv6e",
-    },
-    "tensorflow": {"v2": _TF, "v3": _TF, "v4": _TF, "v5e": _TF, "v5p": _TF, "v6e": "v2-alpha-tpuv6e"},
+    "v2": "tpu-ubuntu2204-base",
+    "v3": "tpu-ubuntu2204-base",
+    "v4": "tpu-ubuntu2204-base",
+    "v5e": "v2-alpha-tpuv5-lite",
+    "v5p": "v2-alpha-tpuv5",
+    "v6e": "v2-alpha-tpuv6e",
 }
+# How Google names images with TensorFlow, and what is said of them. FOLDER has a suffix, "v5p-and-below", that no
+# document of Google's has.
+_TF = "tpu-vm-tf-{x.y.z}-pjrt; -pod-pjrt for multi-host"
+TF_IMAGES = {
+    "v2": _TF,
+    "v3": _TF,
+    "v4": _TF,
+    "v5e": f"{_TF}; a user ran v5litepod-8 on tpu-vm-tf-2.18.0-pjrt-v5e-and-v6 (tf_v5e_note)",
+    "v5p": _TF,
+    "v6e": "none in Google's documents; on tpu-vm-tf-2.18.0-pjrt-v5e-and-v6 TensorFlow crashed (a user: tf_v5e_note)",
+    "tpu7x": "not supported",
+}
+TF_WORDS = {"v5p": "2.15+ PJRT images to 2.18"}
 # For whom it is, those first that are looked at first.
 IN_SHORT = {
     "v5e": "best for learning",
@@ -342,17 +358,17 @@ def _zones(raw: dict[str, Any], sure: str) -> list[dict[str, Any]]:
 
 def _software(raw: dict[str, Any], chips: dict[str, Any]) -> dict[str, dict[str, str]]:
     """By framework: what may be said of the pair, the image that Google names for it, and the one that we start."""
-    images = chips["runtimes"]["cloud_tpu_api_images"]
-    named = {"jax": images["jax_and_pytorch"], "tensorflow": images["tensorflow"]}
+    named = {"jax": chips["runtimes"]["cloud_tpu_api_images"]["jax_and_pytorch"], "tensorflow": TF_IMAGES}
+    more = {"tensorflow": TF_WORDS}
     return {
         name: {
             "state": state,
             "why": why,
-            "words": row[name],
+            "words": more.get(name, {}).get(raw["id"], row[name]),
             "source": row["evidence"].split(";")[0].strip(),
             "confidence": "medium" if state != "unproven" else "low",
             "image": named[name].get(raw["id"], ""),
-            "runtime": RUNTIMES[name].get(raw["id"], ""),
+            "runtime": RUNTIMES.get(raw["id"], ""),
         }
         for row in chips["framework_support"]
         if row["generation"] == raw["id"]
@@ -398,7 +414,7 @@ def software(chips: dict[str, Any]) -> dict[str, Any]:
                 "source": "aot",
                 "date": DATES["aot"],
                 "confidence": "medium",
-                "note": "aborts at import with libtpu 0.0.33 and newer; never seen on a TPU",
+                "note": "aborts at import with libtpu 0.0.32 and newer; never seen on a TPU",
             },
         ],
         "packages": chips["packages"]["items"],

@@ -311,9 +311,9 @@ class Catalogue:
         return Verdict("documented")
 
     def image(self, generation: str, framework: str) -> str:
-        """The runtime image that Cloud TPU wants for this generation; "" where nothing is known."""
+        """The runtime image of the TPU API that we start for this generation; "" where nothing is known."""
         known = self.generation(generation).software.get(framework)
-        return known.image if known else ""
+        return known.runtime if known else ""
 
 
 @cache

@@ -8,13 +8,9 @@ from functools import cache
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.generations import Generation, Slice, region_of
 
-_TF = (
-    "tpu-vm-tf-2.17.1-pjrt-v5p-and-below",
-    "tpu-vm-tf-2.17.1-pod-pjrt-v5p-and-below",
-    "tpu-vm-tf-2.18.0-pjrt-v5p-and-below",
-    "tpu-vm-tf-2.18.0-pod-pjrt-v5p-and-below",
-)
-_TF_NAME = re.compile(r"tpu-vm-tf-2\.\d+\.\d+(-pod)?(-pjrt)?(-v5p-and-below)?")
+_TF = tuple(f"tpu-vm-tf-{version}{pod}-pjrt" for version in ("2.17.1", "2.18.0") for pod in ("", "-pod"))
+_TF_NAME = re.compile(r"tpu-vm-tf-2\.\d+\.\d+(-pod)?(-pjrt|-se)?(-v5p-and-below|-v5e-and-v6)?")
+"""As Google's table "TPU software versions" names them, and as users do, with an ending. We start none of them."""
 
 
 def generations() -> list[Generation]:
@@ -62,7 +58,7 @@ def images(zone: str) -> list[str]:
     """Runtime versions, sorted."""
     here = {part.generation for part in slices(zone)}
     found = {catalogue().image(generation, "jax") for generation in here} | {"tpu-ubuntu2204-base", "tpu-vm-base"}
-    if any(catalogue().generation(one).software["tensorflow"].runtime in _TF for one in here):
+    if any(catalogue().drives(one, "tensorflow") for one in here):
         found |= set(_TF)
     return sorted(found)
 

@@ -132,6 +132,11 @@ def test_a_runtime_image_is_known_where_cloud_tpu_has_one(known: Catalogue):
     assert known.image("v6e", "cobol") == ""
 
 
+@pytest.mark.parametrize("generation", ["v2", "v3", "v4", "v5e", "v5p", "v6e"])
+def test_tensorflow_starts_on_the_image_that_jax_has(known: Catalogue, generation: str):
+    assert known.image(generation, "tensorflow") == known.image(generation, "jax") != ""
+
+
 def test_versions_that_go_together_name_jax_and_libtpu(known: Catalogue):
     assert any(
         row["packages"].get("libtpu") and row["framework"] == "jax" for row in known.file("software")["together"]

@@ -13,7 +13,7 @@ from tpu_studio.planner.rented import choose
 from tpu_studio.wire.job import parse
 
 DAY = "2026-12-24"
-IMAGES = ("tpu-ubuntu2204-base", "v2-alpha-tpuv6e", "tpu-vm-tf-2.18.0-pjrt-v5p-and-below", "tpu-vm-tf-2.9.1")
+IMAGES = ("tpu-ubuntu2204-base", "v2-alpha-tpuv6e", "tpu-vm-tf-2.18.0-pjrt", "tpu-vm-tf-2.9.1")
 
 
 def told(**areas: Area | dict[str, str]) -> Offers:

@@ -259,6 +259,13 @@ def test_where_tensorflow_is_refused_it_says_why_and_one_press_makes_it_jax(
     assert pressed.framework == "jax" and pressed.blocking == ()
 
 
+@pytest.mark.parametrize(("accelerator", "replicas"), [("v2-8", 8), ("v3-8", 8), ("v4-8", 4), ("v5litepod-8", 8)])
+def test_tensorflow_shares_a_batch_over_devices_which_are_two_a_chip_on_v2_and_v3(accelerator: str, replicas: int):
+    plan = planned(tensorflow(accelerator=accelerator), DIGITS)
+    assert (plan.devices, plan.blocking) == (replicas, ())
+    assert plan.job.values["training.global_batch"] % replicas == 0
+
+
 def test_the_memory_of_a_language_model_is_counted_without_the_kernel_that_tensorflow_has_not():
     where = {"place": "cloud", "accelerator": "v5litepod-8"}
     jax, tensorflow = (

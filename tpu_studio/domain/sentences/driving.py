@@ -21,7 +21,7 @@ def _here(f: Facts) -> Sentence:
 def _notebook(f: Facts) -> Sentence:
     return Sentence(
         "On a TPU of Colab, TPU Studio trains with JAX",
-        f"Google has taken TensorFlow off Colab's TPUs (googlecolab/colabtools#5164). {NOTHING_CHARGED}",
+        f"Colab no longer pre-installs TensorFlow for its TPUs (googlecolab/colabtools#5164, #5419). {NOTHING_CHARGED}",
         f"{_USE_JAX} On this computer TensorFlow trains.",
     )
 

@@ -18,9 +18,16 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 
 _CHIP_FILES = ("/dev/accel[0-9]*", "/dev/vfio/[0-9]*")  # v2 to v5e, and newer ones; as libtpu names them
-_RUNTIME = {"PJRT_DEVICE": "TPU", "NEXT_PLUGGABLE_DEVICE_USE_C_API": "true"}
-"""The TPU through PJRT, as Google's images of TensorFlow 2.15 and newer have it (…-pjrt), and as Keras's own example
-for the package `tensorflow-tpu` does (keras-rs, "DistributedEmbedding using TPU SparseCore and TensorFlow")."""
+_RUNTIME = {
+    "NEXT_PLUGGABLE_DEVICE_USE_C_API": "true",  # read by libtpu alone; TF_PLUGGABLE_DEVICE_LIBRARY_PATH by TensorFlow
+    "TF_XLA_FLAGS": "--tf_mlir_enable_mlir_bridge=true "
+    "--tf_mlir_enable_convert_control_to_data_outputs_pass=true "
+    "--tf_mlir_enable_merge_control_flow_pass=true",  # TensorFlow 2.20 knows each; an unknown one ends the process
+}
+"""The TPU through PJRT and the MLIR bridge, as in Google's release tests of TensorFlow (ml-auto-solutions,
+configs/tensorflow/common.py) and in Keras's own example for the package `tensorflow-tpu` (keras-rs,
+"DistributedEmbedding using TPU SparseCore and TensorFlow"). Left out: the tests' flag for SparseCore's tables, and the
+example's PJRT_DEVICE, which neither TensorFlow nor libtpu reads."""
 
 
 def begin_here(plan: Plan, devices: int) -> None:
@@ -49,7 +56,7 @@ def _chips(plan: Plan) -> Devices:
     if library is None or not files:
         raw = f"there is no {' and no '.join(_CHIP_FILES)}" if library else "libtpu is not installed"
         raise StudioError("tpu-not-opened", raw=raw, place=plan.place)
-    os.environ.update(_RUNTIME, TF_PLUGGABLE_DEVICE_LIBRARY_PATH=str(library))  # read when TensorFlow is imported
+    os.environ.update(_RUNTIME, TF_PLUGGABLE_DEVICE_LIBRARY_PATH=str(library))  # before TensorFlow is imported
     import tensorflow as tf
 
     from tpu_studio.trainer import step_tf_replicas
