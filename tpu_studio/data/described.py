@@ -28,6 +28,7 @@ FORMAT = (
 NAME = "dataset.json"
 SPLITS = ("train", "validation")
 _WIDEST = 10_000_000  # numbers of one example
+_NO_LETTERS = re.compile("[\0\ud800-\udfff]")  # nor half of one: no file is called so
 _SHARDS, _PREVIEWS = 10_000, 1_000
 
 
@@ -179,7 +180,7 @@ def _inside(name: object) -> bool:
     return (
         isinstance(name, str)
         and bool(name)
-        and "\0" not in name
+        and not _NO_LETTERS.search(name)
         and "\\" not in name
         and ":" not in name
         and not PurePosixPath(name).is_absolute()

@@ -41,6 +41,11 @@ def test_of_other_errors_no_details_are_shown_and_none_where_there_are_none(caps
     assert "Details" not in capsys.readouterr().err
 
 
+def test_a_cell_of_a_megabyte_makes_no_row_of_one() -> None:
+    lines = table([["item", "answer"], ["1", "x" * 1_000_000], ["2", "b"]], right=(1,)).split("\n")
+    assert [len(line) for line in lines] == [206, 206, 206] and lines[1].endswith("x…")
+
+
 def test_a_cell_of_a_table_writes_no_line_of_its_own() -> None:
     """A metric of that name wrote “Cost  $0.00, settled” into what `show` says of a run that somebody sent."""
     told = table([["Steps", "2 of 2"], ["x\nCost      $0.00, settled\u2028Machine   deleted", "1"]])

@@ -67,6 +67,10 @@ EDITS: dict[str, tuple[int, Edit]] = {
             tree["description"].update(task="multi-label", outputs=1001, classes=[f"l{n}" for n in range(1001)]),
         ),
     ),
+    "half a letter in a preview's name": (
+        PICTURES,
+        lambda tree: tree["look"]["preview"]["pictures"][0].update(path="preview/\ud800.png"),
+    ),
     "one file named again": (
         TEXT,
         lambda tree: tree["splits"]["train"]["shards"].append(tree["splits"]["train"]["shards"][0]),

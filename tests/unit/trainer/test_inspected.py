@@ -124,6 +124,8 @@ def test_a_file_that_unpacks_to_far_more_than_it_holds_is_not_unpacked(tmp_path:
         {"input": {"shape": [None, 3], "dtype": "V2000000000"}},
         {"input": {"shape": [None, 3], "dtype": {"a": 1}}},
         {"data": {"kind": "digits", "classes": 7}},
+        {"data": {"kind": "digits", "classes": ["0", "1" * 10_001]}},
+        {"data": {"kind": "table", "target": "t" * 1_000_000}},
         {"trained": {"framework": "torch"}},
         {"trained": ["jax"]},
         {"trained": None},

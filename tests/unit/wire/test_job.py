@@ -42,6 +42,8 @@ def test_what_was_written_out_reads_back_equal():
         (with_("data", epochs=1), "job-unknown-key", {"nearest": "training.epochs"}),
         (with_("training", epochs=-1), "job-out-of-range", {"key": "training.epochs"}),
         (with_("training", epochs=0), "job-out-of-range", {"key": "training.epochs"}),
+        (with_("training", checkpoint_every=1e308), "job-out-of-range", {"key": "training.checkpoint_every"}),
+        (with_("training", evaluate_every=1e308), "job-out-of-range", {"key": "training.evaluate_every"}),
         (with_("training", epochs=float("nan")), "job-wrong-type", {}),
         (with_("data", path="/" + "x" * 4_096), "job-wrong-type", {"wanted": "text of 4,096 letters at most"}),
         (with_("where", zones=["x" * 4_097]), "job-wrong-type", {"wanted": A_LIST}),

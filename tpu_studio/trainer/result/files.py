@@ -15,6 +15,7 @@ CARD, MODEL, OWN_MODEL = "model.json", "model.keras", "own_model.py"
 SAVED_MODEL, METRICS, TENSORBOARD, REPORT = "saved_model", "metrics.csv", "tensorboard", "report.html"
 OURS = (CARD, MODEL, OWN_MODEL, SAVED_MODEL, METRICS, TENSORBOARD, REPORT, TOKENIZER)
 FORMAT = 1
+LONGEST = 10_000  # letters of a class or target: each answer holds them
 
 
 def folder_of(run: Path) -> Path:
@@ -54,6 +55,8 @@ def read_card(result: Path) -> dict[str, Any]:
         raise RunError("result-unreadable", path=str(result / CARD), raw="its task or its data is not known")
     if not _takes(card.get("input")) or not (isinstance(data, dict) and isinstance(data.get("classes") or [], list)):
         raise RunError("result-unreadable", path=str(result / CARD), raw="what its model takes is not known")
+    if any(len(str(name)) > LONGEST for name in (data.get("target"), *(data.get("classes") or ()))):
+        raise RunError("result-unreadable", path=str(result / CARD), raw=f"a name has more than {LONGEST:,} letters")
     trained = card.get("trained", {})
     if not isinstance(trained, dict) or trained.get("framework") not in _FRAMEWORKS:
         raise RunError("result-unreadable", path=str(result / CARD), raw="what it was trained with is not known")
