@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -389,6 +390,13 @@ def _task(target: Column, lane: Sequence[str], job: Job, path: str) -> tuple[str
     if len(classes) < 2:
         raise DataError("data-target-constant", **where, value=classes[0])
     return next(one.id for one in tasks.all_tasks() if one.has_classes), tuple(classes)
+
+
+def check_classes(classes: Sequence[str], path: Path, column: str, rows: int) -> None:
+    """Of a whole file: more may be met in it than in the sample. Raises DataError ``data-too-many-classes``."""
+    if len(classes) > MOST_CLASSES:
+        facts = {"count": len(classes), "rows": rows, "allowed": MOST_CLASSES}
+        raise DataError("data-too-many-classes", path=str(path), column=column, **facts)
 
 
 def _class_key(name: str) -> tuple[int, float, str]:

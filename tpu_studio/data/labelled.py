@@ -177,6 +177,7 @@ def _table(job: Job, path: Path, watch: Watch, *, whole: bool) -> Labelled:
     check_broken(tally.broken_count, count + tally.broken_count, job.data.max_broken_share, tally.broken)
     _check_enough(path, len(texts))
     classes = [*judged.classes, *sorted(set(labels) - set(judged.classes))]  # met beyond the sample
+    columns.check_classes(classes, path, judged.target.name, len(texts))
     place = {name: number for number, name in enumerate(classes)}
     y = np.array([place[label] for label in labels], np.int32)
     scale = 1.0 if whole else max(1.0, sample.about / max(1, len(sample.rows)))

@@ -23,7 +23,7 @@ from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.arrays import Array, Floats, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.columnar import Rows
-from tpu_studio.data.columns import Column, Judged, judge, target_class
+from tpu_studio.data.columns import Column, Judged, check_classes, judge, target_class
 from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened
 from tpu_studio.data.paths import data_path, path_error
@@ -268,7 +268,9 @@ def _targets(
         return values, np.isfinite(values), description | {"outputs": 1, "target_decimal": judged.target.decimal}
     classes = list(judged.classes)
     classes += sorted(set(target.names) - set(classes))  # met beyond the sample of a large file
-    lookup = np.array([classes.index(name) for name in target.names] + [-1])
+    check_classes(classes, path, judged.target.name, len(target.codes()))
+    numbers = {name: number for number, name in enumerate(classes)}
+    lookup = np.array([numbers[name] for name in target.names] + [-1])
     y = lookup[target.codes()].astype(np.int32)
     return y, y >= 0, description | {"classes": classes, "outputs": len(classes)}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tpu_studio.data import csvfile, csvlines, stretches
+from tpu_studio.data import columns, csvfile, csvlines, stretches
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.look import Look, look
 from tpu_studio.data.rows import RowTally, Sample
@@ -516,3 +516,18 @@ def test_a_table_whose_first_row_is_half_empty_has_no_title(tmp_path: Path) -> N
     path = tmp_path / "t.csv"
     path.write_text("a nice long text,\n" + "".join(f"another text of number {n},{'ab'[n % 2]}\n" for n in range(60)))
     assert csvfile.sniff(path).above == 0
+
+
+def test_classes_beyond_the_sample_are_counted_too(table_job, monkeypatch):
+    """Each was looked for among all of them: a file of megabytes took minutes."""
+    monkeypatch.setattr(csvfile, "SMALL", 1000)
+    monkeypatch.setattr(columns, "MOST_CLASSES", 40)
+    monkeypatch.setattr(stretches, "SIZE", 200)
+    rows = [f"{number % 7},{'ab'[number % 2]}\n" for number in range(40_000)]
+    rows[20_000:20_060] = [f"{number % 7},c{number}\n" for number in range(60)]
+    job = table_job("x,label\n" + "".join(rows), target="label")
+    assert len(look(job).classes) < 40
+    with pytest.raises(DataError) as caught:
+        open_data(job)
+    assert caught.value.id == "data-too-many-classes"
+    assert (caught.value.facts["count"], caught.value.facts["allowed"]) == (62, 40)
