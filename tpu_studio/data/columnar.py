@@ -35,6 +35,7 @@ from tpu_studio.wire.sizes import PLAN_BYTES
 DOOR = "--write-rows"  # of `tpu_studio.__main__`
 PART = ".part"
 _FRESH_S = 3600.0
+MEMORY_AT_LEAST, MEMORY_TIMES = 768 * 2**20, 10  # bytes of the process that reads: so many times the files'
 _POLL_S = 0.1
 _ENDS = 65_536
 _TRAIN = ("train", "training")
@@ -180,8 +181,9 @@ def _write_in_a_process(path: Path, shards: Sequence[Path], part: Path, watch: W
         cwd=ownpython.NEUTRAL_FOLDER,
         env=ownpython.environment(),
     )
+    most = max(MEMORY_AT_LEAST, MEMORY_TIMES * sum(one.stat().st_size for one in shards))
     with process:
-        said, _ = _waited(process, watch)
+        said = _waited(process, most, path, watch)
     told = _told(said)
     if told.get("error"):
         raise DataError(str(told["error"]), **{"path": str(path), **dict(told.get("facts") or {})})
@@ -189,14 +191,22 @@ def _write_in_a_process(path: Path, shards: Sequence[Path], part: Path, watch: W
         raise DataError("data-parquet-damaged", path=str(path), raw=f"ended with {process.returncode}")
 
 
-def _waited(process: subprocess.Popen[bytes], watch: Watch) -> tuple[bytes, bytes]:
+def _waited(process: subprocess.Popen[bytes], most: int, path: Path, watch: Watch) -> bytes:
+    """What it said. Raises DataError ``data-unpacks-large``: a text that a file names once is in memory as often as its
+    rows have it."""
+    import psutil
+
+    seen = psutil.Process(process.pid)
     while True:
         try:
-            return process.communicate(timeout=_POLL_S)
+            return process.communicate(timeout=_POLL_S)[0]
         except subprocess.TimeoutExpired:
             pass
         try:
             watch.check()
+            with contextlib.suppress(psutil.Error):
+                if seen.memory_info().rss > most:
+                    raise DataError("data-unpacks-large", path=str(path), allowed_bytes=most)
         except BaseException:
             process.kill()
             raise

@@ -23,6 +23,7 @@ from tpu_studio.data.looked import ColumnLook
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.sizes import NAME_LETTERS
 
 KINDS = ("number", "category", "date", "ignore")
 MOST_CLASSES = 1000
@@ -387,13 +388,22 @@ def _task(target: Column, lane: Sequence[str], job: Job, path: str) -> tuple[str
             rows=len(present),
             allowed=min(MOST_CLASSES, max(20, len(present) // 2)),
         )
+    check_classes(classes, path, target.name, len(present))
     if len(classes) < 2:
         raise DataError("data-target-constant", **where, value=classes[0])
     return next(one.id for one in tasks.all_tasks() if one.has_classes), tuple(classes)
 
 
-def check_classes(classes: Sequence[str], path: Path, column: str, rows: int) -> None:
-    """Of a whole file: more may be met in it than in the sample. Raises DataError ``data-too-many-classes``."""
+def check_classes(classes: Sequence[str], path: Path | str, column: str, rows: int) -> None:
+    """Of a sample, or a whole file, in which more may be met.
+
+    Raises:
+        DataError: ``data-too-many-classes``, ``data-class-too-long``.
+    """
+    longest = max(map(len, classes), default=0)
+    if longest > NAME_LETTERS:
+        facts = {"letters": longest, "allowed": NAME_LETTERS}
+        raise DataError("data-class-too-long", path=str(path), column=column, **facts)
     if len(classes) > MOST_CLASSES:
         facts = {"count": len(classes), "rows": rows, "allowed": MOST_CLASSES}
         raise DataError("data-too-many-classes", path=str(path), column=column, **facts)

@@ -29,6 +29,7 @@ from tpu_studio.wire.errors import DataError, RunError
 from tpu_studio.wire.secrets import short
 
 Description = Mapping[str, Any]
+_NAMED, _NAMED_LETTERS = 20, 100  # columns of a model that a refusal names
 MOST_ASKED = 100_000  # examples in one call of predict
 _MOST_LETTERS = 200_000_000
 _CELL = 16  # letters that an empty cell of a row counts for: its place is kept
@@ -205,7 +206,8 @@ def _rows(description: Description, rows: Sequence[Mapping[str, object]]) -> Arr
     for encoder in encoders:
         name = encoder["name"]
         if all(name not in row for row in rows):
-            raise DataError("data-column-missing", column=name, columns=[one["name"] for one in encoders])
+            others = [str(one["name"])[:_NAMED_LETTERS] for one in encoders[:_NAMED]]  # each row may say so
+            raise DataError("data-column-missing", column=str(name)[:_NAMED_LETTERS], columns=others)
         given = [row.get(name) for row in rows]
         texts = [_cell(value) for value in given]
         part = into[:, start : start + encoder["width"]]

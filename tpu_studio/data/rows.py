@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tpu_studio.data.looked import NAMED_BROKEN, Broken
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire.sizes import NAME_LETTERS
 
 
 class RowTally:
@@ -71,7 +72,7 @@ def unique_names(names: Iterable[str]) -> tuple[str, ...]:
     numbers: dict[str, int] = {}  # the next that may be free: a header of one name a million times is soon named
     unique = []
     for place, raw in enumerate(names, 1):
-        name = base = " ".join(raw.split()) or f"column_{place}"
+        name = base = " ".join(raw[: 2 * NAME_LETTERS].split())[:NAME_LETTERS] or f"column_{place}"
         while name in taken:
             numbers[base] = numbers.get(base, 1) + 1
             name = f"{base}_{numbers[base]}"

@@ -16,6 +16,8 @@ MODEL_CODE_BYTES = 1_000_000
 """A person's own ``model.py``, and a job file."""
 RECORD_BYTES = 4_000_000
 """``owner.json``, a claim, a heartbeat, a receipt: a few hundred bytes each."""
+NAME_LETTERS = 1_000
+"""Of a column, a class or a target: each answer of a model holds some of them."""
 DATASET_BYTES = 64_000_000
 """``dataset.json`` of a converted data set: its shards and its columns."""
 

@@ -13,7 +13,7 @@ import pytest
 from tpu_studio.data import columns, csvfile, csvlines, stretches
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.look import Look, look
-from tpu_studio.data.rows import RowTally, Sample
+from tpu_studio.data.rows import RowTally, Sample, unique_names
 from tpu_studio.data.sources import open_data
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.domain.sentences import say, say_finding
@@ -531,3 +531,16 @@ def test_classes_beyond_the_sample_are_counted_too(table_job, monkeypatch):
         open_data(job)
     assert caught.value.id == "data-too-many-classes"
     assert (caught.value.facts["count"], caught.value.facts["allowed"]) == (62, 40)
+
+
+def test_a_class_of_a_whole_text_is_none(table_job):
+    """It was learned, and the result, each of whose answers would hold it, could not be read."""
+    rows = "".join(f"{number % 7},{'ab'[number % 2]}{'x' * 1_000}\n" for number in range(100))
+    error = refused(table_job("x1,label\n" + rows))
+    assert (error.id, error.facts["letters"], error.facts["allowed"]) == ("data-class-too-long", 1_001, 1_000)
+    assert "texts, not classes" in say(error).title
+
+
+def test_the_name_of_a_column_is_a_thousand_letters_at_most():
+    names = unique_names(["x" * 12_000, "x" * 13_000, "a  b", ""])
+    assert names == ("x" * 1_000, "x" * 1_000 + "_2", "a b", "column_4")

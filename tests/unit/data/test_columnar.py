@@ -348,7 +348,7 @@ def test_a_damaged_file_is_refused_in_a_sentence_and_leaves_nothing(
     path = tmp_path / f"t{ending}"
     (as_parquet if ending == ".parquet" else as_stream)(path, flats())
     path.write_bytes(DAMAGE[what](path.read_bytes()))
-    assert refused(path).id in ("data-parquet-damaged", "data-unreadable")
+    assert refused(path).id in ("data-parquet-damaged", "data-unreadable", "data-unpacks-large")  # as its length lies
     assert [one for one in (home / "tables").rglob("*") if one.is_file()] == []
 
 
@@ -487,3 +487,20 @@ def test_a_run_whose_plan_is_a_pipe_holds_up_no_look(home: Path, tmp_path: Path)
     as_parquet(path, flats(65))
     after = columnar.rows_of(path, Watch()).file
     assert after.exists() and not before.exists()
+
+
+def test_a_text_that_is_named_once_and_stands_in_each_row_takes_no_gigabytes(tmp_path: Path) -> None:
+    """150 kB took three."""
+    texts = arrow.Array(["y" * 3_000_000] * 512, type=arrow.DataType.string())
+    path = as_parquet(tmp_path / "t.parquet", {"text": texts, "n": texts}, compression="zstd(3)")
+    assert path.stat().st_size < 500_000
+    assert refused(path).id == "data-unpacks-large"
+
+
+def test_who_reads_with_more_memory_than_the_file_can_ask_for_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "MEMORY_AT_LEAST", 1)
+    monkeypatch.setattr(columnar, "MEMORY_TIMES", 0)
+    monkeypatch.setattr(columnar, "_POLL_S", 0.0)
+    assert refused(as_parquet(tmp_path / "t.parquet", flats())).facts["allowed_bytes"] == 1

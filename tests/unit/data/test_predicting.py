@@ -217,3 +217,13 @@ def test_a_run_that_names_labels_without_end_answers_with_none():
     description = {"task": "multi-label", "classes": [str(number) for number in range(1001)]}
     with pytest.raises(RunError, match="result-unreadable"):
         decode_outputs(description, np.zeros((1, 1001)))
+
+
+def test_a_refusal_names_some_columns_by_their_begin() -> None:
+    """It stands in the answer to each row: half a megabyte of a name became gigabytes."""
+    encoders = [{"name": f"{number}" + "x" * 5_000, "kind": "number", "width": 1} for number in range(50)]
+    with pytest.raises(DataError) as told:
+        encode_inputs({"kind": "table", "columns": encoders, "input_shape": [50]}, [{"a": "1"}])
+    assert told.value.id == "data-column-missing" and told.value.facts["column"] == "0" + "x" * 99
+    named = told.value.facts["columns"]
+    assert isinstance(named, list) and len(named) == 20 and max(map(len, named)) == 100

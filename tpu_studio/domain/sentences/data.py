@@ -235,6 +235,11 @@ ERRORS: dict[str, Entry] = {
         f"For example {f.text('examples', 'a word')}. A number cannot be estimated from that. {DATA_UNTOUCHED}",
         "Set “Task” back to automatic.",
     ),
+    "data-class-too-long": lambda f: Sentence(
+        f"{_column(f)} holds texts, not classes",
+        f"One has {f.text('letters', 'many')} letters; a class has {f.text('allowed', 'a thousand')} at most. {DATA_UNTOUCHED}",
+        "Choose another column to predict.",
+    ),
     "data-too-many-classes": lambda f: Sentence(
         f"{_column(f)} has {f.text('count', 'too many')} different values",
         f"At most {f.text('allowed', 'a few hundred')} classes can be told apart in {f.text('rows', 'these')} rows. {DATA_UNTOUCHED}",

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire import frameworks, kinds, tasks
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.jsonfile import read_json
-from tpu_studio.wire.sizes import PLAN_BYTES
+from tpu_studio.wire.records import items
+from tpu_studio.wire.sizes import NAME_LETTERS, PLAN_BYTES
 from tpu_studio.wire.starters import TOKENIZER
 
 CARD, MODEL, OWN_MODEL = "model.json", "model.keras", "own_model.py"
 SAVED_MODEL, METRICS, TENSORBOARD, REPORT = "saved_model", "metrics.csv", "tensorboard", "report.html"
 OURS = (CARD, MODEL, OWN_MODEL, SAVED_MODEL, METRICS, TENSORBOARD, REPORT, TOKENIZER)
 FORMAT = 1
-LONGEST = 10_000  # letters of a class or target: each answer holds them
+LONGEST = NAME_LETTERS + 20  # of a name, which may have a number behind it
 
 
 def folder_of(run: Path) -> Path:
@@ -55,12 +57,19 @@ def read_card(result: Path) -> dict[str, Any]:
         raise RunError("result-unreadable", path=str(result / CARD), raw="its task or its data is not known")
     if not _takes(card.get("input")) or not (isinstance(data, dict) and isinstance(data.get("classes") or [], list)):
         raise RunError("result-unreadable", path=str(result / CARD), raw="what its model takes is not known")
-    if any(len(str(name)) > LONGEST for name in (data.get("target"), *(data.get("classes") or ()))):
+    if any(len(name) > LONGEST for name in _names(data)):
         raise RunError("result-unreadable", path=str(result / CARD), raw=f"a name has more than {LONGEST:,} letters")
     trained = card.get("trained", {})
     if not isinstance(trained, dict) or trained.get("framework") not in _FRAMEWORKS:
         raise RunError("result-unreadable", path=str(result / CARD), raw="what it was trained with is not known")
     return card
+
+
+def _names(data: Mapping[str, object]) -> Iterator[str]:
+    """Of its target, its classes and its columns."""
+    yield str(data.get("target"))
+    for one in (*items(data.get("classes")), *items(data.get("columns"))):
+        yield str(one.get("name")) if isinstance(one, Mapping) else str(one)
 
 
 def _takes(given: object) -> bool:
