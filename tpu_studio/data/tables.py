@@ -8,6 +8,7 @@ an unnamed file when it is larger than the budget.
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -281,6 +282,8 @@ def _matrix(rows: int, width: int, in_memory: bool) -> Floats:
     try:
         with tempfile.TemporaryFile(prefix="tpu-studio-table-") as file:
             file.truncate(rows * width * 4)
+            if hasattr(os, "posix_fallocate"):  # a disk that fills up later ends the process where it writes
+                os.posix_fallocate(file.fileno(), 0, rows * width * 4)
             return np.memmap(file, dtype=np.float32, mode="r+", shape=(rows, width))
     except OSError as error:
         needed = rows * width * 4

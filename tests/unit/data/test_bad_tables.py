@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import tempfile
 import tracemalloc
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tpu_studio.data import columns, csvfile, csvlines, stretches
+from tests.fakes.disks import small_disk
+from tpu_studio.data import columns, csvfile, csvlines, stretches, tables
 from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.look import Look, look
 from tpu_studio.data.rows import RowTally, Sample, unique_names
@@ -544,3 +546,14 @@ def test_a_class_of_a_whole_text_is_none(table_job):
 def test_the_name_of_a_column_is_a_thousand_letters_at_most():
     names = unique_names(["x" * 12_000, "x" * 13_000, "a  b", ""])
     assert names == ("x" * 1_000, "x" * 1_000 + "_2", "a b", "column_4")
+
+
+def test_a_table_that_the_disk_has_no_room_for_is_refused_before_it_is_written(tmp_path, monkeypatch):
+    """It was laid out with holes, and the process ended where the disk was full, without a word."""
+    with small_disk(tmp_path / "disk", 16) as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        small = tables._matrix(1_000, 1_000, in_memory=False)
+        small[:] = 1.0
+        with pytest.raises(DataError) as caught:
+            tables._matrix(8_000, 1_000, in_memory=False)
+        assert (caught.value.id, caught.value.facts["needed"]) == ("data-disk-full", 32_000_000)
