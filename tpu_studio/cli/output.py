@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _BAR = 24
 _LINE_S, _AGAIN_S = 10.0, 600.0
 _OURS = "unexpected"  # a mistake of ours, whose details are in a file
-_CELL_LETTERS = 200  # of a table; `--json` has all of them
 _DETAIL_LINES, _DETAIL_LETTERS = 8, 300
 
 
@@ -204,15 +203,10 @@ def words_for_numbers(value: object) -> object:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _shortened(cell: str) -> str:
-    """Each row is as wide as the widest cell of a column."""
-    return cell if len(cell) <= _CELL_LETTERS else f"{cell[: _CELL_LETTERS - 1]}…"
-
-
 def table(rows: list[list[str]], right: tuple[int, ...] = ()) -> str:
     """Columns that stand under each other; those in *right* are set to the right. A cell is a line, whatever is in it:
     names come from others, too."""
-    rows = [[_shortened(one_line(cell)) for cell in row] for row in rows]
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

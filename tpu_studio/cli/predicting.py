@@ -19,6 +19,8 @@ from tpu_studio.wire.errors import BadInput, RunError, StudioError
 from tpu_studio.wire.lastwords import last_words
 from tpu_studio.wire.plan import Plan
 
+_ANSWER_LETTERS = 200  # `--json` has all of them
+
 
 def predict(arguments: Arguments, output: Output) -> int:
     """Exit code 0; 2 when none of the items could be answered."""
@@ -172,7 +174,13 @@ def _as_text(answers: list[dict[str, Any]]) -> str:
             told += _unread(answer)
             rows.append([str(answer["item"]), str(best["name"]), figures.share(best["probability"]), *told])
     wide = max(map(len, rows), default=0)
-    return table([row + [""] * (wide - len(row)) for row in rows]) if rows else ""
+    lines = [[row[0], *map(_shortened, row[1:]), *[""] * (wide - len(row))] for row in rows]
+    return table(lines) if lines else ""
+
+
+def _shortened(cell: str) -> str:
+    """Each row is as wide as the widest answer, and the names are a stranger's."""
+    return cell if len(cell) <= _ANSWER_LETTERS else f"{cell[: _ANSWER_LETTERS - 1]}…"
 
 
 def _labels_words(labels: list[dict[str, Any]]) -> tuple[str, str]:

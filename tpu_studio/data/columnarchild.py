@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice, pairwise
@@ -21,7 +21,7 @@ from tpu_studio.data.chatlayout import fields_of
 from tpu_studio.wire.plainfiles import plainly
 
 if TYPE_CHECKING:
-    from arro3.core import Array, DataType
+    from arro3.core import Array, DataType, RecordBatch
 
 MOST_BYTES = 4 * 2**30  # of memory
 FREE_BYTES = 2**30  # of the disk, that are left to others
@@ -87,10 +87,20 @@ def write(out: Path, shards: Sequence[Path]) -> int:
             elif found != names:
                 raise Refusal("data-shards-differ", shard=shard.name, first=shards[0].name)
             for batch in reader:
-                cells = [_cells(column, file.pass_over) for column in batch.columns]
-                _put(file, zip(*cells, strict=True))
+                for part in _parts(batch):
+                    cells = [_cells(column, file.pass_over) for column in part.columns]
+                    _put(file, zip(*cells, strict=True))
                 rows += batch.num_rows
     return rows
+
+
+def _parts(batch: RecordBatch) -> Iterator[RecordBatch]:
+    """Few rows at a time: an Arrow file may be one batch. Nested columns count their bytes of a whole one."""
+    if any(_is("nested", column.type) for column in batch.columns):
+        yield batch
+        return
+    for start in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(start, min(BATCH_ROWS, batch.num_rows - start))
 
 
 class Bounded:

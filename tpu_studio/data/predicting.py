@@ -207,6 +207,7 @@ def _rows(description: Description, rows: Sequence[Mapping[str, object]]) -> Arr
         name = encoder["name"]
         if all(name not in row for row in rows):
             others = [str(one["name"])[:_NAMED_LETTERS] for one in encoders[:_NAMED]]  # each row may say so
+            others += ["…"] * (len(encoders) > _NAMED)
             raise DataError("data-column-missing", column=str(name)[:_NAMED_LETTERS], columns=others)
         given = [row.get(name) for row in rows]
         texts = [_cell(value) for value in given]

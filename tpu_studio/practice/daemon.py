@@ -43,6 +43,7 @@ STOP_S = 60.0
 _CALL_S = 20.0
 _LOG_TAIL = 2000
 _LOOKS = 50
+_ODD_RECORD = (KeyError, TypeError, AttributeError, IndexError, OverflowError)
 _TRIES = 10  # of starting one, where others that start have the home for a moment
 _started: list[subprocess.Popen[bytes]] = []  # servers outlive us; what ended before is collected here
 
@@ -114,13 +115,7 @@ def serve(
             practice = Practice(settings, faults, port, doubts)
         except OSError as failed:
             raise NotReady("practice-port-taken", port=port, raw=str(failed)) from failed
-        except (
-            KeyError,
-            TypeError,
-            AttributeError,
-            IndexError,
-            OverflowError,
-        ) as odd:  # a record is not as it was left
+        except _ODD_RECORD as odd:
             raise NotReady("practice-damaged", folder=str(settings.folder), raw=words_of(odd)) from odd
         practice.cloud.on_stop = ended.set
         practice.start()

@@ -64,3 +64,11 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         _readable(str(tmp_path / "x.parquet"))
     assert caught.value.id == "data-not-a-file"
     assert _readable('{"size": ' + "9" * 5000 + "}")[:8] == '{"size":'
+
+
+def test_an_answer_of_a_long_name_is_shown_by_its_begin() -> None:
+    """Each row was as wide as the widest answer: a hundred of them were a hundred megabytes."""
+    path = "/" + "folder/" * 60 + "a.png"
+    answers = [{"item": path, "classes": [{"name": "x" * 1_000_000, "probability": 1.0}]}]
+    (line,) = _as_text(answers).splitlines()
+    assert line.startswith(path) and "x…" in line and len(line) < len(path) + 220

@@ -504,3 +504,16 @@ def test_who_reads_with_more_memory_than_the_file_can_ask_for_is_ended(
     monkeypatch.setattr(columnar, "MEMORY_TIMES", 0)
     monkeypatch.setattr(columnar, "_POLL_S", 0.0)
     assert refused(as_parquet(tmp_path / "t.parquet", flats())).facts["allowed_bytes"] == 1
+
+
+def test_an_arrow_file_of_one_batch_is_read_some_rows_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A million honest rows of 40 MB took a gigabyte at once."""
+    monkeypatch.setattr(columnarchild, "BATCH_ROWS", 10)
+    cells, sizes = columnarchild._cells, []
+    monkeypatch.setattr(columnarchild, "_cells", lambda column, over: sizes.append(len(column)) or cells(column, over))
+    path = as_stream(tmp_path / "t.arrow", flats(65))
+    assert columnarchild.write(tmp_path / "rows", [path]) == 65
+    assert max(sizes) == 10 and len((tmp_path / "rows").read_bytes().splitlines()) == 66
+    assert (tmp_path / "rows").read_bytes() == columnar.rows_of(path, Watch()).file.read_bytes()

@@ -226,4 +226,4 @@ def test_a_refusal_names_some_columns_by_their_begin() -> None:
         encode_inputs({"kind": "table", "columns": encoders, "input_shape": [50]}, [{"a": "1"}])
     assert told.value.id == "data-column-missing" and told.value.facts["column"] == "0" + "x" * 99
     named = told.value.facts["columns"]
-    assert isinstance(named, list) and len(named) == 20 and max(map(len, named)) == 100
+    assert isinstance(named, list) and len(named) == 21 and max(map(len, named)) == 100 and named[-1] == "…"
