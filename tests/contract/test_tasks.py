@@ -101,6 +101,9 @@ def test_a_task_deletes_a_tpu_at_its_time_with_the_runner_s_permissions(start_pr
 
     assert call("POST", f"{QUEUE}/tasks", a_task(practice, name="stop-1", in_s=60.0)).status == 200
 
+    eventually(
+        lambda: happened(practice, "stop-1")
+    )  # written down once the answer is there: the machine is gone before
     eventually(lambda: request_state(practice) == 404)
     assert happened(practice, "stop-1") == [200]
     assert call("GET", f"{QUEUE}/tasks/stop-1").status == 404
@@ -192,6 +195,7 @@ def test_tasks_survive_a_restart_and_fire_after_it(start_practice: Start, tmp_pa
 
     after = start_practice(folder=folder, speed=100.0)
 
+    eventually(lambda: happened(after, "survivor"))  # written down once the answer is there: the machine is gone before
     eventually(lambda: request_state(after) == 404)
     assert happened(after, "survivor") == [200]
 
