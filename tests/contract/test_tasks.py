@@ -39,7 +39,7 @@ def a_task(practice: Practice, *, in_s: float = 3600.0, name: str = "", **more: 
 
 
 def happened(practice: Practice, name: str) -> list[int]:
-    """HTTP status of each attempt of a task so far."""
+    """HTTP status of each attempt of a task so far: written down once its answer is there, a moment after the deed."""
     return [e["about"]["code"] for e in practice.cloud.faults.events() if (e["what"], e["name"]) == ("task", name)]
 
 
@@ -101,9 +101,7 @@ def test_a_task_deletes_a_tpu_at_its_time_with_the_runner_s_permissions(start_pr
 
     assert call("POST", f"{QUEUE}/tasks", a_task(practice, name="stop-1", in_s=60.0)).status == 200
 
-    eventually(
-        lambda: happened(practice, "stop-1")
-    )  # written down once the answer is there: the machine is gone before
+    eventually(lambda: happened(practice, "stop-1"))
     eventually(lambda: request_state(practice) == 404)
     assert happened(practice, "stop-1") == [200]
     assert call("GET", f"{QUEUE}/tasks/stop-1").status == 404
@@ -195,7 +193,7 @@ def test_tasks_survive_a_restart_and_fire_after_it(start_practice: Start, tmp_pa
 
     after = start_practice(folder=folder, speed=100.0)
 
-    eventually(lambda: happened(after, "survivor"))  # written down once the answer is there: the machine is gone before
+    eventually(lambda: happened(after, "survivor"))
     eventually(lambda: request_state(after) == 404)
     assert happened(after, "survivor") == [200]
 
